@@ -1,0 +1,101 @@
+/** The domain layer of errors: a closed list of reasons, whether each may be retried, and the one error class. */
+import * as z from "zod";
+
+/** Every reason that can travel on the wire, with its fixed message and the answer to "may it be retried with the same id?". */
+const table = {
+  parse_error: { retryable: false, message: "The request is not valid JSON." },
+  invalid_request: { retryable: false, message: "The body is not a JSON-RPC 2.0 Request object." },
+  method_not_found: { retryable: false, message: "There is no such method." },
+  invalid_params: { retryable: false, message: "The params do not fit the method." },
+  internal: { retryable: false, message: "Something unexpected went wrong." },
+  timeout: { retryable: false, message: "The task took longer than it was given." },
+  task_not_found: { retryable: false, message: "The task was never known, or has expired." },
+  agent_not_found: { retryable: false, message: "There is no such agent." },
+  invalid_state: { retryable: false, message: "The task's state does not allow that." },
+  execution_failed: { retryable: false, message: "The agent ran and failed." },
+  unauthenticated: { retryable: false, message: "The caller could not be authenticated." },
+  permission_denied: { retryable: false, message: "The caller may not do that." },
+  already_exists: { retryable: false, message: "The same id was used before with other content." },
+  budget_exceeded: { retryable: false, message: "The budget is used up." },
+  rate_limited: { retryable: true, message: "Too many requests; try again later." },
+  unavailable: { retryable: true, message: "The service is not available; try again later." },
+  invalid_response: { retryable: false, message: "The peer's response breaks the contract." },
+  version_not_supported: { retryable: false, message: "The protocol version is not supported." },
+  plan_error: { retryable: false, message: "The agent cannot plan the task." },
+  payload_too_large: { retryable: false, message: "The body is larger than allowed." },
+  canceled: { retryable: false, message: "The task was canceled." },
+  unsupported_operation: { retryable: false, message: "The operation is not supported." },
+  content_type_not_supported: { retryable: false, message: "The content type is not supported." },
+  push_not_supported: { retryable: false, message: "Push notifications are not supported." },
+  extended_card_not_configured: { retryable: false, message: "No extended agent card is configured." },
+  extension_required: { retryable: false, message: "A required extension was not declared." },
+} as const;
+
+export type Reason = keyof typeof table;
+export const reasons = Object.keys(table) as readonly Reason[];
+export const reasonSchema = z.enum(reasons as [Reason, ...Reason[]]);
+
+/** A reason as a client meets it: `ambiguous` (nobody knows whether the request arrived) is never on the wire. */
+export type ClientReason = Reason | "ambiguous";
+
+const ambiguous = { retryable: false, message: "Nobody knows whether the request arrived." } as const;
+
+/** Whether a request that met `reason` may be repeated with the same id without asking whether the peer is idempotent. */
+export function isRetryable(reason: ClientReason): boolean {
+  return describe(reason).retryable;
+}
+
+/** `data` of an error object in the zone dialects. */
+export const errorDataSchema = z.object({
+  reason: reasonSchema,
+  retryable: z.boolean(),
+  retry_after_ms: z.int().min(0).optional(),
+  task_id: z.string().max(128).optional(),
+  correlation_id: z.string().max(128).optional(),
+  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  current: z.string().optional(),
+  target: z.string().optional(),
+  lost: z.boolean().optional(),
+});
+
+/** What an error carries beside its reason: ids, times and states; never texts of users or of causes. */
+export type ErrorDetails = Omit<z.infer<typeof errorDataSchema>, "reason" | "retryable">;
+
+/**
+ * The one error class. `message` is the fixed text of the reason, never an exception's text;
+ * the exception is kept as `cause` for whoever debugs, and must not be printed where users or logs read.
+ * `exact: false` marks a reason that was guessed from an ambiguous number: never a reason to re-send.
+ */
+export class SekishoError extends Error {
+  readonly reason: ClientReason;
+  readonly details: ErrorDetails;
+  readonly exact: boolean;
+  /** The number that came over the wire, where one did. */
+  readonly code: number | undefined;
+
+  constructor(
+    reason: ClientReason,
+    options: { details?: ErrorDetails; exact?: boolean; code?: number; cause?: unknown } = {},
+  ) {
+    super(describe(reason).message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "SekishoError";
+    this.reason = reason;
+    this.details = options.details ?? {};
+    this.exact = options.exact ?? true;
+    this.code = options.code;
+  }
+
+  /** Whether the request may simply be repeated with the same id. */
+  get retryable(): boolean {
+    return this.exact && isRetryable(this.reason);
+  }
+
+  /** Any thrown value at the rim of a process: a SekishoError as it is, everything else `internal` with its cause kept. */
+  static from(thrown: unknown): SekishoError {
+    return thrown instanceof SekishoError ? thrown : new SekishoError("internal", { cause: thrown });
+  }
+}
+
+function describe(reason: ClientReason): { retryable: boolean; message: string } {
+  return reason === "ambiguous" ? ambiguous : table[reason];
+}

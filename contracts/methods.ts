@@ -1,0 +1,177 @@
+/** The methods of the zone contract: params and results. Types are inferred; unknown params are ignored, unknown result fields pass. */
+import * as z from "zod";
+import { requestIdSchema } from "./envelope.ts";
+
+/** Largest request body, in bytes of UTF-8. */
+export const maxRequestBytes = 256 * 1024;
+/** Largest `response_text` plus inline artifacts, in bytes of UTF-8 (a DynamoDB item holds 400 KB). */
+export const maxResultBytes = 256 * 1024;
+/** Slack's own limit of one message's text, in characters. */
+export const maxTextLength = 40_000;
+/** Longest time a host holds a `get_task`, in milliseconds. */
+export const maxWaitMs = 25_000;
+const maxHistoryBytes = 64 * 1024;
+
+const slackId = z.string().min(1).max(64);
+const slackTs = z
+  .string()
+  .max(32)
+  .regex(/^\d+\.\d+$/);
+const taskId = z.string().min(1).max(128);
+
+/** Conversation key: what keeps a conversation on one warm runtime. */
+export const sessionIdSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{32,99}$/);
+
+const attachmentUrl = z
+  .string()
+  .max(4096)
+  .refine((url) => isAttachmentUrl(url), "must be https (http only on loopback)");
+
+/** A file of the message: `url` is short-lived and readable without a Slack token; `size` in bytes. */
+export const attachmentSchema = z.object({
+  id: z.string().min(1).max(128),
+  name: z.string().max(255),
+  mimetype: z.string().max(255),
+  size: z.int().min(0),
+  url: attachmentUrl,
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+  expires_at: z.iso.datetime().optional(),
+});
+
+/** One earlier message of the thread. */
+export const historyItemSchema = z.object({
+  role: z.enum(["user", "assistant"]),
+  text: z.string().max(4000),
+  user_id: slackId.optional(),
+  ts: slackTs.optional(),
+});
+
+export const executeTaskParamsSchema = z
+  .object({
+    channel: slackId,
+    text: z.string().max(maxTextLength),
+    thread_ts: slackTs.optional(),
+    team_id: slackId.optional(),
+    user_id: slackId.optional(),
+    correlation_id: z.string().min(1).max(128).optional(),
+    attachments: z.array(attachmentSchema).max(20).optional(),
+    history: z
+      .array(historyItemSchema)
+      .max(50)
+      .refine((items) => Buffer.byteLength(JSON.stringify(items)) <= maxHistoryBytes, "more than 64 KiB")
+      .optional(),
+    session_id: sessionIdSchema.optional(),
+    timeout_ms: z.int().min(1).optional(),
+    callback: z.boolean().optional(),
+    bot_token: z.string().max(1024).optional(),
+  })
+  .refine((params) => params.text !== "" || (params.attachments?.length ?? 0) > 0, {
+    path: ["text"],
+    message: "empty text without attachments",
+  });
+export type ExecuteTaskParams = z.infer<typeof executeTaskParamsSchema>;
+
+/** Inline output of an agent: text, or a reference to something larger. */
+export const artifactSchema = z.looseObject({
+  name: z.string().max(255).optional(),
+  mimetype: z.string().max(255).optional(),
+  text: z.string().optional(),
+  url: z.string().max(4096).optional(),
+});
+export type Artifact = z.infer<typeof artifactSchema>;
+
+export const successResultSchema = z.looseObject({
+  status: z.literal("success"),
+  response_text: z.string(),
+  attachments: z.array(z.looseObject({})).optional(),
+  artifacts: z.array(artifactSchema).optional(),
+  usage: z.looseObject({}).optional(),
+  correlation_id: z.string().optional(),
+});
+
+export const progressSchema = z.object({ text: z.string().optional(), percent: z.number().min(0).max(100).optional() });
+
+export const acceptedResultSchema = z.looseObject({
+  status: z.literal("accepted"),
+  task_id: taskId,
+  poll_after_ms: z.int().min(0).optional(),
+  expires_at: z.iso.datetime().optional(),
+  progress: progressSchema.optional(),
+});
+
+export const inputRequiredResultSchema = z.looseObject({
+  status: z.literal("input_required"),
+  task_id: taskId,
+  prompt: z.string(),
+  options: z.array(z.object({ id: z.string(), label: z.string(), style: z.string().optional() })).optional(),
+  expires_at: z.iso.datetime().optional(),
+});
+
+/** What `execute_task`, `get_task` and `answer_task` answer with. */
+export const taskResultSchema = z.discriminatedUnion("status", [
+  successResultSchema,
+  acceptedResultSchema,
+  inputRequiredResultSchema,
+]);
+export type TaskResult = z.infer<typeof taskResultSchema>;
+
+/** Some existing agents answer failures as a success whose status is `error`; the client understands it, the host never says it. */
+export const legacyErrorResultSchema = z.looseObject({
+  status: z.literal("error"),
+  error_code: z.union([z.string(), z.int()]).optional(),
+  error_message: z.string().optional(),
+});
+
+const taskKey = {
+  task_id: taskId.optional(),
+  request_id: z.string().min(1).max(128).optional(),
+};
+type TaskKey = { task_id?: string | undefined; request_id?: string | undefined };
+const namesOneTask = (params: TaskKey) => (params.task_id === undefined) !== (params.request_id === undefined);
+const oneKey = { path: ["task_id"], message: "exactly one of task_id and request_id" };
+
+export const getTaskParamsSchema = z
+  .object({ ...taskKey, wait_ms: z.int().min(0).max(maxWaitMs).optional() })
+  .refine(namesOneTask, oneKey);
+export const cancelTaskParamsSchema = z
+  .object({ ...taskKey, reason: z.string().max(1000).optional() })
+  .refine(namesOneTask, oneKey);
+export const cancelResultSchema = z.looseObject({ status: z.literal("canceled"), task_id: taskId });
+export const answerTaskParamsSchema = z.object({
+  task_id: taskId,
+  option_id: z.string().min(1).max(128).optional(),
+  text: z.string().max(maxTextLength).optional(),
+  user_id: slackId.optional(),
+});
+export const discoverParamsSchema = z.object({}).optional();
+export const discoverResultSchema = z.looseObject({ openrpc: z.string() });
+
+/** Every method with its params and result; the one table that host, client and the OpenRPC generator read. */
+export const methods = {
+  execute_task: { params: executeTaskParamsSchema, result: taskResultSchema },
+  get_task: { params: getTaskParamsSchema, result: taskResultSchema },
+  cancel_task: { params: cancelTaskParamsSchema, result: cancelResultSchema },
+  answer_task: { params: answerTaskParamsSchema, result: taskResultSchema },
+  "rpc.discover": { params: discoverParamsSchema, result: discoverResultSchema },
+} as const;
+
+export type MethodName = keyof typeof methods;
+export type ParamsOf<M extends MethodName> = z.infer<(typeof methods)[M]["params"]>;
+export type ResultOf<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
+
+/** The id of `execute_task`, when it is one that is deduplicated: a UUID in any case. */
+export const dedupedIdSchema = requestIdSchema.pipe(z.guid());
+
+function isAttachmentUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null) return false;
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
+}
+
+/** Whether a URL's host names this machine by a literal that cannot be redirected by DNS. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
+}

@@ -1,0 +1,32 @@
+/** The states of a task in the Execution zone, and which may follow which. */
+import * as z from "zod";
+
+export const taskStateSchema = z.enum([
+  "submitted",
+  "working",
+  "input_required",
+  "completed",
+  "failed",
+  "canceled",
+  "rejected",
+]);
+export type TaskState = z.infer<typeof taskStateSchema>;
+
+const followers: Record<TaskState, readonly TaskState[]> = {
+  submitted: ["working", "rejected", "failed", "canceled"],
+  working: ["input_required", "completed", "failed", "canceled", "rejected"],
+  input_required: ["working", "completed", "failed", "canceled", "rejected"],
+  completed: [],
+  failed: [],
+  canceled: [],
+  rejected: [],
+};
+
+/** Whether a task in state `from` may go to `to`. Terminal states never change. */
+export function mayFollow({ from, to }: { from: TaskState; to: TaskState }): boolean {
+  return followers[from].includes(to);
+}
+
+export function isTerminal(state: TaskState): boolean {
+  return followers[state].length === 0;
+}

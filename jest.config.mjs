@@ -1,0 +1,11 @@
+/** Tests run the TypeScript files as they are, through esbuild, as CommonJS (see docs/decisions/0001-runtime-and-tests.md). */
+export default {
+  testEnvironment: "node",
+  testMatch: ["<rootDir>/test/**/*.test.ts"],
+  extensionsToTreatAsEsm: [],
+  transform: { "\\.ts$": "<rootDir>/test/tooling/esbuild-transform.cjs" },
+  modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
+  reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
+  maxWorkers: 2,
+  testTimeout: 30_000,
+};

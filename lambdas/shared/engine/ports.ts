@@ -1,0 +1,58 @@
+/** The engine's two ports: a task store (compare-and-set on single items) and a task queue (at least once, with delay). */
+
+/** What every stored item has. Times are milliseconds since the epoch; `revision` starts at 1 and grows by one per replace. */
+export type TaskItem = {
+  id: string;
+  revision: number;
+  state: string;
+  /** Index keys; an item without one is not in that index. */
+  thread?: string | undefined;
+  principal?: string | undefined;
+  /** From then on the item counts as absent, whether it was removed already or not. */
+  expiresAtMs: number;
+};
+
+export type StoreIndex = "thread" | "principal" | "state";
+
+/** Strongly consistent, linearizable per item. Conditions on single items only, so that every engine can keep them. */
+export type TaskStore<T extends TaskItem> = {
+  get(request: { id: string }): Promise<T | undefined>;
+  /** Stores the item as revision 1 if there is none with its id. Resolves to the stored item, or undefined if there was one. */
+  create(request: { item: T }): Promise<T | undefined>;
+  /** Stores the item as revision + 1 if the stored revision is `item.revision`. Resolves to the stored item, or undefined if it is not. */
+  replace(request: { item: T }): Promise<T | undefined>;
+  /** Items of one index key in order of creation, oldest first; `cursor` continues a listing and is opaque. */
+  list(request: {
+    index: StoreIndex;
+    key: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<{ items: T[]; cursor?: string }>;
+};
+
+/** Durable when `send` resolves. `delayMs` 0 where absent; `body` is text (JSON by convention), at most 256 KiB. */
+export type TaskQueue = {
+  send(request: { body: string; delayMs?: number }): Promise<void>;
+};
+
+export type ReceivedMessage = {
+  body: string;
+  /** Names this delivery; void once the visibility timeout has passed. */
+  receipt: string;
+  /** 1 at the first delivery. */
+  receiveCount: number;
+  sentAtMs: number;
+};
+
+/** The receiving half of a queue: what a Lambda event source does in AWS and the local loop does on one machine. */
+export type QueueConsumer = {
+  /** Up to `max` visible messages, hidden from then on for `visibilityTimeoutMs`; waits up to `waitMs` for the first one. */
+  receive(request: {
+    max: number;
+    visibilityTimeoutMs: number;
+    waitMs: number;
+    signal?: AbortSignal;
+  }): Promise<ReceivedMessage[]>;
+  /** Removes the message. Resolves to false if the receipt is void (the message was given to someone else meanwhile). */
+  finish(request: { receipt: string }): Promise<boolean>;
+};

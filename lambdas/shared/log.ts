@@ -1,0 +1,90 @@
+/** Log lines: one JSON object each. Fields are an allowlist of ids, kinds, sizes and durations; texts and secrets have no field. */
+
+/** Everything a log line may carry. A new field is added here or not logged. Durations and delays in milliseconds, sizes in bytes. */
+const allowedFields = [
+  "request_id",
+  "task_id",
+  "correlation_id",
+  "trace_id",
+  "method",
+  "reason",
+  "cause_kind",
+  "state",
+  "next_state",
+  "event",
+  "effect",
+  "attempt",
+  "seq",
+  "destination",
+  "transport",
+  "agent",
+  "principal_kind",
+  "team",
+  "channel",
+  "user",
+  "status",
+  "code",
+  "slack_error",
+  "duration_ms",
+  "delay_ms",
+  "bytes",
+  "count",
+  "address",
+  "signal",
+  "drop",
+] as const;
+
+type LogField = (typeof allowedFields)[number];
+export type LogFields = { [K in LogField]?: string | number | boolean | undefined };
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export type Log = {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** The same log with fields that every line carries. */
+  with(fields: LogFields): Log;
+};
+
+const ranks: Record<LogLevel, number> = { debug: 10, info: 20, warn: 30, error: 40 };
+
+/** `message` is a fixed snake_case name of what happened, never built from input. Lines go to stderr unless `write` says otherwise. */
+export function createLog({
+  service,
+  level = "info",
+  fields: bound = {},
+  write = (line) => process.stderr.write(line),
+  now = Date.now,
+}: {
+  service: "verification" | "execution" | "sekisho";
+  level?: LogLevel;
+  fields?: LogFields;
+  write?: (line: string) => void;
+  now?: () => number;
+}): Log {
+  function emit(lineLevel: LogLevel, message: string, fields: LogFields = {}): void {
+    if (ranks[lineLevel] < ranks[level]) return;
+    const timestamp = new Date(now()).toISOString();
+    write(`${JSON.stringify({ level: lineLevel, message, timestamp, service, ...pick({ ...bound, ...fields }) })}\n`);
+  }
+  return {
+    debug: (message, fields) => emit("debug", message, fields),
+    info: (message, fields) => emit("info", message, fields),
+    warn: (message, fields) => emit("warn", message, fields),
+    error: (message, fields) => emit("error", message, fields),
+    with: (fields) => createLog({ service, level, fields: { ...bound, ...fields }, write, now }),
+  };
+}
+
+/** A log that writes nothing. */
+export const silentLog: Log = createLog({ service: "sekisho", write: () => {} });
+
+function pick(fields: LogFields): LogFields {
+  const picked: LogFields = {};
+  for (const name of allowedFields) {
+    const value = fields[name];
+    if (value !== undefined) picked[name] = typeof value === "string" ? value.slice(0, 200) : value;
+  }
+  return picked;
+}

@@ -1,0 +1,35 @@
+/** What the verification queue carries: a message asked for by the ingress, or a wake-up of a task that exists. */
+import * as z from "zod";
+import { uuidPattern } from "../../../contracts/envelope.ts";
+
+const requestId = z.string().regex(uuidPattern);
+
+/** One Slack message for the bot, as the ingress understood it. `text` has the bot's own mention removed. */
+export const askedMessageSchema = z.object({
+  appId: z.string(),
+  /** The installation's workspace: `context_team_id`, or `team_id` where Slack sends none. */
+  team: z.string(),
+  channel: z.string(),
+  user: z.string(),
+  ts: z.string(),
+  threadTs: z.string().optional(),
+  /** A direct message: the whole channel is one conversation. */
+  direct: z.boolean(),
+  text: z.string(),
+});
+export type AskedMessage = z.infer<typeof askedMessageSchema>;
+
+export const askSchema = z.object({
+  type: z.literal("ask"),
+  requestId,
+  receivedAtMs: z.int(),
+  trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
+  message: askedMessageSchema,
+});
+export type Ask = z.infer<typeof askSchema>;
+
+/** `seq` says which link of the task's chain of wake-ups this is; below the record's `wakeSeq` it is dropped. */
+export const wakeSchema = z.object({ type: z.literal("wake"), requestId, seq: z.int().min(1) });
+
+export const queueMessageSchema = z.discriminatedUnion("type", [askSchema, wakeSchema]);
+export type QueueMessage = z.infer<typeof queueMessageSchema>;

@@ -1,0 +1,22 @@
+/** The transport seam: carries the bytes of one JSON-RPC request to a destination and brings the response's bytes back. */
+import type { Trace } from "../../shared/trace.ts";
+
+/** `body` is one JSON-RPC Request in UTF-8; `signal` ends the exchange, its body included. */
+export type TransportRequest = { body: Uint8Array; sessionId: string; signal: AbortSignal; trace: Trace };
+
+/**
+ * What came back. `status` is the HTTP status where the transport has one: it counts only where the body is no
+ * JSON-RPC response, or narrows an ambiguous number. `retryAfterMs` is what the peer asked for.
+ */
+export type TransportResponse = { body: Uint8Array; status?: number | undefined; retryAfterMs?: number | undefined };
+
+/**
+ * Knows bytes, deadlines and authentication; never Slack, never tasks.
+ * `send` rejects with a SekishoError: `unavailable` only when the request was certainly not delivered,
+ * `ambiguous` when nobody knows, `payload_too_large` or `invalid_response` for what was refused while reading.
+ */
+export type Transport = {
+  send(request: TransportRequest): Promise<TransportResponse>;
+  /** Lets kept connections go. */
+  close?(): Promise<void>;
+};
