@@ -1,0 +1,14 @@
+/** The session id: what keeps a conversation on one warm runtime. */
+import { createHash } from "node:crypto";
+import type { AskedMessage } from "./messages.ts";
+import { threadOf } from "./task.ts";
+
+/**
+ * Derived from app, channel and thread (in a direct message: the channel), 66 characters of `sessionIdSchema`.
+ * With `perTask` the request id joins in, so that stopping the session can hit nothing else.
+ */
+export function sessionIdOf({ message, perTask }: { message: AskedMessage; perTask: string | undefined }): string {
+  const conversation = message.direct ? message.channel : [message.channel, threadOf(message)];
+  const key = JSON.stringify([message.appId, conversation, perTask ?? null]);
+  return `s-${createHash("sha256").update(key).digest("hex")}`;
+}

@@ -1,0 +1,32 @@
+/** The acts towards the Execution zone: send, poll, cancel. All of a task's calls carry its session id and its trace. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { TaskResult } from "../../../contracts/methods.ts";
+import type { Task } from "../task/task.ts";
+import type { WorkerDestination } from "./acts.ts";
+
+type CallRequest = WorkerDestination & { task: Task; signal: AbortSignal };
+
+/** The stored params under the task's own id, the same at every repetition. */
+export async function executeTask({ client, callTimeoutMs, botToken, task, signal }: CallRequest): Promise<TaskResult> {
+  if (task.params === undefined) throw new SekishoError("internal");
+  const params = botToken === undefined ? task.params : { ...task.params, bot_token: await botToken() };
+  return client.call({ method: "execute_task", params, id: task.id, ...common({ callTimeoutMs, task, signal }) });
+}
+
+export async function pollTask(
+  request: CallRequest & { by: "task_id" | "request_id"; newId: () => string },
+): Promise<TaskResult> {
+  const { client, callTimeoutMs, task, by, newId, signal } = request;
+  const params = by === "task_id" ? { task_id: task.taskId } : { request_id: task.id };
+  return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+}
+
+export async function cancelTask(request: CallRequest & { newId: () => string }): Promise<void> {
+  const { client, callTimeoutMs, task, newId, signal } = request;
+  const params = { task_id: task.taskId, reason: "deadline" };
+  await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+}
+
+function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: Task; signal: AbortSignal }) {
+  return { sessionId: task.sessionId ?? "", timeoutMs: callTimeoutMs, trace: task.trace, signal };
+}
