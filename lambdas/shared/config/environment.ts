@@ -1,0 +1,32 @@
+/** What the environment says beside the configuration file: ports, the log level. All problems at once. */
+import * as z from "zod";
+import { ConfigError } from "./load.ts";
+
+const portSchema = z
+  .string()
+  .regex(/^\d{1,5}$/, "a port number")
+  .transform(Number)
+  .refine((port) => port <= 65_535, "a port number up to 65535");
+
+const environmentSchema = z.object({
+  SEKISHO_PORT: portSchema.default(3000),
+  SEKISHO_EXECUTION_PORT: portSchema.default(8080),
+  SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).optional(),
+});
+
+export type Environment = {
+  port: number;
+  executionPort: number;
+  logLevel: "debug" | "info" | "warn" | "error" | undefined;
+};
+
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
+  const parsed = environmentSchema.safeParse(set);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    throw new ConfigError("The environment", problems);
+  }
+  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_LOG_LEVEL: logLevel } = parsed.data;
+  return { port, executionPort, logLevel };
+}

@@ -1,0 +1,60 @@
+/** Reads and checks `sekisho.config.json`: all problems at once, each with its path and what would be right. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import * as z from "zod";
+import { type Config, configSchema } from "./schema.ts";
+
+export const configFileName = "sekisho.config.json";
+
+/** The configuration cannot be used. `problems` are lines for a person. */
+export class ConfigError extends Error {
+  readonly problems: string[];
+
+  constructor(file: string, problems: string[]) {
+    super(`${file} cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/** Without a `file` the one in `directory` is read, and where there is none, every default holds. */
+export function loadConfig({ directory, file }: { directory: string; file?: string | undefined }): Config {
+  const path = resolve(directory, file ?? configFileName);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    if (file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return parseConfig({ json: {} });
+    throw new ConfigError(path, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
+  }
+  try {
+    return parseConfig({ json: JSON.parse(text), name: path });
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw new ConfigError(path, [`it is not JSON: ${cause.message}`]);
+    throw cause;
+  }
+}
+
+/** Throws a ConfigError with every problem. */
+export function parseConfig({ json, name = configFileName }: { json: unknown; name?: string }): Config {
+  const parsed = configSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    name,
+    parsed.error.issues.flatMap((issue) => describe(issue)),
+  );
+}
+
+/** A union's own message says little: what the member that fits best complains of says more. */
+function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[] {
+  const path = [...parent, ...issue.path];
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    const deepest = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0] ?? [];
+    return deepest.flatMap((inner) => describe(inner, path));
+  }
+  return [`${z.core.toDotPath(path) || "the file"}: ${issue.message}`];
+}
+
+function depth(issues: z.core.$ZodIssue[]): number {
+  return Math.max(0, ...issues.map((issue) => issue.path.length));
+}

@@ -1,0 +1,202 @@
+/** The one configuration file, `sekisho.config.json`: its shape, its defaults and what each field is for. */
+import * as z from "zod";
+import { dialectSchema } from "../../../contracts/dialects.ts";
+import { isLoopbackHost } from "../../../contracts/methods.ts";
+
+const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
+const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
+
+const secretSchema = z
+  .strictObject({ env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "the name of an environment variable, not its value") })
+  .describe("A reference to a secret, never the secret itself: the name of an environment variable.");
+export type SecretReference = z.infer<typeof secretSchema>;
+
+const slackSchema = z.strictObject({
+  signingSecret: secretSchema.default({ env: "SLACK_SIGNING_SECRET" }),
+  botToken: secretSchema.default({ env: "SLACK_BOT_TOKEN" }),
+  apiUrl: httpUrl().default("https://slack.com/api/").describe("Where the Slack Web API is."),
+  locale: z.enum(["en", "ja"]).default("en").describe("The language of the words that users read."),
+});
+
+/** Who may ask: a message must fit every field of at least one rule. */
+const allowlistRuleSchema = z
+  .strictObject({ team: slackIdSchema.optional(), channel: slackIdSchema.optional(), user: slackIdSchema.optional() })
+  .refine(({ team, channel, user }) => team ?? channel ?? user, "name at least one of team, channel, user");
+export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
+
+const routeSchema = z.strictObject({
+  team: slackIdSchema.optional(),
+  channel: slackIdSchema.optional(),
+  destination: nameSchema,
+});
+export type Route = z.infer<typeof routeSchema>;
+
+const authorizerSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("none") }).describe("No credentials; refused for anything but loopback."),
+  z.strictObject({ type: z.literal("bearer"), token: secretSchema }),
+  z.strictObject({
+    type: z.literal("sigv4"),
+    service: z.string().min(1).describe("Such as lambda or execute-api."),
+    region: z.string().min(1),
+  }),
+]);
+
+const anyDestination = {
+  deadlineMs: z
+    .int()
+    .min(1000)
+    .max(8 * 3600_000)
+    .default(15 * 60_000)
+    .describe("Time that a task may take."),
+  dialect: dialectSchema.default("zone").describe("Whose error numbers the peer speaks."),
+  idempotent: z
+    .boolean()
+    .describe("The peer deduplicates by request id. Where not, a send whose fate is unknown is not repeated."),
+  forwardBotToken: z.boolean().default(false).describe("Send the Slack bot token along. Only for agents that need it."),
+  maxResponseBytes: z
+    .int()
+    .min(1024)
+    .default(1024 * 1024),
+};
+
+const destinationSchema = z.discriminatedUnion("transport", [
+  z
+    .strictObject({
+      transport: z.literal("in-process"),
+      ...anyDestination,
+      idempotent: anyDestination.idempotent.default(true),
+    })
+    .describe("The Execution host of the same process, called as a function. For the local run."),
+  z
+    .strictObject({
+      transport: z.literal("https"),
+      ...anyDestination,
+      url: httpUrl().optional().describe("Left out: the Execution host of the local run."),
+      authorizer: authorizerSchema.default({ type: "none" }),
+      idempotent: anyDestination.idempotent.optional().describe("Default: true without a url, false with one."),
+    })
+    .describe("Plain HTTPS (http only on loopback)."),
+  z
+    .strictObject({
+      transport: z.literal("agentcore"),
+      ...anyDestination,
+      runtimeArn: z
+        .string()
+        .regex(/^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/, "the ARN of a runtime"),
+      qualifier: z.string().min(1).max(48).default("DEFAULT").describe("The runtime's endpoint."),
+      endpoint: httpUrl().optional().describe("Instead of the region's own address."),
+      stopAfterResult: z.boolean().default(false).describe("A session per task, stopped when the task is over."),
+      idempotent: anyDestination.idempotent.default(true),
+    })
+    .describe("InvokeAgentRuntime of Bedrock AgentCore."),
+]);
+
+const agentSchema = z.union([
+  z.literal("echo"),
+  z
+    .string()
+    .regex(/^\.{0,2}\/.+\.(ts|mts|js|mjs)$/, '"echo", or the path of your agent file such as ./agent.ts')
+    .describe("A file of your own that exports `agent`."),
+  z
+    .strictObject({
+      type: z.literal("openai-compatible"),
+      baseUrl: httpUrl().describe("Up to and with /v1."),
+      model: z.string().min(1),
+      apiKey: secretSchema.optional(),
+      system: z.string().optional().describe("The system prompt."),
+    })
+    .describe("Any endpoint that speaks chat completions with streaming."),
+]);
+
+const authenticatorSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("none") }).describe("Anyone who can connect; on loopback only."),
+  z.strictObject({
+    type: z.literal("bearer"),
+    tokens: z.array(secretSchema).min(1).describe("Any one of them lets in; two while one is rotated."),
+  }),
+]);
+
+const executionSchema = z
+  .strictObject({
+    agent: agentSchema.default("echo"),
+    authenticator: authenticatorSchema.default({ type: "none" }),
+    syncBudgetMs: z.int().min(0).max(60_000).default(20_000).describe("How long a call waits for the result itself."),
+    maxTaskMs: z
+      .int()
+      .min(1000)
+      .max(8 * 3600_000)
+      .default(3600_000)
+      .describe("The longest that a task may take."),
+    leaseMs: z.int().min(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
+    lostAfterMs: z.int().min(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
+  })
+  .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, "leaseMs + lostAfterMs: at most 5 minutes");
+
+const limitsSchema = z
+  .strictObject({
+    concurrency: z.int().min(1).max(1000).default(16).describe("Tasks that are moved at once."),
+    callTimeoutMs: z.int().min(100).default(30_000).describe("One call to the Execution zone."),
+    leaseMs: z.int().min(500).default(60_000).describe("A worker's claim on a task; longer than a call."),
+    visibilityTimeoutMs: z.int().min(1000).default(90_000).describe("The queue's; longer than the lease."),
+    maxReceiveCount: z.int().min(1).default(5).describe("Deliveries before a message is a dead letter."),
+  })
+  .refine(({ callTimeoutMs, leaseMs }) => callTimeoutMs < leaseMs * 0.9, {
+    path: ["leaseMs"],
+    message: "must be more than 1.1 times callTimeoutMs, so that a call ends before the lease does",
+  })
+  .refine(({ leaseMs, visibilityTimeoutMs }) => leaseMs < visibilityTimeoutMs, {
+    path: ["visibilityTimeoutMs"],
+    message: "must be more than leaseMs",
+  });
+
+export const configSchema = z
+  .strictObject({
+    $schema: z.string().optional(),
+    slack: slackSchema.prefault({}),
+    allowlist: z.array(allowlistRuleSchema).default([]).describe("Who may ask. Empty means nobody."),
+    destinations: z
+      .record(nameSchema, destinationSchema)
+      .prefault({ local: { transport: "https" } })
+      .describe("Where tasks can go."),
+    routes: z
+      .array(routeSchema)
+      .default([{ destination: "local" }])
+      .describe("The first that fits decides."),
+    execution: executionSchema.prefault({}),
+    limits: limitsSchema.prefault({}),
+  })
+  .superRefine((config, context) => {
+    config.routes.forEach(({ destination }, index) => {
+      if (destination in config.destinations) return;
+      const known = Object.keys(config.destinations).join(", ");
+      context.addIssue({
+        code: "custom",
+        path: ["routes", index, "destination"],
+        message: `there is no destination "${destination}"; known: ${known || "none"}`,
+      });
+    });
+    for (const [name, destination] of Object.entries(config.destinations)) {
+      for (const problem of destinationProblems(destination)) {
+        context.addIssue({ code: "custom", path: ["destinations", name, ...problem.path], message: problem.message });
+      }
+    }
+  });
+
+export type Config = z.infer<typeof configSchema>;
+export type Destination = z.infer<typeof destinationSchema>;
+export type AgentConfig = z.infer<typeof agentSchema>;
+export type AuthenticatorConfig = z.infer<typeof authenticatorSchema>;
+export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
+
+function destinationProblems(destination: Destination): { path: string[]; message: string }[] {
+  if (destination.transport !== "https" || destination.url === undefined) return [];
+  if (destination.authorizer.type !== "none" || isLoopbackHost(new URL(destination.url).hostname)) return [];
+  return [{ path: ["authorizer"], message: '"none" is refused for anything but loopback; use bearer or sigv4' }];
+}
+
+function httpUrl() {
+  return z.string().refine((text) => {
+    const url = URL.parse(text);
+    return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
+  }, "an https URL (http only on loopback)");
+}

@@ -1,0 +1,305 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { reasons, SekishoError } from "../../../contracts/errors.ts";
+import type { CallFailure, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { next, type Policy } from "../../../lambdas/verification/task/machine.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+
+const nowMs = askedAtMs + 1000;
+const woken = { type: "woken", nowMs, resumed: false } as const;
+const resumed = { type: "woken", nowMs, resumed: true } as const;
+const announced = { type: "announced", nowMs, ts: "1.1" } as const;
+const success = { type: "answered", nowMs, result: { status: "success", response_text: "A checkpoint." } } as const;
+const accepted = { type: "answered", nowMs, result: { status: "accepted", task_id: "t-1" } } as const;
+const ambiguous = failure({ reason: "ambiguous", retryable: false });
+const unavailable = failure({ reason: "unavailable", retryable: true });
+
+function failure(error: Omit<CallFailure, "lost"> & { lost?: boolean }, atMs = nowMs): TaskEvent {
+  return { type: "call_failed", nowMs: atMs, error: { lost: false, ...error } };
+}
+
+/** Lets the events happen one after the other; gives the record and what each step asked for. */
+function play(
+  events: TaskEvent[],
+  { task = sampleTask(), policy = samplePolicy() }: { task?: Task; policy?: Policy } = {},
+) {
+  const asked: TaskEffect[][] = [];
+  let current = task;
+  for (const event of events) {
+    const step = next({ task: current, event, policy });
+    current = step.task;
+    asked.push(step.effects);
+  }
+  return { task: current, asked, last: asked.at(-1) ?? [] };
+}
+
+describe("the stories of a task", () => {
+  it("goes from received over announced and sent to an answer that is delivered and swept", () => {
+    const { task, asked } = play([
+      woken,
+      announced,
+      woken,
+      success,
+      woken,
+      { type: "delivered" },
+      woken,
+      { type: "swept" },
+    ]);
+    expect(asked.map((effects) => effects.map(({ type }) => type))).toEqual([
+      ["announce"],
+      ["wake"],
+      ["send"],
+      ["wake"],
+      ["deliver"],
+      ["wake"],
+      ["sweep"],
+      [],
+    ]);
+    expect(task).toMatchObject({ state: "done", swept: true });
+  });
+
+  it("polls an accepted task by its id, later and later, until the result is there", () => {
+    const { task, asked } = play([woken, announced, woken, accepted, woken, accepted, woken, accepted, woken, success]);
+    expect(asked[4]).toEqual([{ type: "poll", by: "task_id" }]);
+    const delays = [asked[3], asked[5], asked[7]]
+      .map((effects) => effects?.[0])
+      .map((effect) => (effect?.type === "wake" ? effect.delayMs : -1));
+    expect(delays).toEqual([...delays].sort((a, b) => a - b));
+    expect(new Set(delays).size).toBe(3);
+    expect(task).toMatchObject({ state: "delivering", outcome: { type: "answer", text: "A checkpoint." } });
+  });
+
+  it("refuses a person who is not allowed, without a placeholder and without sending", () => {
+    const { task, last } = play([woken], { policy: samplePolicy({ allowed: false }) });
+    expect(task).toMatchObject({ state: "delivering", outcome: { type: "refused" } });
+    expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+  });
+
+  it("apologises for a message older than a day and never executes it", () => {
+    const late = { ...woken, nowMs: askedAtMs + 24 * 3600_000 + 1001 };
+    expect(play([late]).task.outcome).toEqual({ type: "too_old" });
+  });
+
+  it("says so where no route fits", () => {
+    const { task } = play([woken], { policy: samplePolicy({ routed: false }) });
+    expect(task.outcome).toEqual({ type: "failed", reason: "agent_not_found", lost: false });
+  });
+
+  it("takes a question of the agent as its answer", () => {
+    const question = {
+      type: "answered",
+      nowMs,
+      result: { status: "input_required", task_id: "t", prompt: "Which one?" },
+    } as const;
+    expect(play([woken, announced, woken, question]).task.outcome).toEqual({ type: "answer", text: "Which one?" });
+  });
+
+  it("ends a session of its own when the task is over, if the destination says so", () => {
+    const policy = samplePolicy({ stopAfterResult: true });
+    const { last, task } = play([woken, announced, woken, success, woken, { type: "delivered" }], { policy });
+    expect(last.map(({ type }) => type)).toEqual(["stop_session", "wake"]);
+    expect(task.sessionId).not.toBe(play([woken]).task.sessionId);
+  });
+
+  it("forgets the texts when the task is over, and keeps the ids", () => {
+    const { task } = play([woken, announced, woken, success, woken, { type: "delivered" }, woken, { type: "swept" }]);
+    expect(JSON.stringify(task)).not.toContain("sekisho?");
+    expect(JSON.stringify(task)).not.toContain("A checkpoint.");
+    expect(task.id).toBe(sampleTask().id);
+  });
+});
+
+describe("a send of which nobody knows whether it arrived", () => {
+  it("is repeated with the stored params where the peer is idempotent", () => {
+    const first = play([woken, announced, woken]);
+    const again = play([ambiguous, woken], { task: first.task });
+    expect(again.last).toEqual([{ type: "send" }]);
+    expect(again.task.params).toEqual(first.task.params);
+  });
+
+  it("is looked up by the request id where the peer is not idempotent, never repeated", () => {
+    const policy = samplePolicy({ idempotent: false });
+    expect(play([woken, announced, woken, ambiguous, woken], { policy }).last).toEqual([
+      { type: "poll", by: "request_id" },
+    ]);
+  });
+
+  it("is told as such where the look-up does not know the task", () => {
+    const policy = samplePolicy({ idempotent: false });
+    const unknown = failure({ reason: "task_not_found", retryable: false });
+    expect(play([woken, announced, woken, ambiguous, woken, unknown], { policy }).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
+  });
+
+  it("is what a worker leaves behind that died in the act of sending", () => {
+    const policy = samplePolicy({ idempotent: false });
+    const { task } = play([woken, announced, woken], { policy });
+    expect(play([resumed], { task, policy }).last).toEqual([{ type: "poll", by: "request_id" }]);
+    expect(play([resumed], { task }).last).toEqual([{ type: "send" }]);
+  });
+
+  it("stays in doubt when a later try is refused: the user reads that the task may have run", () => {
+    let { task } = play([woken, announced, woken, ambiguous]);
+    for (let i = 0; i < 10 && task.state === "sent"; i++) task = play([woken, unavailable], { task }).task;
+    expect(task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
+  });
+});
+
+describe("failures of the Execution zone", () => {
+  it("are told at once where repeating cannot help", () => {
+    for (const reason of reasons.filter((name) => !new SekishoError(name).retryable)) {
+      const { task } = play([woken, announced, woken, failure({ reason, retryable: false })]);
+      expect(task.outcome).toEqual({ type: "failed", reason, lost: false });
+    }
+  });
+
+  it("are repeated later, never before the peer's own time, and a bounded number of times", () => {
+    const limited = failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 });
+    let { task, last } = play([woken, announced, woken, limited], { policy: samplePolicy({ deadlineMs: 3600_000 }) });
+    expect(last).toEqual([{ type: "wake", delayMs: 42_000 }]);
+    let tries = 1;
+    for (; tries < 100 && task.state === "sent"; tries++) task = play([woken, limited], { task }).task;
+    expect(task.outcome).toMatchObject({ reason: "rate_limited" });
+    expect(tries).toBeLessThan(20);
+  });
+
+  it("do not end the wait for an accepted task while the host cannot be reached", () => {
+    let { task } = play([woken, announced, woken, accepted]);
+    for (let i = 0; i < 30; i++) task = play([woken, i % 2 ? unavailable : ambiguous], { task }).task;
+    expect(task.state).toBe("waiting");
+    expect(play([woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
+  });
+
+  it("pass on that the task was lost on the way", () => {
+    const lost = failure({ reason: "execution_failed", retryable: false, lost: true });
+    expect(play([woken, announced, woken, accepted, woken, lost]).task.outcome).toEqual({
+      type: "failed",
+      reason: "execution_failed",
+      lost: true,
+    });
+  });
+});
+
+describe("the deadline", () => {
+  const late = { ...woken, nowMs: nowMs + 60_000 + 15_000 };
+  const waiting = () => play([woken, announced, woken, accepted]).task;
+
+  it("cancels the task at the host and tells the user that it took too long", () => {
+    const { task, asked } = play([late, { type: "canceled", nowMs: late.nowMs }], { task: waiting() });
+    expect(asked[0]).toEqual([{ type: "cancel" }]);
+    expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
+  });
+
+  it("still takes the result of a task that had ended when it was to be canceled", () => {
+    const ended = failure({ reason: "invalid_state", retryable: false }, late.nowMs);
+    const { task, asked } = play([late, ended, success], { task: waiting() });
+    expect(asked[1]).toEqual([{ type: "poll", by: "task_id" }]);
+    expect(task.outcome).toMatchObject({ type: "answer" });
+  });
+
+  it("holds although the host cannot be reached", () => {
+    const { task } = play([late, unavailable], { task: waiting() });
+    expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
+  });
+});
+
+describe("failures of Slack", () => {
+  const slack = (kind: "gone" | "ambiguous" | "rate_limited") => ({ type: "slack_failed", nowMs, kind }) as const;
+
+  it("make the next try look first, so that nothing is posted twice", () => {
+    expect(play([woken, slack("ambiguous"), woken]).last).toEqual([{ type: "announce", heal: true }]);
+    const { task } = play([woken, announced, woken, success]);
+    expect(play([woken, slack("rate_limited"), woken], { task }).last).toEqual([{ type: "deliver", heal: true }]);
+    expect(play([resumed], { task }).last).toEqual([{ type: "deliver", heal: true }]);
+  });
+
+  it("end the task where nobody can post any more, before anything is executed", () => {
+    const { task, last } = play([woken, slack("gone")]);
+    expect(task).toMatchObject({ state: "done", swept: true });
+    expect(last).toEqual([]);
+  });
+
+  it("never end a delivery that may still succeed within a day", () => {
+    let { task } = play([woken, announced, woken, success]);
+    for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
+    expect(task.state).toBe("delivering");
+  });
+});
+
+describe("a dead letter", () => {
+  it("becomes a failure in words while the outcome is open", () => {
+    const { task, last } = play([woken, announced, { type: "dead_lettered" }]);
+    expect(task.outcome).toMatchObject({ type: "failed", reason: "internal" });
+    expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+  });
+
+  it("never replaces an outcome that is being delivered", () => {
+    const { task, last } = play([woken, announced, woken, success, { type: "dead_lettered" }]);
+    expect(task.outcome).toMatchObject({ type: "answer" });
+    expect(last).toMatchObject([{ type: "wake" }]);
+  });
+});
+
+describe("whatever happens in whatever order", () => {
+  const anyFailure = fc.record({
+    reason: fc.constantFrom(...reasons, "ambiguous" as const),
+    retryable: fc.boolean(),
+    lost: fc.boolean(),
+  });
+  const outcomes: Record<string, fc.Arbitrary<TaskEvent>> = {
+    announce: fc.oneof(fc.constant(announced), slackFailure()),
+    send: fc.oneof(
+      fc.constant<TaskEvent>(success),
+      fc.constant<TaskEvent>(accepted),
+      anyFailure.map((error) => failure(error)),
+    ),
+    poll: fc.oneof(
+      fc.constant<TaskEvent>(success),
+      fc.constant<TaskEvent>(accepted),
+      anyFailure.map((error) => failure(error)),
+    ),
+    cancel: fc.oneof(
+      fc.constant<TaskEvent>({ type: "canceled", nowMs }),
+      anyFailure.map((error) => failure(error)),
+    ),
+    deliver: fc.oneof(fc.constant<TaskEvent>({ type: "delivered" }), slackFailure()),
+    sweep: fc.oneof(fc.constant<TaskEvent>({ type: "swept" }), slackFailure()),
+  };
+  function slackFailure(): fc.Arbitrary<TaskEvent> {
+    return fc
+      .constantFrom("gone", "no_such_message", "refused", "rate_limited", "unavailable", "ambiguous")
+      .map((kind) => ({ type: "slack_failed", nowMs, kind }) as TaskEvent);
+  }
+
+  it("a task that is not over has its wake-up, acts one at a time, and its record is one that can be stored", () => {
+    fc.assert(
+      fc.property(fc.gen(), fc.boolean(), (gen, idempotent) => {
+        const policy = samplePolicy({ idempotent });
+        let task = sampleTask();
+        let clockMs = nowMs;
+        const sends: boolean[] = [];
+        for (let steps = 0; steps < 60 && !task.swept; steps++) {
+          let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
+          for (let acts = 0; acts < 4; acts++) {
+            const act = step.effects.find(({ type }) => type !== "wake" && type !== "stop_session");
+            if (act === undefined) break;
+            if (act.type === "send") sends.push(step.task.mayHaveArrived);
+            expect(step.effects).toHaveLength(1);
+            const outcome = outcomes[act.type];
+            if (outcome === undefined) throw new Error(`no outcome for ${act.type}`);
+            step = next({ task: step.task, event: { ...gen(() => outcome) }, policy });
+          }
+          task = step.task;
+          expect(() => taskSchema.parse(JSON.parse(JSON.stringify(task)))).not.toThrow();
+          const wake = step.effects.filter(({ type }) => type === "wake");
+          expect(wake).toHaveLength(task.swept ? 0 : 1);
+          clockMs += gen(() => fc.constantFrom(0, 1000, 30_000));
+        }
+        if (!idempotent) expect(sends.filter(Boolean)).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,47 @@
+/** A task and a policy for tests of the task machine. */
+import type { Policy } from "../../../lambdas/verification/task/machine.ts";
+import type { Ask } from "../../../lambdas/verification/task/messages.ts";
+import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
+
+export const askedAtMs = 1_760_000_000_000;
+
+export function sampleAsk(message: Partial<Ask["message"]> = {}): Ask {
+  return {
+    type: "ask",
+    requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d",
+    receivedAtMs: askedAtMs,
+    trace: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
+    message: {
+      appId: "A1",
+      team: "T1",
+      channel: "C1",
+      user: "U1",
+      ts: `${askedAtMs / 1000}.000100`,
+      direct: false,
+      text: "What is a sekisho?",
+      ...message,
+    },
+  };
+}
+
+export function sampleTask(changes: Partial<Task> = {}): Task {
+  return { ...receivedTask(sampleAsk()), ...changes };
+}
+
+export function samplePolicy({
+  allowed = true,
+  routed = true,
+  ...destination
+}: Partial<{
+  allowed: boolean;
+  routed: boolean;
+  deadlineMs: number;
+  idempotent: boolean;
+  stopAfterResult: boolean;
+}> = {}): Policy {
+  return {
+    isAllowed: () => allowed,
+    routeOf: () => (routed ? "host" : undefined),
+    destinations: new Map([["host", { deadlineMs: 60_000, idempotent: true, stopAfterResult: false, ...destination }]]),
+  };
+}
