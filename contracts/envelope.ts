@@ -14,7 +14,6 @@ export const requestSchema = z.object({
   method: z
     .string()
     .min(1)
-    .max(128)
     .refine((name) => !name.startsWith("rpc.") || name === "rpc.discover", "reserved"),
   params: z.unknown().optional(),
   id: requestIdSchema,
@@ -28,13 +27,21 @@ export type JsonRpcResponse =
   | { jsonrpc: "2.0"; id: RequestId | null; result: unknown }
   | { jsonrpc: "2.0"; id: RequestId | null; error: JsonRpcErrorObject };
 
+const version = z.literal("2.0");
+const responseId = requestIdSchema.nullable();
+const absent = z.never().optional();
+
 /**
- * One Response object as a client takes it: exactly one of `result` and `error`.
+ * One Response object as a client takes it: exactly one of `result` and `error` (a `null` result is one), unknown members
+ * ignored. An error without `id`, as some peers send it, reads as `id: null`.
  * Whether `id` is the one that was sent is the client's own check.
  */
-export const responseSchema = z.union([
-  z
-    .strictObject({ jsonrpc: z.literal("2.0"), id: requestIdSchema.nullable(), result: z.unknown() })
-    .refine((response) => "result" in response && response.result !== undefined, "result"),
-  z.strictObject({ jsonrpc: z.literal("2.0"), id: requestIdSchema.nullable(), error: errorObjectSchema }),
+export const responseSchema: z.ZodType<JsonRpcResponse> = z.union([
+  z.object({
+    jsonrpc: version,
+    id: responseId,
+    result: z.unknown().refine((result) => result !== undefined, "no result"),
+    error: absent,
+  }),
+  z.object({ jsonrpc: version, id: responseId.default(null), error: errorObjectSchema, result: absent }),
 ]);

@@ -17,6 +17,8 @@ const slackTs = z
   .string()
   .max(32)
   .regex(/^\d+\.\d+$/);
+/** A moment with `Z` or an offset, as RFC 3339 writes it. */
+const timestamp = z.iso.datetime({ offset: true });
 const taskId = z.string().min(1).max(128);
 
 /** Conversation key: what keeps a conversation on one warm runtime. */
@@ -38,7 +40,7 @@ export const attachmentSchema = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  expires_at: z.iso.datetime().optional(),
+  expires_at: timestamp.optional(),
 });
 
 /** One earlier message of the thread. */
@@ -61,7 +63,10 @@ export const executeTaskParamsSchema = z
     history: z
       .array(historyItemSchema)
       .max(50)
-      .refine((items) => Buffer.byteLength(JSON.stringify(items)) <= maxHistoryBytes, "more than 64 KiB")
+      .refine(
+        (items) => new TextEncoder().encode(JSON.stringify(items)).byteLength <= maxHistoryBytes,
+        "more than 64 KiB",
+      )
       .optional(),
     session_id: sessionIdSchema.optional(),
     timeout_ms: z.int().min(1).optional(),
@@ -98,7 +103,7 @@ export const acceptedResultSchema = z.looseObject({
   status: z.literal("accepted"),
   task_id: taskId,
   poll_after_ms: z.int().min(0).optional(),
-  expires_at: z.iso.datetime().optional(),
+  expires_at: timestamp.optional(),
   progress: progressSchema.optional(),
 });
 
@@ -107,7 +112,7 @@ export const inputRequiredResultSchema = z.looseObject({
   task_id: taskId,
   prompt: z.string(),
   options: z.array(z.object({ id: z.string(), label: z.string(), style: z.string().optional() })).optional(),
-  expires_at: z.iso.datetime().optional(),
+  expires_at: timestamp.optional(),
 });
 
 /** What `execute_task`, `get_task` and `answer_task` answer with. */
