@@ -75,6 +75,10 @@ const destinationSchema = z.discriminatedUnion("transport", [
       authorizer: authorizerSchema.default({ type: "none" }),
       idempotent: anyDestination.idempotent.optional().describe("Default: true without a url, false with one."),
     })
+    .transform((destination) => ({
+      ...destination,
+      idempotent: destination.idempotent ?? destination.url === undefined,
+    }))
     .describe("Plain HTTPS (http only on loopback)."),
   z
     .strictObject({

@@ -1,0 +1,40 @@
+/** `sekisho config check`: is the configuration one that can be used? */
+import { parseArgs } from "node:util";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
+import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
+import { type Command, exitCodes } from "./command.ts";
+
+export const configCheck: Command = {
+  help: `
+sekisho config check [--config FILE]
+
+Checks sekisho.config.json (or FILE) and lists every problem with its place.
+Exit code 0: it can be used; 2: it cannot.
+`,
+  async run({ words, directory, print, note }) {
+    const { values } = parseArgs({ args: words, options: { config: { type: "string" } } });
+    const config = loadConfig({ directory, file: values.config });
+    const routes = config.routes.map(({ destination }) => destination).join(", ");
+    print(
+      `The configuration is fine: destinations ${Object.keys(config.destinations).join(", ")}; routes to ${routes}.`,
+    );
+    if (config.allowlist.length === 0) note("The allowlist is empty: in a real workspace nobody may ask.");
+    for (const { env } of secretsOf(config)) note(`Note: the environment variable ${env} is not set here.`);
+    return exitCodes.success;
+  },
+};
+
+/** The references that cannot be resolved here; that is no problem of the file. */
+function secretsOf(config: Config): SecretReference[] {
+  const { slack, destinations, execution } = config;
+  const tokens = Object.values(destinations).flatMap((destination) =>
+    destination.transport === "https" && destination.authorizer.type === "bearer" ? [destination.authorizer.token] : [],
+  );
+  const accepted = execution.authenticator.type === "bearer" ? execution.authenticator.tokens : [];
+  const { agent } = execution;
+  const apiKey = typeof agent === "object" && agent.apiKey !== undefined ? [agent.apiKey] : [];
+  return [slack.signingSecret, slack.botToken, ...tokens, ...accepted, ...apiKey].filter(
+    (secret) => !hasSecret(secret),
+  );
+}

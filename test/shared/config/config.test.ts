@@ -1,0 +1,136 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
+import { configJsonSchema } from "../../../lambdas/shared/config/json-schema.ts";
+import { ConfigError, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
+
+const project = join(__dirname, "../../..");
+
+function problemsOf(json: unknown): string[] {
+  try {
+    parseConfig({ json });
+    return [];
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems;
+    throw thrown;
+  }
+}
+
+function directoryWith(text: string): string {
+  const directory = mkdtempSync(join(tmpdir(), "sekisho-config-"));
+  writeFileSync(join(directory, "sekisho.config.json"), text);
+  return directory;
+}
+
+describe("the configuration file", () => {
+  it("may be absent or empty: every default holds, and nobody is allowed", () => {
+    const config = loadConfig({ directory: tmpdir() });
+    expect(config).toEqual(parseConfig({ json: {} }));
+    expect(config.allowlist).toEqual([]);
+    expect(config.routes).toEqual([{ destination: "local" }]);
+  });
+
+  it("lists all problems at once, each with its path and what would be right", () => {
+    const problems = problemsOf({
+      allowlist: [{}],
+      destinations: {
+        far: { transport: "https", url: "http://example.com/", authorizer: { type: "none" } },
+        cloud: { transport: "agentcore", runtimeArn: "arn:aws:s3:::bucket" },
+      },
+      routes: [{ destination: "nowhere" }],
+      limits: { leaseMs: "long" },
+      colour: "blue",
+    });
+    const text = problems.join("\n");
+    for (const path of [
+      "allowlist[0]",
+      "destinations.far.url",
+      "destinations.cloud.runtimeArn",
+      "limits.leaseMs",
+      "colour",
+    ]) {
+      expect(text).toContain(path);
+    }
+  });
+
+  it("refuses a route to a destination that is not declared and says which ones are", () => {
+    expect(problemsOf({ destinations: { a: { transport: "in-process" } }, routes: [{ destination: "b" }] })).toEqual([
+      'routes[0].destination: there is no destination "b"; known: a',
+    ]);
+  });
+
+  it("refuses to send without credentials to anything but loopback", () => {
+    const destinations = { far: { transport: "https", url: "https://agents.example/" } };
+    expect(problemsOf({ destinations, routes: [] }).join()).toContain("destinations.far.authorizer");
+  });
+
+  it("refuses a secret itself where a reference to one is meant", () => {
+    expect(problemsOf({ slack: { botToken: "xoxb-1-secret" } })[0]).toContain("slack.botToken");
+    const problems = problemsOf({ slack: { botToken: { env: "xoxb-1-secret" } } });
+    expect(problems.join()).toContain("slack.botToken.env");
+    expect(problems.join()).not.toContain("xoxb");
+  });
+
+  it("refuses a lease that a call could outlive and a visibility timeout that the lease could outlive", () => {
+    expect(problemsOf({ limits: { callTimeoutMs: 60_000 } }).join()).toContain("limits.leaseMs");
+    expect(problemsOf({ limits: { leaseMs: 90_000 } }).join()).toContain("limits.visibilityTimeoutMs");
+  });
+
+  it("treats a foreign endpoint as one that does not deduplicate, unless it is declared", () => {
+    const far = {
+      transport: "https",
+      url: "https://agents.example/",
+      authorizer: { type: "bearer", token: { env: "TOKEN" } },
+    };
+    const { destinations } = parseConfig({ json: { destinations: { far }, routes: [] } });
+    expect(destinations.far).toMatchObject({ idempotent: false });
+  });
+
+  it("says where the file stops being JSON", () => {
+    expect(() => loadConfig({ directory: directoryWith("{ nope }") })).toThrow(/is not JSON/);
+  });
+
+  it("says so when the named file is not there", () => {
+    expect(() => loadConfig({ directory: tmpdir(), file: "absent.json" })).toThrow(/cannot be read \(ENOENT\)/);
+  });
+
+  it("has a JSON Schema that is up to date and takes the file that comes with the project", () => {
+    const text = readFileSync(join(project, "sekisho.config.schema.json"), "utf8");
+    expect(text).toBe(configJsonSchema());
+    const validate = new Ajv2020({ strict: false }).compile(JSON.parse(text));
+    expect(validate(JSON.parse(readFileSync(join(project, "sekisho.config.json"), "utf8")))).toBe(true);
+    expect(validate({ colour: "blue" })).toBe(false);
+    expect(loadConfig({ directory: project }).routes).toHaveLength(1);
+  });
+});
+
+describe("the environment", () => {
+  it("gives the ports, with defaults, and names every variable that is wrong", () => {
+    expect(readEnvironment({})).toMatchObject({ port: 3000, executionPort: 8080 });
+    expect(readEnvironment({ SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "" })).toMatchObject({
+      port: 0,
+      executionPort: 8080,
+    });
+    expect(() => readEnvironment({ SEKISHO_PORT: "http", SEKISHO_EXECUTION_PORT: "99999" })).toThrow(
+      /SEKISHO_PORT[\s\S]*SEKISHO_EXECUTION_PORT/,
+    );
+  });
+});
+
+describe("a reference to a secret", () => {
+  it("is read anew each time, so that a rotated secret is seen", async () => {
+    process.env.SEKISHO_TEST_SECRET = "first";
+    expect(await readSecret({ env: "SEKISHO_TEST_SECRET" })).toBe("first");
+    process.env.SEKISHO_TEST_SECRET = "second";
+    expect(await readSecret({ env: "SEKISHO_TEST_SECRET" })).toBe("second");
+    delete process.env.SEKISHO_TEST_SECRET;
+  });
+
+  it("that leads nowhere is an error that names the variable", async () => {
+    await expect(readSecret({ env: "SEKISHO_TEST_ABSENT" })).rejects.toThrow(/SEKISHO_TEST_ABSENT is not set/);
+  });
+});
