@@ -53,29 +53,33 @@ export const historyItemSchema = z.object({
 
 export const executeTaskParamsSchema = z
   .object({
-    channel: slackId,
-    text: z.string().max(maxTextLength),
+    channel: slackId.describe("Slack channel id"),
+    text: z.string().max(maxTextLength).describe("May be empty if there are attachments"),
     thread_ts: slackTs.optional(),
     team_id: slackId.optional(),
     user_id: slackId.optional(),
-    correlation_id: z.string().min(1).max(128).optional(),
+    correlation_id: z.string().min(1).max(128).optional().describe("The request id where absent"),
     attachments: z.array(attachmentSchema).max(20).optional(),
     history: z
       .array(historyItemSchema)
       .max(50)
-      .refine(
-        (items) => new TextEncoder().encode(JSON.stringify(items)).byteLength <= maxHistoryBytes,
-        "more than 64 KiB",
-      )
-      .optional(),
-    session_id: sessionIdSchema.optional(),
-    timeout_ms: z.int().min(1).optional(),
-    callback: z.boolean().optional(),
-    bot_token: z.string().max(1024).optional(),
+      .refine((items) => utf8Bytes(JSON.stringify(items)) <= maxHistoryBytes, "more than 64 KiB")
+      .optional()
+      .describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),
+    session_id: sessionIdSchema.optional().describe("Conversation key"),
+    timeout_ms: z.int().min(1).optional().describe("Remaining time, counted from the receipt"),
+    callback: z.boolean().optional().describe("A wish to be woken when the task ends; polling suffices without"),
+    bot_token: z.string().max(1024).optional().describe("For existing agents that demand it; redacted everywhere"),
   })
   .refine((params) => params.text !== "" || (params.attachments?.length ?? 0) > 0, {
     path: ["text"],
     message: "empty text without attachments",
+  })
+  .meta({
+    anyOf: [
+      { properties: { text: { minLength: 1 } } },
+      { properties: { attachments: { minItems: 1 } }, required: ["attachments"] },
+    ],
   });
 export type ExecuteTaskParams = z.infer<typeof executeTaskParamsSchema>;
 
@@ -131,19 +135,25 @@ export const legacyErrorResultSchema = z.looseObject({
 });
 
 const taskKey = {
-  task_id: taskId.optional(),
-  request_id: z.string().min(1).max(128).optional(),
+  task_id: taskId.optional().describe("Either this or request_id"),
+  request_id: z.string().min(1).max(128).optional().describe("The id of the execute_task request"),
 };
 type TaskKey = { task_id?: string | undefined; request_id?: string | undefined };
 const namesOneTask = (params: TaskKey) => (params.task_id === undefined) !== (params.request_id === undefined);
 const oneKey = { path: ["task_id"], message: "exactly one of task_id and request_id" };
+const oneKeyInJsonSchema = { oneOf: [{ required: ["task_id"] }, { required: ["request_id"] }] };
 
 export const getTaskParamsSchema = z
-  .object({ ...taskKey, wait_ms: z.int().min(0).max(maxWaitMs).optional() })
-  .refine(namesOneTask, oneKey);
+  .object({
+    ...taskKey,
+    wait_ms: z.int().min(0).max(maxWaitMs).optional().describe("Time to hold the answer until something changes"),
+  })
+  .refine(namesOneTask, oneKey)
+  .meta(oneKeyInJsonSchema);
 export const cancelTaskParamsSchema = z
   .object({ ...taskKey, reason: z.string().max(1000).optional() })
-  .refine(namesOneTask, oneKey);
+  .refine(namesOneTask, oneKey)
+  .meta(oneKeyInJsonSchema);
 export const cancelResultSchema = z.looseObject({ status: z.literal("canceled"), task_id: taskId });
 export const answerTaskParamsSchema = z.object({
   task_id: taskId,
@@ -169,6 +179,10 @@ export type ResultOf<M extends MethodName> = z.infer<(typeof methods)[M]["result
 
 /** The id of `execute_task`, when it is one that is deduplicated: a UUID in any case. */
 export const dedupedIdSchema = requestIdSchema.pipe(z.guid());
+
+function utf8Bytes(text: string): number {
+  return new TextEncoder().encode(text).byteLength;
+}
 
 function isAttachmentUrl(text: string): boolean {
   const url = URL.parse(text);

@@ -1,0 +1,141 @@
+/** The OpenRPC document of the zone contract (https://spec.open-rpc.org), built from the zod schemas. */
+import * as z from "zod";
+import { codeOf } from "./dialects.ts";
+import { errorDataSchema, isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
+import {
+  acceptedResultSchema,
+  artifactSchema,
+  attachmentSchema,
+  cancelResultSchema,
+  discoverResultSchema,
+  historyItemSchema,
+  inputRequiredResultSchema,
+  type MethodName,
+  methods,
+  successResultSchema,
+  taskResultSchema,
+} from "./methods.ts";
+
+const components = {
+  Attachment: attachmentSchema,
+  HistoryItem: historyItemSchema,
+  Artifact: artifactSchema,
+  SuccessResult: successResultSchema,
+  AcceptedResult: acceptedResultSchema,
+  InputRequiredResult: inputRequiredResultSchema,
+  TaskResult: taskResultSchema,
+  CancelResult: cancelResultSchema,
+  DiscoverResult: discoverResultSchema,
+  ErrorData: errorDataSchema,
+} as const;
+
+/** Every call may meet these; the rest depends on the method. No two of one method share a number (OpenRPC demands it). */
+const everywhere = [
+  "parse_error",
+  "invalid_request",
+  "method_not_found",
+  "invalid_params",
+  "internal",
+  "unauthenticated",
+  "permission_denied",
+  "rate_limited",
+  "unavailable",
+  "payload_too_large",
+] as const satisfies readonly Reason[];
+const endings = ["timeout", "execution_failed", "budget_exceeded", "plan_error", "canceled"] as const;
+
+type Description = { summary: string; result: keyof typeof components; errors: readonly Reason[] };
+
+const descriptions: Record<MethodName, Description> = {
+  execute_task: {
+    summary:
+      "Runs a task: its result at once, or `accepted` and a task id to poll. A repeated UUID id runs nothing again.",
+    result: "TaskResult",
+    errors: ["agent_not_found", "already_exists", ...endings],
+  },
+  get_task: {
+    summary: "The state or the outcome of a task, named by exactly one of its task id and its request id.",
+    result: "TaskResult",
+    errors: ["task_not_found", ...endings],
+  },
+  cancel_task: {
+    summary: "Cancels a task, named by exactly one of its task id and its request id. Canceling twice is fine.",
+    result: "CancelResult",
+    errors: ["task_not_found", "invalid_state"],
+  },
+  answer_task: {
+    summary: "Answers the question of a task that is `input_required`.",
+    result: "TaskResult",
+    errors: ["task_not_found", "invalid_state", ...endings],
+  },
+  "rpc.discover": { summary: "This document.", result: "DiscoverResult", errors: [] },
+};
+
+export type OpenRpc = {
+  openrpc: string;
+  info: { title: string; version: string; description: string };
+  methods: readonly Record<string, unknown>[];
+  components: { schemas: Record<string, unknown>; errors: Record<string, unknown> };
+};
+
+/** A new document at every call; building takes a few milliseconds, so a server keeps it. */
+export function buildOpenRpc(): OpenRpc {
+  const schemas = namedSchemas();
+  return {
+    openrpc: "1.3.2",
+    info: {
+      title: "Sekisho zone contract",
+      version: "1.0.0",
+      description:
+        "JSON-RPC 2.0 between the Verification zone and the Execution zone: one Request object in the body, no batch, no notifications.",
+    },
+    methods: (Object.keys(methods) as MethodName[]).map((name) => method({ name, schemas })),
+    components: {
+      schemas: Object.fromEntries(Object.keys(components).map((name) => [name, schemas.get(name)])),
+      errors: Object.fromEntries(reasons.map((reason) => [reason, errorObject(reason)])),
+    },
+  };
+}
+
+type Schema = z.core.JSONSchema.BaseSchema;
+
+function method({
+  name,
+  schemas,
+}: {
+  name: MethodName;
+  schemas: ReadonlyMap<string, Schema>;
+}): Record<string, unknown> {
+  const { summary, result, errors } = descriptions[name];
+  const params = schemas.get(name);
+  return {
+    name,
+    summary,
+    paramStructure: "by-name",
+    params: Object.entries(params?.properties ?? {}).map(([param, schema]) => ({
+      name: param,
+      required: params?.required?.includes(param) ?? false,
+      schema,
+    })),
+    result: { name: "result", schema: { $ref: componentUri(result) } },
+    errors: [...everywhere, ...errors].map((reason) => ({ $ref: `#/components/errors/${reason}` })),
+  };
+}
+
+/** The components and, by method name, the params; all as what a receiver accepts, in draft 7, which OpenRPC refers to. */
+function namedSchemas(): ReadonlyMap<string, Schema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(components)) registry.add(schema, { id });
+  for (const [id, { params }] of Object.entries(methods)) registry.add(params, { id });
+  const { schemas } = z.toJSONSchema(registry, { uri: componentUri, target: "draft-7", io: "input" });
+  return new Map(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]));
+}
+
+function componentUri(id: string): string {
+  return `#/components/schemas/${id}`;
+}
+
+function errorObject(reason: Reason): Record<string, unknown> {
+  const { message } = new SekishoError(reason);
+  return { code: codeOf({ reason, dialect: "zone" }), message, data: { reason, retryable: isRetryable(reason) } };
+}
