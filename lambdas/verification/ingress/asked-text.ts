@@ -1,0 +1,26 @@
+/** What the user typed: the text of a message without the bot's own mention and without Slack's escapes. */
+import { maxTextLength } from "../../../contracts/methods.ts";
+
+/** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */
+export function mentions({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
+  return botUsers.some((user) => text.includes(`<@${user}>`) || text.includes(`<@${user}|`));
+}
+
+/**
+ * Every mention of the bot goes, with the blanks behind it. `&amp;`, `&lt;` and `&gt;` become the characters that the
+ * user typed, once; mentions of others, channels and links keep Slack's notation.
+ * A text above the contract's limit is cut to one character above it: short enough for the queue, and still too long,
+ * so that the worker refuses it in words instead of running half of it.
+ */
+export function askedText({ text, botUsers }: { text: string; botUsers: readonly string[] }): string {
+  const withoutMention = text.replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) =>
+    botUsers.includes(user) ? "" : mention,
+  );
+  return asTyped(withoutMention.trim()).slice(0, maxTextLength + 1);
+}
+
+const characters: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+
+function asTyped(text: string): string {
+  return text.replace(/&(?:amp|lt|gt);/g, (entity) => characters[entity] ?? entity);
+}

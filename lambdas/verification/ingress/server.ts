@@ -1,0 +1,106 @@
+/** The Verification zone's HTTP server on one machine: Slack's events, a health check, and a page where one is given. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Log, silentLog } from "../../shared/log.ts";
+import type { HeaderPairs } from "./headers.ts";
+import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
+import { readBody } from "./read-body.ts";
+
+/** Answers the request and resolves to true, or leaves it untouched and resolves to false. */
+export type Page = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+
+export type VerificationServer = { url: string; port: number; close(): Promise<void> };
+
+/** A client gets this long for its headers, and for the whole request; node:http answers 408 and closes. */
+const headersTimeoutMs = 5000;
+const requestTimeoutMs = 10_000;
+/** Requests under way at the close get this long; the ingress needs less. */
+const closeGraceMs = 5000;
+
+/**
+ * `POST /slack/events`, `GET /healthz`, everything else to `page` or 404. Listens on loopback unless another `hostname`
+ * is asked for; port 0 takes a free one. Rejects with a message for a person where the port is taken.
+ */
+export async function startVerificationServer({
+  ingress,
+  page = () => false,
+  hostname = "127.0.0.1",
+  port,
+  log = silentLog,
+  maxBodyBytes = defaultMaxBodyBytes,
+}: {
+  ingress: Ingress;
+  page?: Page;
+  hostname?: string;
+  port: number;
+  log?: Log;
+  maxBodyBytes?: number;
+}): Promise<VerificationServer> {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split("?", 1)[0];
+    if (path === "/slack/events") {
+      if (request.method !== "POST") return respond(response, 405, { allow: "POST" });
+      const body = await readBody({ request, maxBytes: maxBodyBytes });
+      if (body === undefined) return respond(response, 413, { connection: "close" });
+      const answered = await ingress({ headers: headerPairs(request.rawHeaders), body });
+      return respond(response, answered.status, answered.headers, answered.body);
+    }
+    if (path === "/healthz") {
+      if (request.method !== "GET") return respond(response, 405, { allow: "GET" });
+      return respond(response, 200);
+    }
+    if (!(await page(request, response))) respond(response, 404);
+  }
+
+  const server = createServer({
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: 1000,
+  });
+  server.on("request", (request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      // A caller that hung up while it sent is no fault of ours, and there is nobody to answer.
+      if (request.destroyed && !request.complete) return;
+      log.error("request_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+      if (response.headersSent) response.destroy();
+      else respond(response, 500);
+    });
+  });
+  const bound = await listen({ server, hostname, port });
+  const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`;
+  return { url, port: bound, close: () => close(server) };
+}
+
+function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {
+  response.writeHead(status, { "cache-control": "no-store", ...headers, "content-length": Buffer.byteLength(body) });
+  response.end(body);
+}
+
+function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
+  return pairs;
+}
+
+function listen({ server, hostname, port }: { server: Server; hostname: string; port: number }): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  server.once("error", (error: NodeJS.ErrnoException) => {
+    reject(error.code === "EADDRINUSE" ? portTaken({ hostname, port, cause: error }) : error);
+  });
+  server.listen(port, hostname, () => resolve((server.address() as AddressInfo).port));
+  return promise;
+}
+
+function portTaken({ hostname, port, cause }: { hostname: string; port: number; cause: Error }): Error {
+  const remedy = "Stop what listens there, or set SEKISHO_PORT to another port.";
+  return new Error(`Port ${port} on ${hostname} is already in use. ${remedy}`, { cause });
+}
+
+/** Takes no new connection, lets requests under way end, and cuts what is left after the grace. */
+async function close(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  const cut = setTimeout(() => server.closeAllConnections(), closeGraceMs);
+  await promise;
+  clearTimeout(cut);
+}

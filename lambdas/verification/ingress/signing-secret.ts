@@ -1,0 +1,50 @@
+/** The signing secret: read once, kept, and read again when a signature does not match, because it may have been rotated. */
+import { withinDeadline } from "./deadline.ts";
+
+/** Between two reads: a flood of false signatures must not become a flood of reads. */
+const rereadAfterMs = 30_000;
+
+export type SigningSecret = {
+  /** The kept secret; read where there is none yet. Rejects where the read fails; "" where none is configured. */
+  current(): Promise<string>;
+  /** After a mismatch: a newer secret than `tried`, or undefined where there is none or where the last read is too recent. Rejects as `current`. */
+  newerThan(tried: string): Promise<string | undefined>;
+};
+
+/** Calls at the same time share one read. An empty or failed read replaces nothing and is not kept. */
+export function createSigningSecret({
+  readSecret,
+  now = Date.now,
+  readTimeoutMs = 1000,
+}: {
+  readSecret: () => Promise<string>;
+  now?: () => number;
+  readTimeoutMs?: number;
+}): SigningSecret {
+  let kept = "";
+  let lastReadMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<string> | undefined;
+
+  function read(): Promise<string> {
+    reading ??= readAndKeep().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  async function readAndKeep(): Promise<string> {
+    lastReadMs = now();
+    const secret = await withinDeadline({ work: readSecret(), timeoutMs: readTimeoutMs });
+    if (secret !== "") kept = secret;
+    return secret;
+  }
+
+  return {
+    current: async () => (kept === "" ? read() : kept),
+    async newerThan(tried) {
+      const mayRead = reading !== undefined || now() - lastReadMs >= rereadAfterMs;
+      if (kept === tried && mayRead) await read();
+      return kept === tried ? undefined : kept;
+    },
+  };
+}
