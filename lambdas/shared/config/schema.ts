@@ -170,7 +170,11 @@ export const configSchema = z
     limits: limitsSchema.prefault({}),
   })
   .superRefine((config, context) => {
-    config.routes.forEach(({ destination }, index) => {
+    config.routes.forEach(({ team, channel, destination }, index) => {
+      if ((team ?? channel) === undefined && index < config.routes.length - 1) {
+        const message = "only the last route may be without team and channel: behind it, none is ever reached";
+        context.addIssue({ code: "custom", path: ["routes", index], message });
+      }
       if (destination in config.destinations) return;
       const known = Object.keys(config.destinations).join(", ");
       context.addIssue({

@@ -2,8 +2,14 @@
 import type { Route } from "../../shared/config/schema.ts";
 import type { AskedMessage } from "../task/messages.ts";
 
-/** A route fits where every given condition does; one without any fits every message. Undefined where no route fits. */
-export function routeOf({ routes, message }: { routes: readonly Route[]; message: AskedMessage }): string | undefined {
+/** The destination's name, or undefined where no route fits. All given conditions must match; a route without any fits all. */
+export function routeOf({
+  routes,
+  message,
+}: {
+  routes: readonly Route[];
+  message: Pick<AskedMessage, "team" | "channel">;
+}): string | undefined {
   return routes.find(
     ({ team, channel }) =>
       (team === undefined || team === message.team) && (channel === undefined || channel === message.channel),

@@ -1,5 +1,6 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
 import { maxTextLength } from "../../../contracts/methods.ts";
+import { isTooOld, maxAgeMs } from "../gate/age.ts";
 import { pollDelayMs, retryDelayMs } from "./delays.ts";
 import type { CallFailure, TaskEffect, TaskEvent } from "./events.ts";
 import { sessionIdOf } from "./session-id.ts";
@@ -24,8 +25,6 @@ export type Policy = {
 export type Step = { task: Task; effects: TaskEffect[] };
 type Given<E extends TaskEvent["type"]> = { task: Task; event: Extract<TaskEvent, { type: E }>; policy: Policy };
 
-/** A message that waited longer for its first worker is answered with an apology, never executed. */
-const maxAgeMs = 24 * 3600_000;
 /** What the host is given beyond the deadline to say `timeout` itself. */
 const graceMs = 15_000;
 /** Failed acts in a row after which sending, looking up or sweeping is given up. */
@@ -92,7 +91,8 @@ function woken({ task, event, policy }: Given<"woken">): Step {
 
 function received({ task, event, policy, heal }: Given<"woken"> & { heal: boolean }): Step {
   const { message } = task;
-  if (event.nowMs - sentAtMs(message.ts) > maxAgeMs) return conclude(task, { type: "too_old" });
+  if (isTooOld({ ts: message.ts, receivedAtMs: task.receivedAtMs, nowMs: event.nowMs }))
+    return conclude(task, { type: "too_old" });
   if (!policy.isAllowed(message)) return conclude(task, { type: "refused" });
   if (message.text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
   const name = task.destination ?? policy.routeOf(message);
@@ -231,9 +231,4 @@ function destinationOf(task: Task, policy: Policy): DestinationPolicy {
 
 function isPastDeadline(task: Task, nowMs: number): boolean {
   return task.deadlineAtMs !== undefined && nowMs >= task.deadlineAtMs;
-}
-
-/** A Slack `ts` is seconds since the epoch with a counter behind the point. */
-function sentAtMs(ts: string): number {
-  return Number.parseFloat(ts) * 1000;
 }

@@ -1,0 +1,30 @@
+/** What the task machine needs to know of the configuration. */
+import type { AllowlistRule, Config } from "../shared/config/schema.ts";
+import { isAllowed } from "./gate/allowlist.ts";
+import { routeOf } from "./gate/route.ts";
+import type { Policy } from "./task/machine.ts";
+
+/** `extraRules` join those of the configuration (the stand-in's workspace on one machine). */
+export function createPolicy({
+  config,
+  extraRules = [],
+}: {
+  config: Pick<Config, "allowlist" | "routes" | "destinations">;
+  extraRules?: readonly AllowlistRule[];
+}): Policy {
+  const rules = [...config.allowlist, ...extraRules];
+  return {
+    isAllowed: (message) => isAllowed({ rules, message }),
+    routeOf: (message) => routeOf({ routes: config.routes, message }),
+    destinations: new Map(
+      Object.entries(config.destinations).map(([name, destination]) => [
+        name,
+        {
+          deadlineMs: destination.deadlineMs,
+          idempotent: destination.idempotent,
+          stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
+        },
+      ]),
+    ),
+  };
+}
