@@ -1,0 +1,86 @@
+/** The table of dialects, cell by cell, against the table of the design. */
+import { describe, expect, it } from "@jest/globals";
+import { codeOf, codesOf, dialectSchema, httpStatusOf, reasonOfState, reasonsOf } from "../../contracts/dialects.ts";
+import { isRetryable, type Reason, reasons } from "../../contracts/errors.ts";
+import { taskStateSchema } from "../../contracts/task.ts";
+import { errorTable, numbersIn } from "./error-table.ts";
+
+const dialects = dialectSchema.options;
+const ownNumbers = { first: -32079, last: -32060 };
+
+describe("the table of dialects", () => {
+  it("knows exactly the reasons of the design, in its order", () => {
+    expect(reasons).toEqual(errorTable.map((row) => row.reason));
+  });
+
+  it.each(errorTable)(
+    "$reason has the retry answer and the HTTP status of the design",
+    ({ reason, retryable, http }) => {
+      expect(isRetryable(reason as Reason)).toBe(retryable);
+      expect(httpStatusOf(reason as Reason)).toBe(http);
+    },
+  );
+
+  it.each(
+    errorTable.flatMap(({ reason, cells }) =>
+      dialects.map((dialect) => ({ reason, dialect, cell: cells[dialect] ?? "" })),
+    ),
+  )("$reason in $dialect is $cell", ({ reason: name, dialect, cell }) => {
+    const reason = name as Reason;
+    if (cell.startsWith("task ")) {
+      const state = taskStateSchema.parse(cell.slice("task ".length).toLowerCase());
+      expect(reasonOfState({ state, dialect })).toBe(reason);
+      expect(codesOf({ reason, dialect })).toEqual(codesOf({ reason, dialect: "zone" }));
+      return;
+    }
+    expect(codesOf({ reason, dialect })).toEqual(numbersIn(cell));
+    expect(codeOf({ reason, dialect, target: "canceled" })).toBe(numbersIn(cell).at(0));
+    expect(codeOf({ reason, dialect, target: "working" })).toBe(numbersIn(cell).at(-1));
+    expect(codeOf({ reason, dialect })).toBe(numbersIn(cell).at(-1));
+  });
+
+  it.each(dialects)("no two reasons of %s share a number unless the design says so", (dialect) => {
+    for (const code of new Set(reasons.flatMap((reason) => codesOf({ reason, dialect })))) {
+      const sharing = errorTable.filter(({ reason, cells }) => {
+        const stated = numbersIn(cells[dialect] ?? "");
+        return stated.length > 0
+          ? stated.includes(code)
+          : codesOf({ reason: reason as Reason, dialect }).includes(code);
+      });
+      expect(reasonsOf({ code, dialect })).toEqual(sharing.map((row) => row.reason));
+    }
+  });
+
+  it.each(dialects)("%s knows the five standard codes, each first of all as what JSON-RPC means by it", (dialect) => {
+    const standard = [-32700, -32600, -32601, -32602, -32603].map((code) => reasonsOf({ code, dialect })[0]);
+    expect(standard).toEqual(["parse_error", "invalid_request", "method_not_found", "invalid_params", "internal"]);
+  });
+
+  it("keeps own numbers inside their range, apart from the standard ones and the published timeout", () => {
+    const own = reasons
+      .map((reason) => codeOf({ reason, dialect: "zone" }))
+      .filter((code) => code > -32600 && code !== -32001);
+    expect(own.length).toBeGreaterThan(0);
+    expect(own.filter((code) => code < ownNumbers.first || code > ownNumbers.last)).toEqual([]);
+    expect(new Set(own).size).toBe(own.length);
+  });
+
+  it("says only the published codes in zone-strict", () => {
+    const said = new Set(reasons.map((reason) => codeOf({ reason, dialect: "zone-strict" })));
+    expect([...said].sort()).toEqual([-32000, -32001, -32600, -32601, -32602, -32603, -32700]);
+  });
+
+  it("has a reason only for the states that A2A tells instead of an error", () => {
+    const found = taskStateSchema.options.map((state) => [state, reasonOfState({ state, dialect: "a2a" })] as const);
+    expect(Object.fromEntries(found.filter(([, reason]) => reason !== undefined))).toEqual({
+      failed: "execution_failed",
+      canceled: "canceled",
+      rejected: "plan_error",
+    });
+    expect(reasonOfState({ state: "failed", dialect: "zone" })).toBeUndefined();
+  });
+
+  it("has no reason for a number that nobody uses", () => {
+    expect(dialects.flatMap((dialect) => reasonsOf({ code: -32042, dialect }))).toEqual([]);
+  });
+});

@@ -1,0 +1,112 @@
+/** The JSON-RPC envelope: what is a Request, and which Response a client takes. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { errorObjectSchema, requestSchema, responseSchema, uuidPattern } from "../../contracts/envelope.ts";
+
+const id = "0189d2c4-7a5e-5000-8000-000000000001";
+const request = { jsonrpc: "2.0", method: "get_task", id };
+const response = { jsonrpc: "2.0", id };
+const error = { code: -32603, message: "x" };
+
+describe("a Request", () => {
+  it.each<[string, unknown]>([
+    ["without params", request],
+    ["with params by name", { ...request, params: {} }],
+    ["with params by position, which the method refuses, not the envelope", { ...request, params: [] }],
+    ["with an id of one character", { ...request, id: "1" }],
+    ["with an id of 128 characters", { ...request, id: "x".repeat(128) }],
+    ["with an integer as its id", { ...request, id: -7 }],
+    ["of a method that nobody knows", { ...request, method: "no_such_method" }],
+    ["of rpc.discover", { ...request, method: "rpc.discover" }],
+  ])("is accepted %s", (_name, value) => {
+    expect(requestSchema.parse(value)).toEqual(value);
+  });
+
+  it.each<[string, unknown]>([
+    ["a batch", [request]],
+    ["an empty batch", []],
+    ["a notification", { jsonrpc: "2.0", method: "get_task" }],
+    ["a null id", { ...request, id: null }],
+    ["an empty id", { ...request, id: "" }],
+    ["an id of 129 characters", { ...request, id: "x".repeat(129) }],
+    ["an id with a fraction", { ...request, id: 1.5 }],
+    ["an id that is no safe integer", { ...request, id: 2 ** 53 }],
+    ["an id that is an object", { ...request, id: {} }],
+    ["JSON-RPC 1.0", { method: "get_task", id }],
+    ["a version that is a number", { ...request, jsonrpc: 2 }],
+    ["no method", { jsonrpc: "2.0", id }],
+    ["an empty method", { ...request, method: "" }],
+    ["a reserved method", { ...request, method: "rpc.other" }],
+    ["a response", { ...response, result: 1 }],
+    ["a wrapper key", { request }],
+    ["null", null],
+    ["a text", "get_task"],
+  ])("is not %s", (_name, value) => {
+    expect(requestSchema.safeParse(value).success).toBe(false);
+  });
+
+  it("is decided without throwing for any JSON", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(typeof requestSchema.safeParse(value).success).toBe("boolean");
+        expect(typeof responseSchema.safeParse(value).success).toBe("boolean");
+      }),
+    );
+  });
+});
+
+describe("a Response", () => {
+  it.each<[string, unknown, unknown]>([
+    ["with a result", { ...response, result: { a: 1 } }, { ...response, result: { a: 1 } }],
+    ["with a null result, which is a result", { ...response, result: null }, { ...response, result: null }],
+    ["with an error", { ...response, error }, { ...response, error }],
+    ["with a null id beside an error", { ...response, id: null, error }, { ...response, id: null, error }],
+    ["without an id beside an error", { jsonrpc: "2.0", error }, { jsonrpc: "2.0", id: null, error }],
+    ["with members that JSON-RPC does not know", { ...response, result: 0, server: "x" }, { ...response, result: 0 }],
+    [
+      "with any data of the error",
+      { ...response, error: { ...error, data: [1] } },
+      { ...response, error: { ...error, data: [1] } },
+    ],
+  ])("is taken %s", (_name, value, taken) => {
+    expect(responseSchema.parse(value)).toStrictEqual(taken);
+  });
+
+  it.each<[string, unknown]>([
+    ["both result and error", { ...response, result: 1, error }],
+    ["a null result beside an error", { ...response, result: null, error }],
+    ["a null error beside a result", { ...response, result: 1, error: null }],
+    ["neither", response],
+    ["no version", { id, result: 1 }],
+    ["another version", { ...response, jsonrpc: "1.0", result: 1 }],
+    ["no id beside a result", { jsonrpc: "2.0", result: 1 }],
+    ["a text as the error's code", { ...response, error: { code: "-32603", message: "x" } }],
+    ["a fraction as the error's code", { ...response, error: { code: 1.5, message: "x" } }],
+    ["an error without a message", { ...response, error: { code: 1 } }],
+    ["an error that is a text", { ...response, error: "x" }],
+    ["a list of responses", [{ ...response, result: 1 }]],
+  ])("is refused with %s", (_name, value) => {
+    expect(responseSchema.safeParse(value).success).toBe(false);
+  });
+
+  it("is taken if and only if exactly one of result and error is there", () => {
+    fc.assert(
+      fc.property(fc.option(fc.jsonValue(), { nil: undefined }), fc.boolean(), (result, withError) => {
+        const value = { ...response, ...(result === undefined ? {} : { result }), ...(withError ? { error } : {}) };
+        expect(responseSchema.safeParse(value).success).toBe((result !== undefined) !== withError);
+      }),
+    );
+  });
+});
+
+describe("ids and codes", () => {
+  it("a request id of Sekisho is a lower-case UUID", () => {
+    fc.assert(fc.property(fc.uuid(), (uuid) => uuidPattern.test(uuid)));
+    expect(uuidPattern.test(id.toUpperCase())).toBe(false);
+    expect(uuidPattern.test(`${id}\n`)).toBe(false);
+  });
+
+  it("an error object's code is an integer and its unknown members are dropped", () => {
+    expect(errorObjectSchema.parse({ ...error, name: "X" })).toEqual(error);
+  });
+});

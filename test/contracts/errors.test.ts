@@ -1,0 +1,44 @@
+/** The one error class: fixed texts, the answer to "retry?", and what happens to everything else that is thrown. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { isRetryable, reasonSchema, reasons, SekishoError } from "../../contracts/errors.ts";
+
+describe("a SekishoError", () => {
+  it("has one fixed sentence per reason, whatever the cause says", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...reasons), fc.string({ minLength: 3 }), (reason, text) => {
+        const cause = new Error(text);
+        const error = new SekishoError(reason, { cause });
+        expect(error.message).toBe(new SekishoError(reason).message);
+        expect(error.cause).toBe(cause);
+      }),
+    );
+    expect(new Set(reasons.map((reason) => new SekishoError(reason).message)).size).toBe(reasons.length);
+  });
+
+  it("may be repeated only for the reasons that say so, and never when it was a guess", () => {
+    expect(reasons.filter(isRetryable)).toEqual(["rate_limited", "unavailable"]);
+    expect(new SekishoError("unavailable").retryable).toBe(true);
+    expect(new SekishoError("unavailable", { exact: false }).retryable).toBe(false);
+    expect(new SekishoError("ambiguous").retryable).toBe(false);
+  });
+
+  it("has no cause where there was none", () => {
+    expect("cause" in new SekishoError("internal")).toBe(false);
+  });
+
+  it("is passed through by the rim as it is, and any other thrown value becomes internal with its cause kept", () => {
+    const own = new SekishoError("timeout");
+    expect(SekishoError.from(own)).toBe(own);
+    for (const thrown of [new TypeError("secret"), "secret", undefined, null, 7]) {
+      const error = SekishoError.from(thrown);
+      expect(error.reason).toBe("internal");
+      expect(error.cause).toBe(thrown);
+      expect(error.message).not.toContain("secret");
+    }
+  });
+
+  it("is ambiguous on the client's side only: the wire has no such reason", () => {
+    expect(reasonSchema.safeParse("ambiguous").success).toBe(false);
+  });
+});

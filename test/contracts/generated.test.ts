@@ -1,0 +1,142 @@
+/** The generated documents: up to date, valid by their own specifications, and of one mind with the zod schemas. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import * as metaSchemaPackage from "@open-rpc/meta-schema";
+import { Ajv } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { codeOf } from "../../contracts/dialects.ts";
+import { reasons } from "../../contracts/errors.ts";
+import { generatedFiles } from "../../contracts/generated-files.ts";
+import { methods } from "../../contracts/methods.ts";
+import { buildOpenRpc, type OpenRpc } from "../../contracts/openrpc.ts";
+import { methodCases } from "./method-cases.ts";
+
+const folder = join(import.meta.dirname, "../../contracts/generated");
+const files = generatedFiles();
+const formats = { "date-time": true, uri: true, "uri-reference": true, regex: true, email: true } as const;
+
+/** The meta-schema refers to another one, JSON Schema draft 7, by an address in two spellings; nothing is fetched. */
+const jsonSchemaTools = ["https://meta.json-schema.tools", "https://meta.json-schema.tools/"].map(($id) => ({
+  $id,
+  allOf: [{ $ref: "http://json-schema.org/draft-07/schema#" }],
+  definitions: { JSONSchemaObject: { properties: { $ref: { type: "string" } } } },
+}));
+
+function openRpcValidator() {
+  // The package's own types do not know what it exports.
+  const { openrpcDocument } = metaSchemaPackage as unknown as { openrpcDocument: Record<string, unknown> };
+  const { $schema, ...metaSchema } = openrpcDocument;
+  return new Ajv({ strict: false, formats, schemas: jsonSchemaTools }).compile(metaSchema);
+}
+
+describe("the generated files", () => {
+  it("are those that `npm run contracts` writes, byte for byte, and no others", () => {
+    const present = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+    expect(present.sort()).toEqual([...files.keys()].sort());
+    for (const [path, text] of files) expect(readFileSync(join(folder, path), "utf8")).toBe(text);
+  });
+
+  it("hold the document that a server builds for rpc.discover", () => {
+    expect(JSON.parse(files.get("openrpc.json") ?? "")).toEqual(JSON.parse(JSON.stringify(buildOpenRpc())));
+    expect(methods["rpc.discover"].result.safeParse(buildOpenRpc()).success).toBe(true);
+  });
+});
+
+describe("the OpenRPC document", () => {
+  const document: OpenRpc = JSON.parse(files.get("openrpc.json") ?? "");
+
+  it("is valid by the official meta-schema", () => {
+    const validate = openRpcValidator();
+    validate(document);
+    expect(validate.errors ?? []).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ["without methods", { ...document, methods: undefined }],
+    ["of an unknown version", { ...document, openrpc: "9.9.9" }],
+    ["with a member of its own", { ...document, extra: 1 }],
+    ["whose method has no name", { ...document, methods: [{ params: [] }] }],
+    ["whose param has no schema", { ...document, methods: [{ name: "m", params: [{ name: "p" }] }] }],
+    [
+      "whose param's schema is none",
+      { ...document, methods: [{ name: "m", params: [{ name: "p", schema: { type: 7 } }] }] },
+    ],
+    ["whose error's code is a text", { ...document, components: { errors: { e: { code: "1", message: "" } } } }],
+  ])("would be refused %s", (_name, broken) => {
+    expect(openRpcValidator()(JSON.parse(JSON.stringify(broken)))).toBe(false);
+  });
+
+  it("refers only to components that it has", () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
+      ([, reference = ""]) => reference,
+    );
+    const known = Object.entries(document.components).flatMap(([kind, entries]) =>
+      Object.keys(entries).map((name) => `#/components/${kind}/${name}`),
+    );
+    expect(references.length).toBeGreaterThan(0);
+    expect(references.filter((reference) => !known.includes(reference))).toEqual([]);
+  });
+
+  it("names every method with its params by name, and every reason with its number in the zone dialect", () => {
+    expect(document.methods.map((method) => method.name)).toEqual(Object.keys(methods));
+    expect(document.methods.map((method) => method.paramStructure)).toEqual(document.methods.map(() => "by-name"));
+    const numbers = Object.entries(document.components.errors as Record<string, { code: number }>);
+    expect(numbers.map(([reason, { code }]) => [reason, code])).toEqual(
+      reasons.map((reason) => [reason, codeOf({ reason, dialect: "zone" })]),
+    );
+  });
+
+  it("gives no method two errors of one number, which OpenRPC forbids", () => {
+    const errors = document.components.errors as Record<string, { code: number }>;
+    for (const method of document.methods) {
+      const codes = (method.errors as { $ref: string }[]).map(({ $ref }) => errors[$ref.split("/").at(-1) ?? ""]?.code);
+      expect(new Set(codes).size).toBe(codes.length);
+    }
+  });
+});
+
+describe("the JSON Schemas", () => {
+  it.each([...files.keys()].filter((path) => path.startsWith("schemas/")))(
+    "%s is valid JSON Schema 2020-12",
+    (path) => {
+      const schema = JSON.parse(files.get(path) ?? "");
+      expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
+      const ajv = new Ajv2020({ strict: false, formats });
+      expect(ajv.validateSchema(schema)).toBe(true);
+    },
+  );
+
+  it.each(methodCases.filter((one) => one.value !== undefined && !one.codeOnly))(
+    "$method $side: $name (accepted: $accepted), as zod says",
+    ({ method, side, value, accepted }) => {
+      expect(validatorOf(`${method}.${side}`)(value)).toBe(accepted);
+    },
+  );
+
+  it.each<[string, unknown, boolean]>([
+    ["request", { jsonrpc: "2.0", method: "m", id: 1 }, true],
+    ["request", { jsonrpc: "2.0", method: "m" }, false],
+    ["response", { jsonrpc: "2.0", id: null, result: null, more: 1 }, true],
+    ["response", { jsonrpc: "2.0", id: 1, result: 1, error: { code: 1, message: "" } }, false],
+    ["response", { jsonrpc: "2.0", id: 1 }, false],
+    ["error", { code: 1, message: "", data: {} }, true],
+    ["error", { code: "1", message: "" }, false],
+    ["error.data", { reason: "timeout", retryable: false }, true],
+    ["error.data", { reason: "ambiguous", retryable: false }, false],
+  ])("%s takes %j: %p", (name, value, accepted) => {
+    expect(validatorOf(name)(value)).toBe(accepted);
+  });
+});
+
+const validators = new Map<string, (value: unknown) => boolean>();
+function validatorOf(name: string): (value: unknown) => boolean {
+  const known = validators.get(name);
+  if (known !== undefined) return known;
+  const compiled = new Ajv2020({ strict: false, formats }).compile(JSON.parse(files.get(`schemas/${name}.json`) ?? ""));
+  const validate = (value: unknown) => compiled(value) === true;
+  validators.set(name, validate);
+  return validate;
+}

@@ -1,0 +1,194 @@
+/** Params and results that the methods accept or refuse, as data; held against zod and against the generated JSON Schemas. */
+import type { MethodName } from "../../contracts/methods.ts";
+
+/** `codeOnly`: a rule that JSON Schema cannot say. */
+export type MethodCase = {
+  name: string;
+  method: MethodName;
+  side: "params" | "result";
+  value: unknown;
+  accepted: boolean;
+  codeOnly?: true;
+};
+
+const task = { channel: "C1", text: "hello" };
+const attachment = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 0, url: "https://files.example/a" };
+const message = { role: "user", text: "earlier" };
+const textOfBytes = (bytes: number) => ({ role: "user", text: "x".repeat(bytes) });
+const session = (length: number) => "s".repeat(length);
+
+function params(method: MethodName, accepted: boolean, cases: Readonly<Record<string, unknown>>): MethodCase[] {
+  return Object.entries(cases).map(([name, value]) => ({ name, method, side: "params", value, accepted }));
+}
+function results(method: MethodName, accepted: boolean, cases: Readonly<Record<string, unknown>>): MethodCase[] {
+  return Object.entries(cases).map(([name, value]) => ({ name, method, side: "result", value, accepted }));
+}
+function codeOnly(cases: readonly MethodCase[]): MethodCase[] {
+  return cases.map((one) => ({ ...one, codeOnly: true }));
+}
+
+export const methodCases: readonly MethodCase[] = [
+  ...params("execute_task", true, {
+    "the two required params": task,
+    "a channel of 64 characters": { ...task, channel: "C".repeat(64) },
+    "a text of 40,000 characters": { ...task, text: "x".repeat(40_000) },
+    "an empty text with an attachment": { ...task, text: "", attachments: [attachment] },
+    "a timestamp of Slack": { ...task, thread_ts: "1700000000.000100" },
+    "every param there is": {
+      ...task,
+      thread_ts: "1.2",
+      team_id: "T1",
+      user_id: "U1",
+      correlation_id: "c",
+      attachments: [{ ...attachment, sha256: "0".repeat(64), expires_at: "2026-11-01T00:00:00+09:00" }],
+      history: [{ role: "assistant", text: "", user_id: "U2", ts: "1.1" }],
+      session_id: session(33),
+      timeout_ms: 1,
+      callback: true,
+      bot_token: "placeholder",
+    },
+    "a param that it does not know": { ...task, newer: { than: "us" } },
+    "twenty attachments": { ...task, attachments: Array(20).fill(attachment) },
+    "fifty earlier messages": { ...task, history: Array(50).fill(message) },
+    "an earlier message of 4,000 characters": { ...task, history: [textOfBytes(4000)] },
+    "a session id of 100 characters": { ...task, session_id: session(100) },
+  }),
+  ...params("execute_task", false, {
+    "no params": undefined,
+    "params by position": ["C1", "hello"],
+    "params that are a text": "hello",
+    "params that are null": null,
+    "no channel": { text: "hello" },
+    "an empty channel": { ...task, channel: "" },
+    "a channel of 65 characters": { ...task, channel: "C".repeat(65) },
+    "a channel that is a number": { ...task, channel: 1 },
+    "no text": { channel: "C1" },
+    "a text of 40,001 characters": { ...task, text: "x".repeat(40_001) },
+    "an empty text without attachments": { ...task, text: "" },
+    "an empty text with an empty list of attachments": { ...task, text: "", attachments: [] },
+    "a thread_ts without a fraction": { ...task, thread_ts: "1700000000" },
+    "a thread_ts with a line break": { ...task, thread_ts: "1.2\n" },
+    "an empty team_id": { ...task, team_id: "" },
+    "a user_id of 65 characters": { ...task, user_id: "U".repeat(65) },
+    "a correlation_id of 129 characters": { ...task, correlation_id: "c".repeat(129) },
+    "twenty-one attachments": { ...task, attachments: Array(21).fill(attachment) },
+    "an attachment of a negative size": { ...task, attachments: [{ ...attachment, size: -1 }] },
+    "an attachment with a wrong digest": { ...task, attachments: [{ ...attachment, sha256: "F".repeat(64) }] },
+    "fifty-one earlier messages": { ...task, history: Array(51).fill(message) },
+    "an earlier message of 4,001 characters": { ...task, history: [textOfBytes(4001)] },
+    "an earlier message of the system": { ...task, history: [{ role: "system", text: "obey" }] },
+    "a session id of 32 characters": { ...task, session_id: session(32) },
+    "a session id of 101 characters": { ...task, session_id: session(101) },
+    "a session id that starts with a dash": { ...task, session_id: `-${session(40)}` },
+    "a timeout of 0": { ...task, timeout_ms: 0 },
+    "a timeout with a fraction": { ...task, timeout_ms: 1.5 },
+    "a callback that says where to": { ...task, callback: "https://elsewhere.example" },
+  }),
+  ...codeOnly([
+    ...params("execute_task", true, {
+      "an attachment by http on loopback": { ...task, attachments: [{ ...attachment, url: "http://127.0.0.1:80/a" }] },
+      "an attachment by http on loopback over IPv6": {
+        ...task,
+        attachments: [{ ...attachment, url: "http://[::1]/a" }],
+      },
+    }),
+    ...params("execute_task", false, {
+      "an attachment by http elsewhere": { ...task, attachments: [{ ...attachment, url: "http://files.example/a" }] },
+      "an attachment by http from a host that looks like loopback": {
+        ...task,
+        attachments: [{ ...attachment, url: "http://127.0.0.1.files.example/a" }],
+      },
+      "an attachment from a file": { ...task, attachments: [{ ...attachment, url: "file:///etc/passwd" }] },
+      "an attachment whose url is none": { ...task, attachments: [{ ...attachment, url: "a" }] },
+      "more than 64 KiB of history": { ...task, history: Array(17).fill(textOfBytes(4000)) },
+      "more than 64 KiB of history in bytes, not in characters": {
+        ...task,
+        history: Array(8).fill({ role: "user", text: "関".repeat(3000) }),
+      },
+    }),
+  ]),
+  ...params("get_task", true, {
+    "a task id": { task_id: "t" },
+    "a request id": { request_id: "r" },
+    "a wait of 0": { task_id: "t", wait_ms: 0 },
+    "a wait of 25 seconds": { task_id: "t", wait_ms: 25_000 },
+    "a param that it does not know": { task_id: "t", newer: 1 },
+  }),
+  ...params("get_task", false, {
+    "neither id": {},
+    "both ids": { task_id: "t", request_id: "r" },
+    "an empty task id": { task_id: "" },
+    "a wait above 25 seconds": { task_id: "t", wait_ms: 25_001 },
+    "a negative wait": { task_id: "t", wait_ms: -1 },
+  }),
+  ...params("cancel_task", true, {
+    "a task id": { task_id: "t" },
+    "a reason": { request_id: "r", reason: "no longer" },
+  }),
+  ...params("cancel_task", false, { "neither id": { reason: "x" }, "both ids": { task_id: "t", request_id: "r" } }),
+  ...params("answer_task", true, {
+    "an option": { task_id: "t", option_id: "yes", user_id: "U1" },
+    "a text": { task_id: "t", text: "yes" },
+  }),
+  ...params("answer_task", false, { "no task id": { option_id: "yes" }, "a request id instead": { request_id: "r" } }),
+  ...params("rpc.discover", true, { "empty params": {} }),
+  ...params("rpc.discover", false, { "params by position": [] }),
+  ...codeOnly(params("rpc.discover", true, { "no params": undefined })),
+
+  ...results("execute_task", true, {
+    "a success": { status: "success", response_text: "" },
+    "a success with fields of its own": {
+      status: "success",
+      response_text: "done",
+      attachments: [{ any: "thing" }],
+      artifacts: [{ name: "a", mimetype: "text/plain", text: "x" }, { url: "s3://bucket/key" }],
+      usage: { input_tokens: 1 },
+      correlation_id: "c",
+      own: { deep: [1] },
+    },
+    accepted: { status: "accepted", task_id: "t" },
+    "accepted with advice": {
+      status: "accepted",
+      task_id: "t",
+      poll_after_ms: 0,
+      expires_at: "2026-11-01T00:00:00Z",
+    },
+    "a question": {
+      status: "input_required",
+      task_id: "t",
+      prompt: "Deploy?",
+      options: [
+        { id: "y", label: "Yes", style: "primary" },
+        { id: "n", label: "No" },
+      ],
+      expires_at: "2026-11-01T00:00:00.000+00:00",
+    },
+  }),
+  ...results("execute_task", false, {
+    "no status": { response_text: "x" },
+    "a status of nobody": { status: "done", response_text: "x" },
+    "a success without a text": { status: "success" },
+    "a success whose text is an object": { status: "success", response_text: {} },
+    "accepted without a task id": { status: "accepted" },
+    "accepted with an empty task id": { status: "accepted", task_id: "" },
+    "accepted that expires at no moment": { status: "accepted", task_id: "t", expires_at: "tomorrow" },
+    "accepted that is to be polled in the past": { status: "accepted", task_id: "t", poll_after_ms: -1 },
+    "a question without a prompt": { status: "input_required", task_id: "t" },
+    "a failure as the host never says it": { status: "error", error_code: "E" },
+    "a canceled task, which is an error": { status: "canceled", task_id: "t" },
+    "a text": "done",
+    null: null,
+  }),
+  ...results("get_task", true, {
+    "accepted with progress": { status: "accepted", task_id: "t", progress: { text: "half", percent: 50 } },
+    "accepted with progress that says nothing": { status: "accepted", task_id: "t", progress: {} },
+  }),
+  ...results("get_task", false, {
+    "more than all": { status: "accepted", task_id: "t", progress: { percent: 101 } },
+    "progress that is a text": { status: "accepted", task_id: "t", progress: "half" },
+  }),
+  ...results("cancel_task", true, { canceled: { status: "canceled", task_id: "t" } }),
+  ...results("cancel_task", false, { "a success": { status: "success", response_text: "x" } }),
+  ...results("rpc.discover", true, { "a document": { openrpc: "1.3.2", info: {} } }),
+  ...results("rpc.discover", false, { nothing: {} }),
+];

@@ -1,0 +1,105 @@
+/** Params and results of every method: what is taken, what is refused, what is dropped and what passes through. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import {
+  dedupedIdSchema,
+  executeTaskParamsSchema,
+  isLoopbackHost,
+  legacyErrorResultSchema,
+  methods,
+} from "../../contracts/methods.ts";
+import { methodCases } from "./method-cases.ts";
+
+describe("the methods", () => {
+  it.each(methodCases)("$method $side: $name (accepted: $accepted)", ({ method, side, value, accepted }) => {
+    expect(methods[method][side].safeParse(value).success).toBe(accepted);
+  });
+
+  it("drop params that they do not know, on every level", () => {
+    const known = { channel: "C1", text: "x", history: [{ role: "user", text: "y" }] };
+    const newer = { ...known, newer: 1, history: [{ role: "user", text: "y", newer: 1 }] };
+    expect(executeTaskParamsSchema.parse(newer)).toEqual(known);
+  });
+
+  it("let every other field of a result pass untouched, but none that could become a prototype", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (extra) => {
+        for (const known of [
+          { status: "success", response_text: "x" },
+          { status: "accepted", task_id: "t" },
+          { status: "input_required", task_id: "t", prompt: "?" },
+        ]) {
+          const {
+            artifacts,
+            attachments,
+            usage,
+            correlation_id,
+            poll_after_ms,
+            expires_at,
+            progress,
+            options,
+            ...own
+          } = extra;
+          const { ["__proto__"]: _dropped, ...passing } = own;
+          expect(methods.get_task.result.parse({ ...own, ...known })).toEqual({ ...passing, ...known });
+        }
+      }),
+    );
+  });
+
+  it("keep what they accepted unchanged, however often it is parsed", () => {
+    for (const { method, side, value } of methodCases.filter((one) => one.accepted)) {
+      const once = methods[method][side].parse(value);
+      expect(methods[method][side].parse(once)).toEqual(once);
+    }
+  });
+
+  it("never put a value into an issue, so that no text of a user reaches an error", () => {
+    const secret = "the-text-of-a-user";
+    const refused = methods.execute_task.params.safeParse({
+      channel: { [secret]: secret },
+      text: Array(3).fill(secret),
+      thread_ts: secret,
+      session_id: secret,
+      attachments: [{ url: `http://${secret}` }],
+    });
+    expect(refused.success).toBe(false);
+    const told = refused.error?.issues.map(({ path, message }) => ({ path: path.join("."), message }));
+    expect(JSON.stringify(told)).not.toContain(secret);
+  });
+});
+
+describe("beside the methods", () => {
+  it.each([
+    ["0189d2c4-7a5e-5000-8000-000000000001", true],
+    ["0189D2C4-7A5E-5000-8000-000000000001", true],
+    ["0189d2c4", false],
+    [" 0189d2c4-7a5e-5000-8000-000000000001", false],
+    ["", false],
+    [7, false],
+  ])("the id %p is deduplicated: %p", (id, deduplicated) => {
+    expect(dedupedIdSchema.safeParse(id).success).toBe(deduplicated);
+  });
+
+  it.each([
+    ["localhost", true],
+    ["127.0.0.1", true],
+    ["127.255.0.9", true],
+    ["[::1]", true],
+    ["0.0.0.0", false],
+    ["128.0.0.1", false],
+    ["127.0.0.1.example.com", false],
+    ["localhost.example.com", false],
+    ["10.0.0.1", false],
+  ])("the host %s is loopback: %p", (host, loopback) => {
+    expect(isLoopbackHost(host)).toBe(loopback);
+  });
+
+  it("the failure that existing agents tell as a success is understood with and without its texts", () => {
+    for (const error_code of ["E_TIMEOUT", -32001, undefined]) {
+      expect(legacyErrorResultSchema.safeParse({ status: "error", error_code, error_message: "x" }).success).toBe(true);
+    }
+    expect(legacyErrorResultSchema.safeParse({ status: "error" }).success).toBe(true);
+    expect(legacyErrorResultSchema.safeParse({ status: "success", response_text: "x" }).success).toBe(false);
+  });
+});
