@@ -26,7 +26,7 @@ export const messageEventSchema = z.object({
   type: z.enum(["message", "app_mention"]),
   subtype: z.string().nullish(),
   hidden: z.boolean().nullish(),
-  edited: z.unknown(),
+  edited: z.unknown().optional(),
   bot_id: z.string().nullish(),
   user: slackId.nullish(),
   channel: slackId,

@@ -1,0 +1,35 @@
+/** An ingress over a queue that remembers, and all log lines that it wrote. */
+import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
+import { createSigningSecret } from "../../../lambdas/verification/ingress/signing-secret.ts";
+import { type Ask, askSchema } from "../../../lambdas/verification/task/messages.ts";
+import { nowMs, secret } from "./slack-request.ts";
+
+export type Setup = { ingress: Ingress; asks: Ask[]; lines: string[] };
+
+export function setUp({
+  readSecret = async () => secret,
+  send,
+  maxBodyBytes,
+  now = () => nowMs,
+}: {
+  readSecret?: () => Promise<string>;
+  send?: TaskQueue["send"];
+  maxBodyBytes?: number;
+  now?: () => number;
+} = {}): Setup {
+  const asks: Ask[] = [];
+  const lines: string[] = [];
+  const remember: TaskQueue["send"] = async ({ body }) => {
+    asks.push(askSchema.parse(JSON.parse(body)));
+  };
+  const ingress = createIngress({
+    signingSecret: createSigningSecret({ readSecret, now }),
+    queue: { send: send ?? remember },
+    now,
+    log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
+    ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
+  });
+  return { ingress, asks, lines };
+}

@@ -1,0 +1,54 @@
+/** Requests as Slack sends them: a fixture's payload, signed at run time by an HMAC of the tests' own. */
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { HeaderPairs } from "../../../lambdas/verification/ingress/headers.ts";
+import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
+
+export const secret = "8f742231b10e8888abcd99yyyzzz85a5";
+export const botUser = "U0BOT00001";
+/** Shortly after the fixtures' messages were posted. */
+export const nowMs = 1_762_750_300_000;
+
+/** A payload as it lies in the fixtures: parsed JSON, to be varied freely. */
+export type Payload = { event: Record<string, unknown> } & Record<string, unknown>;
+
+export function fixture(name: string): Payload {
+  return JSON.parse(readFileSync(new URL(`../../fixtures/slack/${name}.json`, import.meta.url), "utf8"));
+}
+
+export function bytesOf(payload: unknown): Buffer {
+  return Buffer.from(JSON.stringify(payload));
+}
+
+export function signatureOf({
+  body,
+  timestamp,
+  key = secret,
+}: {
+  body: Uint8Array;
+  timestamp: string;
+  key?: string;
+}): string {
+  const base = Buffer.concat([Buffer.from(`v0:${timestamp}:`), body]);
+  return `v0=${createHmac("sha256", key).update(base).digest("hex")}`;
+}
+
+export function signed({
+  body,
+  timestamp = String(nowMs / 1000),
+  key = secret,
+  more = [],
+}: {
+  body: Uint8Array;
+  timestamp?: string;
+  key?: string;
+  more?: HeaderPairs;
+}): IngressRequest {
+  const headers: HeaderPairs = [
+    ["Content-Type", "application/json"],
+    ["X-Slack-Request-Timestamp", timestamp],
+    ["X-Slack-Signature", signatureOf({ body, timestamp, key })],
+    ...more,
+  ];
+  return { headers, body };
+}
