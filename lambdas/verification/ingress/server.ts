@@ -11,15 +11,13 @@ export type Page = (request: IncomingMessage, response: ServerResponse) => boole
 
 export type VerificationServer = { url: string; port: number; close(): Promise<void> };
 
-/** A client gets this long for its headers, and for the whole request; node:http answers 408 and closes. */
-const headersTimeoutMs = 5000;
-const requestTimeoutMs = 10_000;
 /** Requests under way at the close get this long; the ingress needs less. */
 const closeGraceMs = 5000;
 
 /**
- * `POST /slack/events`, `GET /healthz`, everything else to `page` or 404. Listens on loopback unless another `hostname`
- * is asked for; port 0 takes a free one. Rejects with a message for a person where the port is taken.
+ * Serves `POST /slack/events`, `GET /healthz`, everything else to `page` or 404. Listens on loopback unless another `hostname`
+ * is asked for; port 0 takes a free one. Rejects with a message for a person where the port is taken. A client gets `headersTimeoutMs` for its
+ * headers and `requestTimeoutMs` for the whole request; then node:http answers 408 and closes.
  */
 export async function startVerificationServer({
   ingress,
@@ -28,6 +26,8 @@ export async function startVerificationServer({
   port,
   log = silentLog,
   maxBodyBytes = defaultMaxBodyBytes,
+  headersTimeoutMs = 5000,
+  requestTimeoutMs = 10_000,
 }: {
   ingress: Ingress;
   page?: Page;
@@ -35,6 +35,8 @@ export async function startVerificationServer({
   port: number;
   log?: Log;
   maxBodyBytes?: number;
+  headersTimeoutMs?: number;
+  requestTimeoutMs?: number;
 }): Promise<VerificationServer> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split("?", 1)[0];
@@ -55,7 +57,7 @@ export async function startVerificationServer({
   const server = createServer({
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: 1000,
+    connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
   });
   server.on("request", (request, response) => {
     answer(request, response).catch((error: unknown) => {
