@@ -1,0 +1,245 @@
+/**
+ * A small world around the worker: virtual clock, a store, a queue, Slack and a host in memory. Every operation may go
+ * wrong as `fate` says; a worker that dies does nothing more, and its message comes again after the visibility timeout.
+ */
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
+import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { type PostKey, type SlackApi, SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import type { Ask } from "../../../lambdas/verification/task/messages.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { Call, ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
+import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
+import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
+import { askedAtMs, samplePolicy } from "../task/sample.ts";
+
+/** `refused`: certainly not done. `lost`: not done, nobody knows. `done_unknown`: done, nobody knows. `late`: done within a minute, nobody knows. */
+export type Fate = "ok" | "refused" | "lost" | "done_unknown" | "late" | "dies_before" | "dies_after";
+export type Operation = { party: "store" | "queue" | "slack" | "host"; name: string };
+
+type Post = { ts: string; text: string; key: PostKey };
+type Message = { body: string; visibleAtMs: number };
+
+export const leaseMs = 60_000;
+export const visibilityTimeoutMs = 90_000;
+
+export type World = ReturnType<typeof createWorld>;
+
+export function createWorld({
+  fate = () => "ok",
+  story = () => ({ status: "success", response_text: "A checkpoint." }),
+  pollsUntilDone = 0,
+  idempotent = true,
+}: {
+  fate?: (operation: Operation) => Fate;
+  /** What the agent's run comes to; throws a SekishoError for a failure. */
+  story?: () => TaskResult;
+  /** With more than 0 the host answers `accepted`, and that many polls find the task still working. */
+  pollsUntilDone?: number;
+  idempotent?: boolean;
+} = {}) {
+  let clockMs = askedAtMs + 500;
+  let counter = 0;
+  const records = new Map<string, Task>();
+  const messages: Message[] = [];
+  const landings: { atMs: number; land: () => void }[] = [];
+  const posts: Post[] = [];
+  const runs = new Map<string, { polls: number; arrivals: number }>();
+  const starts: string[] = [];
+
+  /** One operation of a living worker, with the fate that it meets. `unknown` and `refused` are how the party says so. */
+  function operate<T>(
+    alive: { yes: boolean },
+    operation: Operation,
+    errors: { refused: () => Error; unknown: () => Error },
+    effect: () => T,
+  ): Promise<T> {
+    const dead = () => new Error("this worker is dead");
+    if (!alive.yes) return Promise.reject(dead());
+    switch (fate(operation)) {
+      case "ok":
+        return Promise.resolve().then(effect);
+      case "refused":
+        return Promise.reject(errors.refused());
+      case "lost":
+        return Promise.reject(errors.unknown());
+      case "done_unknown":
+        return Promise.resolve()
+          .then(effect)
+          .then(() => Promise.reject(errors.unknown()));
+      case "late":
+        landings.push({ atMs: clockMs + 45_000, land: () => void attempt(effect) });
+        return Promise.reject(errors.unknown());
+      case "dies_before":
+        alive.yes = false;
+        return Promise.reject(dead());
+      case "dies_after":
+        return Promise.resolve()
+          .then(effect)
+          .then(() => {
+            alive.yes = false;
+            return Promise.reject(dead());
+          });
+    }
+  }
+
+  const engineErrors = {
+    refused: () => new Error("engine out of reach"),
+    unknown: () => new Error("engine out of reach"),
+  };
+  const slackErrors = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
+  const hostErrors = { refused: () => new SekishoError("unavailable"), unknown: () => new SekishoError("ambiguous") };
+
+  function storeFor(alive: { yes: boolean }): TaskStore<Task> {
+    const at = <T>(name: string, effect: () => T) => operate(alive, { party: "store", name }, engineErrors, effect);
+    return {
+      get: ({ id }) => at("get", () => structuredClone(records.get(id))),
+      create: ({ item }) =>
+        at("create", () => {
+          if (records.has(item.id)) return undefined;
+          records.set(item.id, structuredClone({ ...item, revision: 1 }));
+          return structuredClone(records.get(item.id));
+        }),
+      replace: ({ item }) =>
+        at("replace", () => {
+          if (records.get(item.id)?.revision !== item.revision) return undefined;
+          records.set(item.id, structuredClone({ ...item, revision: item.revision + 1 }));
+          return structuredClone(records.get(item.id));
+        }),
+      list: () => Promise.reject(new Error("not used")),
+    };
+  }
+
+  function queueFor(alive: { yes: boolean }): TaskQueue {
+    return {
+      send: ({ body, delayMs = 0 }) =>
+        operate(
+          alive,
+          { party: "queue", name: "send" },
+          engineErrors,
+          () => void messages.push({ body, visibleAtMs: clockMs + delayMs }),
+        ),
+    };
+  }
+
+  function slackFor(alive: { yes: boolean }): SlackApi {
+    const at = <T>(name: string, effect: () => T) => operate(alive, { party: "slack", name }, slackErrors, effect);
+    const find = (ts: string) => {
+      const post = posts.find((candidate) => candidate.ts === ts);
+      if (post === undefined) throw new SlackError("no_such_message");
+      return post;
+    };
+    return {
+      post: ({ text, key }) =>
+        at("post", () => {
+          const ts = `${(askedAtMs + 1000 + counter++) / 1000}`;
+          posts.push({ ts, text, key });
+          return { ts };
+        }),
+      update: ({ ts, text, key }) => at("update", () => void Object.assign(find(ts), { text, key })),
+      remove: ({ ts }) => at("remove", () => void posts.splice(posts.indexOf(find(ts)), 1)),
+      react: () => at("react", () => undefined),
+      replies: () => at("replies", () => structuredClone(posts)),
+    };
+  }
+
+  function clientFor(alive: { yes: boolean }): ExecutionClient {
+    async function answer(call: Call<MethodName>): Promise<TaskResult> {
+      const requestId = call.method === "execute_task" ? call.id : (records.keys().next().value ?? "");
+      const run = runs.get(requestId) ?? { polls: -1, arrivals: 0 };
+      if (call.method === "execute_task") {
+        if (run.arrivals === 0 || !idempotent) starts.push(requestId);
+        runs.set(requestId, { ...run, arrivals: run.arrivals + 1 });
+      } else if (run.arrivals === 0) throw new SekishoError("task_not_found");
+      run.polls += 1;
+      runs.set(requestId, { polls: run.polls, arrivals: Math.max(run.arrivals, 1) });
+      if (run.polls < pollsUntilDone) return { status: "accepted", task_id: "t-1", poll_after_ms: 1000 };
+      return story();
+    }
+    return {
+      call: <M extends MethodName>(call: Call<M>) =>
+        operate(alive, { party: "host", name: call.method }, hostErrors, () => answer(call as Call<MethodName>)).then(
+          (result) => result as ResultOf<M>,
+        ),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  function workerOf(alive: { yes: boolean }) {
+    const newId = () => `00000000-0000-4000-8000-${String(counter++).padStart(12, "0")}`;
+    const now = () => clockMs;
+    const runAct = createRunAct({
+      slack: slackFor(alive),
+      destinations: new Map([["host", { client: clientFor(alive), callTimeoutMs: 30_000 }]]),
+      answerText: {
+        placeholder: () => "Working on it",
+        parts: ({ outcome }) => (outcome?.type === "answer" ? outcome.text.split("|") : [JSON.stringify(outcome)]),
+      },
+      newId,
+      now,
+    });
+    const policy = samplePolicy({ idempotent, deadlineMs: 15 * 60_000 });
+    return createWorker({
+      store: storeFor(alive),
+      queue: queueFor(alive),
+      policy,
+      runAct,
+      leaseMs,
+      log: silentLog,
+      newId,
+      now,
+    });
+  }
+
+  return {
+    posts,
+    starts,
+    records,
+    /** Slack delivers the message: the ingress puts it into the queue. */
+    deliver: (ask: Ask) => messages.push({ body: JSON.stringify(ask), visibleAtMs: clockMs }),
+    /** Lets the workers work until nothing is left to do, or `maxSteps` messages were handled. */
+    async run({ maxSteps = 2000 } = {}): Promise<void> {
+      for (let step = 0; step < maxSteps; step++) {
+        const message = messages.reduce<Message | undefined>(
+          (first, next) => (first === undefined || next.visibleAtMs < first.visibleAtMs ? next : first),
+          undefined,
+        );
+        if (message === undefined) break;
+        clockMs = Math.max(clockMs, message.visibleAtMs) + 50;
+        for (const landing of landings.splice(0)) {
+          if (landing.atMs <= clockMs) landing.land();
+          else landings.push(landing);
+        }
+        const alive = { yes: true };
+        // As a queue has it: hidden while it is handled, removed when that succeeded, visible again otherwise.
+        message.visibleAtMs = clockMs + visibilityTimeoutMs;
+        const handled = await workerOf(alive)
+          .handle(message)
+          .then(
+            () => alive.yes,
+            () => false,
+          );
+        if (handled) messages.splice(messages.indexOf(message), 1);
+      }
+      for (const { land } of landings.splice(0)) land();
+    },
+    /** Two workers take the same messages at the same time. */
+    async runTwiceAtOnce(): Promise<void> {
+      const due = messages.splice(0);
+      await Promise.all(
+        due.flatMap((message) => [workerOf({ yes: true }).handle(message), workerOf({ yes: true }).handle(message)]),
+      );
+    },
+    /** The posts of answers (not placeholders) in the thread. */
+    answers: () => posts.filter(({ key }) => key.part > 0).map(({ text }) => text),
+  };
+}
+
+function attempt(effect: () => unknown): void {
+  try {
+    effect();
+  } catch {
+    // A late edit of a message that is gone: Slack refuses it, and nobody hears of it.
+  }
+}
