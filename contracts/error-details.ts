@@ -15,8 +15,8 @@ export function detailsToObject({ error, reason }: { error: SekishoError; reason
 export function detailsFromObject(data: Readonly<Record<string, unknown>>): FoundInData {
   const details: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(detailFields)) {
-    const parsed = schema.safeParse(data[name]);
-    if (parsed.success && parsed.data !== undefined) details[name] = parsed.data;
+    const value = schema.safeParse(data[name]).data;
+    if (value !== undefined) details[name] = value;
   }
   const missing = Array.isArray(data.missing) ? data.missing.filter((name) => typeof name === "string") : [];
   if (missing.length > 0) details.issues ??= missing.map((path) => ({ path, message: "missing" }));
