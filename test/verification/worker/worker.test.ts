@@ -77,7 +77,27 @@ describe("the worker", () => {
           posts: 1,
         });
         expect(world.starts).toHaveLength(1);
+        expect(world.doubled()).toBe(0);
       }
+    }
+  });
+
+  it("leaves a task alone while another worker acts on it", async () => {
+    for (const during of ["post", "execute_task", "update"]) {
+      const calls: string[] = [];
+      const world = createWorld({
+        fate: async ({ party, name }): Promise<Fate> => {
+          if (party === "slack" || party === "host") calls.push(name);
+          if (name !== during || calls.filter((call) => call === during).length > 1) return "ok";
+          world.deliver(ask);
+          await world.handleDue();
+          return "ok";
+        },
+      });
+      world.deliver(ask);
+      await world.run();
+      expect(calls.filter((call) => call === during)).toEqual([during]);
+      expect(world.answers()).toEqual(["A checkpoint."]);
     }
   });
 

@@ -32,7 +32,7 @@ export function createWorld({
   pollsUntilDone = 0,
   idempotent = true,
 }: {
-  fate?: (operation: Operation) => Fate;
+  fate?: (operation: Operation) => Fate | Promise<Fate>;
   /** What the agent's run comes to; throws a SekishoError for a failure. */
   story?: () => TaskResult;
   /** With more than 0 the host answers `accepted`, and that many polls find the task still working. */
@@ -47,9 +47,10 @@ export function createWorld({
   const posts: Post[] = [];
   const runs = new Map<string, { polls: number; arrivals: number }>();
   const starts: string[] = [];
+  let doubled = 0;
 
   /** One operation of a living worker, with the fate that it meets. `unknown` and `refused` are how the party says so. */
-  function operate<T>(
+  async function operate<T>(
     alive: { yes: boolean },
     operation: Operation,
     errors: { refused: () => Error; unknown: () => Error },
@@ -57,7 +58,7 @@ export function createWorld({
   ): Promise<T> {
     const dead = () => new Error("this worker is dead");
     if (!alive.yes) return Promise.reject(dead());
-    switch (fate(operation)) {
+    switch (await fate(operation)) {
       case "ok":
         return Promise.resolve().then(effect);
       case "refused":
@@ -134,6 +135,7 @@ export function createWorld({
       post: ({ text, key }) =>
         at("post", () => {
           const ts = `${(askedAtMs + 1000 + counter++) / 1000}`;
+          if (posts.some((post) => post.key.part === key.part)) doubled += 1;
           posts.push({ ts, text, key });
           return { ts };
         }),
@@ -224,6 +226,16 @@ export function createWorld({
       }
       for (const { land } of landings.splice(0)) land();
     },
+    /** A worker handles the messages that are due now, whatever others are doing. */
+    async handleDue(): Promise<void> {
+      const due = messages.filter(({ visibleAtMs }) => visibleAtMs <= clockMs);
+      for (const message of due) {
+        messages.splice(messages.indexOf(message), 1);
+        await workerOf({ yes: true }).handle(message);
+      }
+    },
+    /** How often a post was made although the thread showed that part already. */
+    doubled: () => doubled,
     /** Two workers take the same messages at the same time. */
     async runTwiceAtOnce(): Promise<void> {
       const due = messages.splice(0);
