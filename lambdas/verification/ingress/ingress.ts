@@ -51,14 +51,14 @@ export function createIngress({
       message,
     };
     const { team, channel, user } = message;
-    const asked = log.with({ request_id: ask.requestId, trace_id: traceIdOf(ask.trace), team, channel, user });
+    const fields = { request_id: ask.requestId, trace_id: traceIdOf(ask.trace), team, channel, user };
     try {
       await withinDeadline({ work: queue.send({ body: JSON.stringify(ask) }), timeoutMs: enqueueTimeoutMs });
     } catch (error) {
-      asked.error("enqueue_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+      log.error("enqueue_failed", { ...fields, cause_kind: error instanceof Error ? error.name : typeof error });
       return respond(503);
     }
-    asked.info("message_enqueued");
+    log.info("message_enqueued", fields);
     return respond(200);
   }
 

@@ -38,13 +38,13 @@ export const messageEventSchema = z.object({
 });
 export type MessageEvent = z.infer<typeof messageEventSchema>;
 
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const payloadSchema = z.discriminatedUnion("type", [urlVerificationSchema, eventCallbackSchema]);
 
 /** Undefined where the bytes are not UTF-8, not JSON or no payload of the Events API. */
 export function parsePayload(body: Uint8Array): z.infer<typeof payloadSchema> | undefined {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    return payloadSchema.safeParse(JSON.parse(text)).data;
+    return payloadSchema.safeParse(JSON.parse(strictUtf8.decode(body))).data;
   } catch {
     return undefined;
   }
