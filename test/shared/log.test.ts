@@ -1,0 +1,99 @@
+/** Log lines: JSON, with nothing in them but what the allowlist names. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { createLog, type LogFields, type LogLevel, silentLog } from "../../lambdas/shared/log.ts";
+
+function logToArray(level?: LogLevel) {
+  const written: string[] = [];
+  const log = createLog({
+    service: "verification",
+    write: (line) => written.push(line),
+    now: () => Date.UTC(2026, 10, 1, 12),
+    ...(level === undefined ? {} : { level }),
+  });
+  return { log, written, lines: () => written.map((line) => JSON.parse(line)) };
+}
+
+describe("a log line", () => {
+  it("is one JSON object with level, message, timestamp and service before its fields", () => {
+    const { log, written, lines } = logToArray();
+    log.info("task_claimed", { request_id: "r-1", duration_ms: 3, drop: false });
+    expect(written).toHaveLength(1);
+    expect(written[0]).toMatch(/^\{.*\}\n$/);
+    expect(lines()).toEqual([
+      {
+        level: "info",
+        message: "task_claimed",
+        timestamp: "2026-11-01T12:00:00.000Z",
+        service: "verification",
+        request_id: "r-1",
+        duration_ms: 3,
+        drop: false,
+      },
+    ]);
+  });
+
+  it("drops every field that the allowlist does not name, whatever it is called", () => {
+    const known = ["level", "message", "timestamp", "service", "request_id"];
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.string()), (extra) => {
+        const { log, lines } = logToArray();
+        const own = Object.fromEntries(Object.entries(extra).map(([name, value]) => [`x${name}`, value]));
+        const fields: Record<string, string> = { ...own, text: "secret", token: "secret", request_id: "r" };
+        log.info("event", fields as LogFields);
+        expect(Object.keys(lines()[0]).sort()).toEqual(known.sort());
+      }),
+    );
+  });
+
+  it("cuts a long value and leaves out one that is undefined", () => {
+    const { log, lines } = logToArray();
+    log.warn("event", { address: "a".repeat(1000), task_id: undefined });
+    expect(lines()[0].address).toBe("a".repeat(200));
+    expect("task_id" in lines()[0]).toBe(false);
+  });
+
+  it("stays one line whatever a value contains", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (state) => {
+        const { log, written } = logToArray();
+        log.error("event", { state: `${state}\n{"level":"forged"}` });
+        expect(written.join("").trimEnd().split("\n")).toHaveLength(1);
+      }),
+    );
+  });
+});
+
+describe("a log", () => {
+  it.each<[LogLevel, LogLevel[]]>([
+    ["debug", ["debug", "info", "warn", "error"]],
+    ["info", ["info", "warn", "error"]],
+    ["warn", ["warn", "error"]],
+    ["error", ["error"]],
+  ])("of level %s writes %j", (level, written) => {
+    const { log, lines } = logToArray(level);
+    for (const each of ["debug", "info", "warn", "error"] as const) log[each]("event");
+    expect(lines().map((line) => line.level)).toEqual(written);
+  });
+
+  it("of no level given starts at info", () => {
+    const { log, lines } = logToArray();
+    log.debug("event");
+    log.info("event");
+    expect(lines().map((line) => line.level)).toEqual(["info"]);
+  });
+
+  it("carries bound fields on every line, its level too, and the line's own value wins", () => {
+    const { log, lines } = logToArray("warn");
+    const bound = log.with({ request_id: "r-1", attempt: 1 }).with({ task_id: "t-1" });
+    bound.info("event");
+    bound.warn("event", { attempt: 2 });
+    log.warn("event");
+    expect(lines()).toMatchObject([{ request_id: "r-1", task_id: "t-1", attempt: 2 }, {}]);
+    expect("request_id" in lines()[1]).toBe(false);
+  });
+
+  it("that is silent takes everything and says nothing", () => {
+    expect(() => silentLog.with({ request_id: "r" }).error("event", { reason: "internal" })).not.toThrow();
+  });
+});
