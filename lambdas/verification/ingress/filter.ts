@@ -4,7 +4,7 @@ import { askedText, mentions } from "./asked-text.ts";
 import { type EventCallback, type MessageEvent, messageEventSchema } from "./payload.ts";
 
 /** Why an event is no message for the bot. */
-export type Drop =
+type Drop =
   | "other_event"
   | "malformed_message"
   | "from_bot"

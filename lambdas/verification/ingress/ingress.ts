@@ -19,7 +19,7 @@ const enqueueTimeoutMs = 2000;
 
 /** `body` is the raw bytes: a base64-encoded one is decoded by the caller, and to bytes. */
 export type IngressRequest = { headers: HeaderPairs; body: Uint8Array };
-export type IngressResponse = { status: number; headers: Record<string, string>; body: string };
+type IngressResponse = { status: number; headers: Record<string, string>; body: string };
 export type Ingress = (request: IngressRequest) => Promise<IngressResponse>;
 
 /**

@@ -1,6 +1,7 @@
 /** The gate: who may ask, where it goes, how old it may be. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { configSchema } from "../../../lambdas/shared/config/schema.ts";
 import { isTooOld, maxAgeMs } from "../../../lambdas/verification/gate/age.ts";
 import { isAllowed } from "../../../lambdas/verification/gate/allowlist.ts";
 import { routeOf } from "../../../lambdas/verification/gate/route.ts";
@@ -25,6 +26,15 @@ describe("the allowlist", () => {
 
   it("lets nobody pass by a rule that names nothing", () => {
     expect(isAllowed({ rules: [{}, { team: undefined, channel: undefined }], message })).toBe(false);
+  });
+
+  it("is refused by the configuration where a rule has a misspelt field, which would make it wider than it reads", () => {
+    const parse = (rule: unknown) => configSchema.safeParse({ allowlist: [rule] }).success;
+    expect([parse({ team: "T1", user: "U1" }), parse({ team: "T1", usr: "U1" }), parse({})]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it.each([

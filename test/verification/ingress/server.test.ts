@@ -1,6 +1,7 @@
 /** The server over real sockets: what reaches the ingress, what is refused before it, and how it ends. */
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { createLog } from "../../../lambdas/shared/log.ts";
 import type { Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
 import {
   type Page,
@@ -144,12 +145,16 @@ describe("the server's end and its limits", () => {
     expect((await send({ url: `${server.url}/healthz`, method: "GET" })).status).toBe(200);
   });
 
-  it("outlives a caller who hangs up in the middle of the body", async () => {
-    const { port, url } = await start();
+  it("outlives a caller who hangs up in the middle of the body, and calls that no error", async () => {
+    const lines: string[] = [];
+    const log = createLog({ service: "verification", write: (line) => lines.push(line) });
+    server = await startVerificationServer({ ingress: ok, port: 0, log });
+    const { port, url } = server;
     const socket = connect(port, "127.0.0.1");
     socket.write("POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc", () => socket.destroy());
     await new Promise((resolve) => socket.on("close", resolve));
     expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
+    expect(lines).toEqual([]);
   });
 
   it("answers the request that is under way before it closes", async () => {
