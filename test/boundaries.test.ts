@@ -1,0 +1,120 @@
+/** The boundaries between contracts, zones and pure code, asked of every source file; and the asker, asked of samples. */
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { pureRule, rules, violations } from "./boundaries/rules.ts";
+import { parseSource, readSources } from "./boundaries/source.ts";
+
+const sources = readSources({ root: join(import.meta.dirname, ".."), folders: ["bin", "contracts", "lambdas"] });
+
+/** What breaks a rule, by the first words of its name. */
+const broken: readonly (readonly [rule: string, path: string, text: string])[] = [
+  ["contracts import", "contracts/a.ts", 'import { readFileSync } from "node:fs";\nreadFileSync("a");'],
+  ["contracts import", "contracts/a.ts", 'import type { Log } from "../lambdas/shared/log.ts";'],
+  ["contracts import", "contracts/a.ts", "export const a = Buffer.from('a');"],
+  ["contracts import", "contracts/a.ts", 'const fs = await import("node:fs");'],
+  ["the Verification zone", "lambdas/verification/a.ts", 'import { host } from "../execution/host/host.ts";'],
+  ["the Verification zone", "lambdas/verification/a/b.ts", 'import type { Host } from "../../execution/host/host.ts";'],
+  ["the Verification zone", "lambdas/verification/a.ts", 'await import("../execution/host/host.ts");'],
+  ["the Verification zone", "lambdas/verification/a.ts", 'import {\n  a,\n  b,\n} from "../../bin/a.ts";'],
+  ["the Verification zone", "lambdas/verification/a.ts", 'import "../execution/host/host.ts";'],
+  ["the Execution zone", "lambdas/execution/a.ts", 'import { next } from "../verification/task/machine.ts";'],
+  ["the Execution zone", "lambdas/execution/a.ts", 'type M = import("../verification/task/machine.ts").M;'],
+  ["what both zones share", "lambdas/shared/a.ts", 'import { next } from "../verification/task/machine.ts";'],
+  [
+    "what both zones share",
+    "lambdas/shared/engine/a.ts",
+    'import type { Agent } from "../../execution/agents/agent.ts";',
+  ],
+  ["the environment", "lambdas/execution/server.ts", "export const port = process.env.PORT;"],
+  ["the environment", "bin/a.ts", "const { env } = process;\nexport const port = env.PORT;"],
+  ["the environment", "bin/a.mjs", 'console.log(process["env"].PORT);'],
+  ["the environment", "lambdas/shared/a.ts", 'import { env } from "node:process";\nexport const port = env.PORT;'],
+  ["zod is imported whole", "contracts/a.ts", 'import { z } from "zod";\nexport const a = z.string();'],
+  ["zod is imported whole", "contracts/a.ts", 'import z from "zod";\nexport const a = z.string();'],
+  ["zod is imported whole", "bin/a.ts", 'import { z } from "zod/v4";\nexport const a = z.string();'],
+  ["nothing is exported as default", "bin/a.ts", "export default function run() {}"],
+  ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
+  ["no file hands on", "lambdas/shared/index.ts", 'export * from "./log.ts";'],
+  ["no file hands on", "lambdas/shared/index.ts", 'export { createLog } from "./log.ts";'],
+  ["no file is longer", "bin/a.ts", "// a line\n".repeat(301)],
+  ["what is named pure", "lambdas/verification/task/a.ts", "export const at = Date.now();"],
+  ["what is named pure", "lambdas/verification/task/a.ts", "export const at = new Date().toISOString();"],
+  ["what is named pure", "lambdas/verification/gate/a.ts", "export const at = performance.now();"],
+  ["what is named pure", "lambdas/verification/task/a.ts", "export const a = Math.random();"],
+  ["what is named pure", "lambdas/verification/task/a.ts", 'import { randomUUID } from "node:crypto";\nrandomUUID();'],
+  [
+    "what is named pure",
+    "lambdas/verification/task/a.ts",
+    'import { WebClient } from "@slack/web-api";\nnew WebClient();',
+  ],
+  ["what is named pure", "lambdas/verification/task/a.ts", "setTimeout(() => {}, 1);"],
+  ["what is named pure", "lambdas/shared/a.ts", "/** Splits a text. Pure. */\nexport const at = Date.now();"],
+];
+
+const innocent: readonly (readonly [why: string, path: string, text: string])[] = [
+  [
+    "the generator writes files",
+    "contracts/generate.ts",
+    'import { writeFileSync } from "node:fs";\nwriteFileSync("a", "b");',
+  ],
+  [
+    "a comment says anything",
+    "lambdas/verification/task/a.ts",
+    "/** Unlike Date.now() or process.env. */\nexport const a = 1;",
+  ],
+  [
+    "a type may come from impure code",
+    "lambdas/verification/task/a.ts",
+    'import type { Log } from "../../shared/log.ts";',
+  ],
+  [
+    "a hash is no random source",
+    "lambdas/verification/task/a.ts",
+    'import { createHash } from "node:crypto";\ncreateHash("sha256");',
+  ],
+  [
+    "a moment may be given",
+    "lambdas/verification/task/a.ts",
+    "export const at = (ms: number) => new Date(ms).toISOString();",
+  ],
+  ["configuration reads the environment", "lambdas/shared/config/load.ts", "export const port = process.env.PORT;"],
+  ["process has more than an environment", "bin/a.ts", "process.exitCode = 1;"],
+  [
+    "the command line knows both zones",
+    "bin/a.ts",
+    'import "../lambdas/execution/a.ts";\nimport "../lambdas/verification/a.ts";',
+  ],
+  ["zod is imported as it should be", "lambdas/shared/a.ts", 'import * as z from "zod";\nexport const a = z.string();'],
+  ["three hundred lines are allowed", "bin/a.ts", "// a line\n".repeat(300)],
+];
+
+describe("the boundaries", () => {
+  it("are kept by every source file", () => {
+    expect(sources.length).toBeGreaterThan(20);
+    expect(violations(sources)).toEqual([]);
+  });
+
+  it.each(broken)("%s: would be seen broken in %s by %j", (rule, path, text) => {
+    const found = violations([parseSource({ path, text })]);
+    expect(found.filter((line) => line.startsWith(`${path}: ${rule}`))).not.toEqual([]);
+  });
+
+  it("each have a sample that breaks them", () => {
+    const untested = [...rules, pureRule].filter(({ name }) => !broken.some(([rule]) => name.startsWith(rule)));
+    expect(untested).toEqual([]);
+  });
+
+  it.each(innocent)("are kept where %s", (_why, path, text) => {
+    expect(violations([parseSource({ path, text })])).toEqual([]);
+  });
+
+  it("reach through what a pure file loads", () => {
+    const files = [
+      ["lambdas/verification/task/machine.ts", 'import { later } from "../../shared/later.ts";\nlater();'],
+      ["lambdas/shared/later.ts", 'import { now } from "./now.ts";\nexport const later = () => now() + 1;'],
+      ["lambdas/shared/now.ts", "export const now = () => Date.now();"],
+    ].map(([path = "", text = ""]) => parseSource({ path, text }));
+    expect(violations(files)).toEqual([`lambdas/shared/now.ts: ${pureRule.name}: Date.now`]);
+    expect(violations(files.slice(1))).toEqual([]);
+  });
+});

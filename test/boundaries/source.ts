@@ -1,0 +1,54 @@
+/** A source file as the boundary rules see it: its imports, and its code without types and comments. */
+import { readdirSync, readFileSync } from "node:fs";
+import { extname, join, posix } from "node:path";
+import { transformSync } from "esbuild";
+
+/** `target` is a path from the repository's root for a relative import, and else the package or builtin. */
+export type Import = { target: string; typeOnly: boolean; statement: string };
+export type Source = { path: string; text: string; code: string; imports: readonly Import[] };
+
+const staticImport = /^[ \t]*(?:import|export)\s(?:[^"'`;]*?\bfrom\s*)?["']([^"']+)["']/gm;
+const dynamicImport = /\bimport\(\s*["'`]([^"'`]+)["'`]/g;
+
+export function parseSource({ path, text }: { path: string; text: string }): Source {
+  const { code } = transformSync(text, {
+    loader: extname(path) === ".ts" ? "ts" : "js",
+    format: "esm",
+    legalComments: "none",
+    // Without it some comments stay.
+    minifyWhitespace: true,
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+  });
+  const imports = [staticImport, dynamicImport].flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([statement, specifier = ""]) => ({
+      target: specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier,
+      typeOnly: /^\s*(?:import|export)\s+type\s/.test(statement),
+      statement: statement.trim(),
+    })),
+  );
+  return { path, text, code, imports };
+}
+
+/** All sources below the folders, by paths from the root with forward slashes; a folder that is not there has none. */
+export function readSources({ root, folders }: { root: string; folders: readonly string[] }): readonly Source[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.(ts|mjs)$/.test(name))
+      .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
+      .map((path) => parseSource({ path, text: readFileSync(join(root, path), "utf8") })),
+  );
+}
+
+/** The files that match, and all that they load at run time, however indirectly. */
+export function withAllTheyLoad(sources: readonly Source[], matches: (source: Source) => boolean): ReadonlySet<string> {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  const found = new Set<string>();
+  const queue = sources.filter(matches).map((source) => source.path);
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    const source = byPath.get(path);
+    if (source === undefined || found.has(path)) continue;
+    found.add(path);
+    queue.push(...source.imports.filter((one) => !one.typeOnly).map((one) => one.target));
+  }
+  return found;
+}
