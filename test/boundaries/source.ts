@@ -4,7 +4,7 @@ import { extname, join, posix } from "node:path";
 import { transformSync } from "esbuild";
 
 /** `target` is a path from the repository's root for a relative import, and else the package or builtin. */
-export type Import = { target: string; typeOnly: boolean; statement: string };
+type Import = { target: string; typeOnly: boolean; statement: string };
 export type Source = { path: string; text: string; code: string; imports: readonly Import[] };
 
 const staticImport = /^[ \t]*(?:import|export)\s(?:[^"'`;]*?\bfrom\s*)?["']([^"']+)["']/gm;
