@@ -86,6 +86,16 @@ describe("the stories of a task", () => {
     expect(task.outcome).toEqual({ type: "failed", reason: "agent_not_found", lost: false });
   });
 
+  it("says so where there is nothing to send, or more than can be sent", () => {
+    for (const [text, reason] of [
+      ["", "invalid_params"],
+      ["a".repeat(40_001), "payload_too_large"],
+    ] as const) {
+      const task = sampleTask({ message: { ...sampleTask().message, text } });
+      expect(play([woken], { task }).task.outcome).toMatchObject({ type: "failed", reason });
+    }
+  });
+
   it("takes a question of the agent as its answer", () => {
     const question = {
       type: "answered",
