@@ -17,6 +17,8 @@ export type TransportResponse = { body: Uint8Array; status?: number | undefined;
  */
 export type Transport = {
   send(request: TransportRequest): Promise<TransportResponse>;
+  /** Ends whatever the peer keeps warm for the session; there only where the destination asks for it. Stopping twice is fine. */
+  stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   /** Lets kept connections go. */
   close?(): Promise<void>;
 };

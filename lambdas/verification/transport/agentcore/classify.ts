@@ -1,0 +1,68 @@
+/** What a failure of the SDK means: by the HTTP status first, then by the name, since a name is there only if the body was AWS's own. Pure. */
+import * as z from "zod";
+import { errorObjectSchema } from "../../../../contracts/envelope.ts";
+import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
+import { parseRetryAfter } from "../retry-after.ts";
+import { platformReason } from "./platform-error.ts";
+
+/** The parts of an SDK error that count. `error` is the JSON-RPC error of a body in A2A mode, as the SDK leaves it there. */
+const sdkErrorSchema = z.object({
+  name: z.string().catch(""),
+  code: z.string().optional().catch(undefined),
+  error: errorObjectSchema.optional().catch(undefined),
+  $metadata: z.object({ httpStatusCode: z.int().optional() }).catch({}),
+  $response: z
+    .object({ headers: z.record(z.string(), z.string()).catch({}) })
+    .optional()
+    .catch(undefined),
+});
+
+/** `wasSent`: the request had been handed to the network. Before that nothing can have arrived. */
+export function classify({
+  thrown,
+  wasSent,
+  nowMs,
+}: {
+  thrown: unknown;
+  wasSent: boolean;
+  nowMs: number;
+}): SekishoError {
+  const { data } = sdkErrorSchema.safeParse(thrown);
+  const status = data?.$metadata.httpStatusCode;
+  if (data === undefined || status === undefined) {
+    const neverConnected = !wasSent || notConnected.test(data?.code ?? "");
+    return new SekishoError(neverConnected ? "unavailable" : "ambiguous", { cause: thrown });
+  }
+  const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
+  const fromBody = data.error === undefined ? undefined : platformReason(data.error);
+  return new SekishoError(fromBody ?? reasonOf({ status, name: data.name }), {
+    cause: thrown,
+    details: retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
+  });
+}
+
+/** DNS, connect and TLS failures, by Node's codes. */
+const notConnected =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EPROTO|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
+
+function reasonOf({ status, name }: { status: number; name: string }): ClientReason {
+  switch (status) {
+    case 400:
+      return "invalid_request";
+    case 401:
+      return "unauthenticated";
+    case 402:
+    case 429:
+      return "rate_limited";
+    case 403:
+      return "permission_denied";
+    case 404:
+      return "agent_not_found";
+    case 409:
+      return name === "RetryableConflictException" ? "unavailable" : "invalid_state";
+    case 424:
+      return "ambiguous";
+    default:
+      return status >= 500 ? "ambiguous" : "invalid_response";
+  }
+}

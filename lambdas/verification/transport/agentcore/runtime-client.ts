@@ -1,0 +1,108 @@
+/** The SDK's client, loaded at the first call, and one way to send a command: bounded, never repeated, its failure classified. */
+import type {
+  BedrockAgentCoreClient,
+  InvokeAgentRuntimeCommand,
+  InvokeAgentRuntimeCommandOutput,
+  StopRuntimeSessionCommand,
+} from "@aws-sdk/client-bedrock-agentcore";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { abortable } from "../abortable.ts";
+import type { AwsCredentialsProvider } from "../aws-credentials.ts";
+import { classify } from "./classify.ts";
+
+type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");
+type MarkSent = () => void;
+
+export type RuntimeClient = {
+  /** `use` gets the output and may go on reading its body; the signal and the classification cover that as well. */
+  invoke<T>(request: {
+    command: (sdk: Sdk) => InvokeAgentRuntimeCommand;
+    use: (output: InvokeAgentRuntimeCommandOutput) => Promise<T>;
+    signal: AbortSignal;
+  }): Promise<T>;
+  stop(request: { command: (sdk: Sdk) => StopRuntimeSessionCommand; signal: AbortSignal }): Promise<void>;
+  close(): Promise<void>;
+};
+
+export function createRuntimeClient({
+  region,
+  endpoint,
+  credentials,
+  now,
+}: {
+  region: string;
+  endpoint: string | undefined;
+  credentials: AwsCredentialsProvider;
+  now: () => number;
+}): RuntimeClient {
+  let loading: Promise<{ sdk: Sdk; client: BedrockAgentCoreClient }> | undefined;
+
+  async function load() {
+    const sdk = await import("@aws-sdk/client-bedrock-agentcore");
+    const connections = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
+    const client = new sdk.BedrockAgentCoreClient({
+      region,
+      credentials,
+      maxAttempts: 1,
+      requestHandler: { httpsAgent: connections, httpAgent: connections },
+      ...(endpoint === undefined ? {} : { endpoint }),
+    });
+    return { sdk, client };
+  }
+
+  async function guarded<T>({
+    signal,
+    send,
+  }: {
+    signal: AbortSignal;
+    send: (loaded: { sdk: Sdk; client: BedrockAgentCoreClient; markSent: MarkSent }) => Promise<T>;
+  }): Promise<T> {
+    let wasSent = false;
+    const markSent = () => {
+      wasSent = true;
+    };
+    try {
+      signal.throwIfAborted();
+      loading ??= load();
+      const { sdk, client } = await loading;
+      return await abortable({ promise: send({ sdk, client, markSent }), signal });
+    } catch (thrown) {
+      throw thrown instanceof SekishoError ? thrown : classify({ thrown, wasSent, nowMs: now() });
+    }
+  }
+
+  return {
+    invoke: ({ command: build, use, signal }) =>
+      guarded({
+        signal,
+        send: async ({ sdk, client, markSent }) => {
+          const command = build(sdk);
+          command.middlewareStack.add(marking(markSent), lastStep);
+          return use(await client.send(command, { abortSignal: signal }));
+        },
+      }),
+    stop: ({ command: build, signal }) =>
+      guarded({
+        signal,
+        send: async ({ sdk, client, markSent }) => {
+          const command = build(sdk);
+          command.middlewareStack.add(marking(markSent), lastStep);
+          await client.send(command, { abortSignal: signal });
+        },
+      }),
+    async close() {
+      (await loading)?.client.destroy();
+    },
+  };
+}
+
+/** The step next to the network: what fails before it (credentials, signing) was certainly not sent. */
+const lastStep = { step: "deserialize", priority: "low" } as const;
+
+function marking(markSent: MarkSent) {
+  return <A, R>(next: (args: A) => Promise<R>) =>
+    (args: A) => {
+      markSent();
+      return next(args);
+    };
+}

@@ -1,0 +1,93 @@
+/** Bedrock AgentCore: InvokeAgentRuntime, whose payload is opaque bytes, and StopRuntimeSession. */
+import type { InvokeAgentRuntimeCommandOutput } from "@aws-sdk/client-bedrock-agentcore";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { sessionIdSchema } from "../../../../contracts/methods.ts";
+import { type AwsCredentialsProvider, defaultAwsCredentials } from "../aws-credentials.ts";
+import { isJson } from "../content-type.ts";
+import { defaultMaxResponseBytes, readCapped } from "../read-capped.ts";
+import type { Transport, TransportResponse } from "../transport.ts";
+import { platformErrorIn } from "./platform-error.ts";
+import { createRuntimeClient } from "./runtime-client.ts";
+
+/**
+ * The session id is given always and checked here: left out, the SDK invents one and with it a new runtime for each call.
+ * `stopSession` is there only with `stopAfterResult`, where the caller makes the session id per task.
+ * `endpoint` replaces the region's own address; `region` is the ARN's unless given.
+ */
+export function createAgentCoreTransport({
+  runtimeArn: agentRuntimeArn,
+  qualifier = "DEFAULT",
+  region = agentRuntimeArn.split(":")[3] ?? "",
+  endpoint,
+  credentials = defaultAwsCredentials(),
+  maxResponseBytes = defaultMaxResponseBytes,
+  stopAfterResult = false,
+  now = Date.now,
+}: {
+  runtimeArn: string;
+  qualifier?: string;
+  region?: string;
+  endpoint?: string | undefined;
+  credentials?: AwsCredentialsProvider;
+  maxResponseBytes?: number;
+  stopAfterResult?: boolean;
+  now?: () => number;
+}): Transport {
+  const client = createRuntimeClient({ region, endpoint, credentials, now });
+  const target = { agentRuntimeArn, qualifier };
+
+  async function stopSession({ sessionId, signal }: { sessionId: string; signal: AbortSignal }): Promise<void> {
+    const input = { ...target, runtimeSessionId: checked(sessionId) };
+    await client
+      .stop({ command: ({ StopRuntimeSessionCommand }) => new StopRuntimeSessionCommand(input), signal })
+      .catch((error: SekishoError) => {
+        // 404: it has ended already.
+        if (error.reason !== "agent_not_found") throw error;
+      });
+  }
+
+  return {
+    async send({ body: payload, sessionId, signal, trace }) {
+      const input = {
+        ...target,
+        payload,
+        runtimeSessionId: checked(sessionId),
+        contentType: "application/json",
+        accept: "application/json",
+        traceParent: trace.traceparent,
+        traceState: trace.tracestate,
+      };
+      return client.invoke({
+        command: ({ InvokeAgentRuntimeCommand }) => new InvokeAgentRuntimeCommand(input),
+        use: (output) => read({ output, maxResponseBytes }),
+        signal,
+      });
+    },
+    ...(stopAfterResult ? { stopSession } : {}),
+    close: () => client.close(),
+  };
+}
+
+function checked(sessionId: string): string {
+  if (!sessionIdSchema.safeParse(sessionId).success) throw new SekishoError("internal");
+  return sessionId;
+}
+
+/** The body is always read to its end or destroyed: an unread one keeps its connection for ever. */
+async function read({
+  output: { response, contentType, statusCode },
+  maxResponseBytes,
+}: {
+  output: InvokeAgentRuntimeCommandOutput;
+  maxResponseBytes: number;
+}): Promise<TransportResponse> {
+  const stream = response as unknown as (AsyncIterable<Uint8Array> & { destroy(): void }) | undefined;
+  if (stream === undefined || !isJson(contentType)) {
+    stream?.destroy();
+    throw new SekishoError("invalid_response");
+  }
+  const body = await readCapped({ stream, maxBytes: maxResponseBytes });
+  const platformError = platformErrorIn(body);
+  if (platformError !== undefined) throw platformError;
+  return { body, status: statusCode };
+}

@@ -1,0 +1,17 @@
+/** The seam below the https transport: adds credentials to one outgoing request. */
+
+export type AuthorizableRequest = {
+  method: "POST";
+  url: URL;
+  /** Names in lower case; all of them are sent as they are. */
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+  signal: AbortSignal;
+};
+
+export type Authorizer = {
+  /** Resolves to the headers to add. Called for each attempt. */
+  authorize(request: AuthorizableRequest): Promise<Readonly<Record<string, string>>>;
+  /** Forgets what it had kept, after a 401. An authorizer without it has nothing to renew. */
+  refresh?(): void;
+};

@@ -1,0 +1,13 @@
+/** The innermost step of a call: one JSON-RPC Request out, one Response in. */
+import type { Dialect } from "../../../contracts/dialects.ts";
+import { readResponse } from "./read-response.ts";
+import type { Transport } from "./transport.ts";
+import type { Step } from "./wrappers/wrapper.ts";
+
+export function exchange({ transport, dialect }: { transport: Transport; dialect: Dialect }): Step {
+  return async ({ method, params, id, sessionId, signal, trace }) => {
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const response = await transport.send({ body, sessionId, signal, trace });
+    return readResponse({ response, method, id, dialect });
+  };
+}

@@ -1,0 +1,22 @@
+/** What is refused by a response's head alone, before its body is read. Pure. */
+import type { IncomingHttpHeaders } from "node:http";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { isJson } from "../content-type.ts";
+
+/** Redirects are not followed: the request, its credentials included, is for the configured URL alone. */
+export function refusalOf({
+  status,
+  headers,
+  maxBytes,
+}: {
+  status: number;
+  headers: IncomingHttpHeaders;
+  maxBytes: number;
+}): SekishoError | undefined {
+  const encoding = headers["content-encoding"] ?? "identity";
+  const isRedirect = status >= 300 && status < 400;
+  if (isRedirect || encoding.toLowerCase() !== "identity" || !isJson(headers["content-type"])) {
+    return new SekishoError("invalid_response");
+  }
+  return Number(headers["content-length"] ?? 0) > maxBytes ? new SekishoError("payload_too_large") : undefined;
+}

@@ -1,0 +1,17 @@
+/** The headers that every HTTP transport sends with a request. */
+import type { TransportRequest } from "./transport.ts";
+
+export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
+
+export function requestHeaders({
+  sessionId,
+  trace,
+}: Pick<TransportRequest, "sessionId" | "trace">): Record<string, string> {
+  return {
+    "content-type": "application/json",
+    accept: "application/json",
+    [sessionHeader]: sessionId,
+    traceparent: trace.traceparent,
+    ...(trace.tracestate === undefined ? {} : { tracestate: trace.tracestate }),
+  };
+}

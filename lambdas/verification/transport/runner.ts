@@ -1,0 +1,65 @@
+/** The one runner: makes a client out of a transport, and says in which order the wrappers lie around it. */
+import { setTimeout } from "node:timers/promises";
+import type { Dialect } from "../../../contracts/dialects.ts";
+import type { MethodName, ResultOf } from "../../../contracts/methods.ts";
+import type { Log } from "../../shared/log.ts";
+import { childOf, type Trace } from "../../shared/trace.ts";
+import type { Call, ExecutionClient } from "./client.ts";
+import { exchange } from "./exchange.ts";
+import type { Transport } from "./transport.ts";
+import { callLog } from "./wrappers/call-log.ts";
+import { circuitBreaker } from "./wrappers/circuit-breaker.ts";
+import { deadline } from "./wrappers/deadline.ts";
+import { retry, type Sleep } from "./wrappers/retry.ts";
+import { span } from "./wrappers/span.ts";
+import { compose } from "./wrappers/wrapper.ts";
+
+/** `callTimeoutMs` is the longest that any call may take, whatever its own `timeoutMs` says. */
+export type ClientDestination = { name: string; dialect: Dialect; idempotent: boolean; callTimeoutMs: number };
+
+const never = new AbortController().signal;
+
+/** One client a destination and process: the circuit breaker's memory is in it. `close` closes the transport too. */
+export function createClient({
+  transport,
+  destination: { name, dialect, idempotent, callTimeoutMs },
+  log: processLog,
+  now = Date.now,
+  sleep = ({ ms, signal }) => setTimeout(ms, undefined, { signal }),
+  random = Math.random,
+  newSpan = childOf,
+}: {
+  transport: Transport;
+  destination: ClientDestination;
+  log: Log;
+  now?: () => number;
+  sleep?: Sleep;
+  random?: () => number;
+  newSpan?: (trace: Trace) => Trace;
+}): ExecutionClient {
+  const log = processLog.with({ destination: name });
+  const run = compose({
+    wrappers: [
+      // Outermost, so that it counts calls and not attempts, and never comes between the attempts of one call.
+      circuitBreaker({ log, now }),
+      // Around the repetitions: they share the call's time.
+      deadline({ now }),
+      retry({ idempotent, now, sleep, random }),
+      // Within the repetitions: each attempt has a span and a log line of its own.
+      span({ newSpan }),
+      callLog({ log, now }),
+    ],
+    innermost: exchange({ transport, dialect }),
+  });
+  return {
+    async call<M extends MethodName>({ method, params, id, sessionId, timeoutMs, trace, signal = never }: Call<M>) {
+      const endsAtMs = now() + Math.min(timeoutMs, callTimeoutMs);
+      const result = await run({ method, params, id, sessionId, trace, signal, endsAtMs, attempt: 1 });
+      return result as ResultOf<M>;
+    },
+    ...(transport.stopSession === undefined ? {} : { stopSession: transport.stopSession }),
+    async close() {
+      await transport.close?.();
+    },
+  };
+}

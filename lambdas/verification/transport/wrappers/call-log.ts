@@ -1,0 +1,39 @@
+/** One log line for each attempt: ids, kinds and how long it took; never params, results or texts of errors. */
+import { SekishoError } from "../../../../contracts/errors.ts";
+import type { Log, LogFields } from "../../../shared/log.ts";
+import { traceIdOf } from "../../../shared/trace.ts";
+import type { RunningCall, Wrapper } from "./wrapper.ts";
+
+export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper {
+  return (next) => async (call) => {
+    const startedAtMs = now();
+    const fields = () => ({ ...fieldsOf(call), duration_ms: now() - startedAtMs });
+    try {
+      const result = await next(call);
+      log.info("call_answered", fields());
+      return result;
+    } catch (thrown) {
+      const error = SekishoError.from(thrown);
+      log.warn("call_failed", { ...fields(), reason: error.reason, code: error.code, cause_kind: kindOf(error.cause) });
+      throw error;
+    }
+  };
+}
+
+/** The task's request id where the call names it: only `execute_task` carries it as its own id. */
+function fieldsOf({ method, params, id, attempt, trace }: RunningCall): LogFields {
+  const { request_id, task_id } = { request_id: undefined, task_id: undefined, ...params };
+  return {
+    method,
+    attempt,
+    trace_id: traceIdOf(trace),
+    request_id: method === "execute_task" ? id : request_id,
+    task_id,
+  };
+}
+
+/** A code such as ECONNREFUSED, or the error's class; never its message. */
+function kindOf(cause: unknown): string | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.name;
+}

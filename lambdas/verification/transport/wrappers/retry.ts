@@ -1,0 +1,61 @@
+/** Repeats an attempt, always with the same id: what certainly did nothing, or what the peer is known to deduplicate. */
+
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { dedupedIdSchema } from "../../../../contracts/methods.ts";
+import { backoffMs } from "../../../shared/backoff.ts";
+import type { RunningCall, Wrapper } from "./wrapper.ts";
+
+/** Resolves after `ms`, or rejects as soon as `signal` aborts. */
+export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
+
+/**
+ * Full jitter on top of what the peer asked for (`retry_after_ms`); what does not fit into the time left is not tried.
+ * An ambiguous attempt is repeated once; further repetitions are the caller's, who has more time.
+ */
+export function retry({
+  idempotent,
+  now,
+  sleep,
+  random,
+  maxAttempts = 3,
+  baseMs = 200,
+  capMs = 5000,
+}: {
+  idempotent: boolean;
+  now: () => number;
+  sleep: Sleep;
+  random: () => number;
+  maxAttempts?: number;
+  baseMs?: number;
+  capMs?: number;
+}): Wrapper {
+  return (next) => async (call) => {
+    let mayHaveArrived = false;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await next({ ...call, attempt });
+      } catch (thrown) {
+        const error = SekishoError.from(thrown);
+        const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
+        const repeatable =
+          error.reason === "ambiguous" ? !mayHaveArrived && isDeduplicated({ call, idempotent }) : error.retryable;
+        const outcome = mayHaveArrived ? inDoubt(error) : error;
+        if (!repeatable || attempt >= maxAttempts || call.signal.aborted || now() + ms >= call.endsAtMs) throw outcome;
+        mayHaveArrived ||= error.reason === "ambiguous";
+        await sleep({ ms, signal: call.signal }).catch(() => {
+          throw mayHaveArrived ? inDoubt(error) : error;
+        });
+      }
+    }
+  };
+}
+
+/** The host deduplicates UUIDs only; the methods besides `execute_task` may be repeated with any id. */
+function isDeduplicated({ call, idempotent }: { call: RunningCall; idempotent: boolean }): boolean {
+  return idempotent && (call.method !== "execute_task" || dedupedIdSchema.safeParse(call.id).success);
+}
+
+/** A later attempt that certainly did nothing does not make an earlier ambiguous one certain. */
+function inDoubt(error: SekishoError): SekishoError {
+  return error.retryable ? new SekishoError("ambiguous", { details: error.details, cause: error }) : error;
+}
