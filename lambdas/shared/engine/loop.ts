@@ -1,0 +1,132 @@
+/** The local loop: receives from a queue and handles a bounded number of messages at a time, as a Lambda event source would. */
+import { setTimeout as wait } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
+import type { Log } from "../log.ts";
+import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
+
+/** What SQS gives at most to one receive, and how long it waits at most. */
+const maxPerReceive = 10;
+const waitMs = 20_000;
+/** Between receives that fail. */
+const failureBackoff = { baseMs: 100, capMs: 10_000 };
+
+type Handle = (message: ReceivedMessage, signal: AbortSignal) => Promise<void>;
+type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
+
+/**
+ * Runs until `signal` aborts and never rejects. A message whose handler resolves is finished; one whose handler rejects
+ * is left, and comes back after the visibility timeout. A handler's own signal aborts when its message may be given to
+ * someone else, and when the loop has stopped and its grace time is over; then the loop returns without waiting for it.
+ */
+export async function runQueueLoop({
+  consumer,
+  handle,
+  concurrency,
+  visibilityTimeoutMs,
+  signal,
+  log,
+  graceMs = 10_000,
+  sleep = async ({ ms, signal }) => wait(ms, undefined, { signal }).catch(() => {}),
+  random = Math.random,
+}: {
+  consumer: QueueConsumer;
+  handle: Handle;
+  concurrency: number;
+  visibilityTimeoutMs: number;
+  signal: AbortSignal;
+  log: Log;
+  graceMs?: number;
+  /** Resolves after `ms`, or when the signal aborts. */
+  sleep?: Sleep;
+  random?: () => number;
+}): Promise<void> {
+  const running = new Set<Promise<void>>();
+  const overdue = new AbortController();
+  const handleOne = createHandleOne({ consumer, handle, visibilityTimeoutMs, overdue: overdue.signal, log });
+  const { promise: aborted, resolve: onAbort } = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => onAbort(), { once: true });
+  let failures = 0;
+
+  while (!signal.aborted) {
+    const free = concurrency - running.size;
+    if (free <= 0) {
+      await Promise.race([...running, aborted]);
+      continue;
+    }
+    const max = Math.min(free, maxPerReceive);
+    try {
+      const messages = await consumer.receive({ max, visibilityTimeoutMs, waitMs, signal });
+      failures = 0;
+      for (const message of messages) {
+        const done = handleOne(message).finally(() => running.delete(done));
+        running.add(done);
+      }
+    } catch (error) {
+      if (signal.aborted) break;
+      const delayMs = failureBackoff.baseMs + backoffMs({ ...failureBackoff, attempt: failures, random });
+      failures += 1;
+      log.error("queue_receive_failed", { cause_kind: kindOf(error), attempt: failures, delay_ms: delayMs });
+      await sleep({ ms: delayMs, signal });
+    }
+  }
+  await settled({ running, graceMs, sleep });
+  overdue.abort();
+}
+
+/** Resolves when all are done, or after `graceMs`. */
+async function settled({
+  running,
+  graceMs,
+  sleep,
+}: {
+  running: ReadonlySet<Promise<void>>;
+  graceMs: number;
+  sleep: Sleep;
+}): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([Promise.all(running).then(() => done.abort()), sleep({ ms: graceMs, signal: done.signal })]);
+}
+
+/** Never rejects, whatever the handler or the queue does. */
+function createHandleOne({
+  consumer,
+  handle,
+  visibilityTimeoutMs,
+  overdue,
+  log,
+}: {
+  consumer: QueueConsumer;
+  handle: Handle;
+  visibilityTimeoutMs: number;
+  overdue: AbortSignal;
+  log: Log;
+}): (message: ReceivedMessage) => Promise<void> {
+  return async (message) => {
+    const attempt = message.receiveCount;
+    const limit = new AbortController();
+    const abort = () => limit.abort();
+    const timer = setTimeout(abort, visibilityTimeoutMs);
+    overdue.addEventListener("abort", abort);
+    try {
+      await handle(message, limit.signal);
+    } catch (error) {
+      log.warn("queue_message_failed", { cause_kind: kindOf(error), attempt });
+      return;
+    } finally {
+      clearTimeout(timer);
+      overdue.removeEventListener("abort", abort);
+    }
+    try {
+      const isFinished = await consumer.finish({ receipt: message.receipt });
+      if (!isFinished) log.warn("queue_receipt_void", { attempt });
+    } catch (error) {
+      log.error("queue_finish_failed", { cause_kind: kindOf(error), attempt });
+    }
+  };
+}
+
+/** A code such as ERR_SQLITE_ERROR, or the error's class; never its message. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}
