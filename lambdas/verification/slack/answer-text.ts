@@ -1,0 +1,27 @@
+/** What the delivery posts for a task: the placeholder, and the outcome in parts. Pure. */
+import type { Task } from "../task/task.ts";
+import type { AnswerText } from "../worker/deliver.ts";
+import { escapeMrkdwn } from "./escape.ts";
+import type { Locale } from "./failure-words.ts";
+import { splitAnswer } from "./split-answer.ts";
+import { emptyAnswerWords, placeholderWords, refusalWords, tooOldWords, wordsFor } from "./words.ts";
+
+export function createAnswerText({ locale }: { locale: Locale }): AnswerText {
+  function parts({ id: requestId, message, outcome }: Task): string[] {
+    switch (outcome?.type) {
+      case "answer": {
+        const split = splitAnswer({ text: escapeMrkdwn(outcome.text) });
+        return split.length > 0 ? split : [emptyAnswerWords(locale)];
+      }
+      case "refused":
+        return [refusalWords({ asked: message, locale, requestId })];
+      case "too_old":
+        return [tooOldWords({ locale, requestId })];
+      case "failed":
+        return [wordsFor({ reason: outcome.reason, lost: outcome.lost, locale, requestId })];
+      case undefined:
+        return [wordsFor({ reason: "internal", locale, requestId })];
+    }
+  }
+  return { placeholder: () => placeholderWords(locale), parts };
+}

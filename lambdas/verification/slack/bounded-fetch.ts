@@ -1,0 +1,41 @@
+/** `fetch` as the Slack client is given it: with a signal, and with a bound on what is read. */
+
+/** A page of 200 long messages with everything that Slack adds to them stays well below. */
+const maxResponseBytes = 16 * 1024 * 1024;
+/** What a 429 without a usable `Retry-After` is taken to ask for. */
+const defaultRetryAfterSeconds = "30";
+
+/**
+ * The body is read here, so that the signal and the bound hold for it as well. The client adds a signal of its own only
+ * for a time-out that it is not given.
+ */
+export function boundedFetch({
+  signal,
+  maxBytes = maxResponseBytes,
+}: {
+  signal: AbortSignal;
+  maxBytes?: number;
+}): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, signal });
+    const body = await readUpTo({ response, maxBytes });
+    const headers = new Headers({ "content-type": response.headers.get("content-type") ?? "" });
+    const retryAfter = response.headers.get("retry-after");
+    if (retryAfter !== null && /^\d{1,6}$/.test(retryAfter)) headers.set("retry-after", retryAfter);
+    else if (response.status === 429) headers.set("retry-after", defaultRetryAfterSeconds);
+    return new Response(body, { status: response.status, headers });
+  };
+}
+
+async function readUpTo({ response, maxBytes }: { response: Response; maxBytes: number }): Promise<Buffer | null> {
+  if (response.body === null) return null;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the stream.
+    if (bytes > maxBytes) throw new Error("The response is larger than allowed.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

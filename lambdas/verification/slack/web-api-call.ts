@@ -1,0 +1,46 @@
+/** One exchange with the Web API through `@slack/web-api`, which is asked for nothing but the call itself. */
+import type { Logger } from "@slack/web-api";
+import { boundedFetch } from "./bounded-fetch.ts";
+import { SlackError } from "./slack.ts";
+
+/** The package would log what it sends. */
+const nothing = () => {};
+const mute = { debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing };
+const silentLogger = { ...mute, getLevel: () => "error" } as Logger;
+
+/**
+ * Its own retries are off: it would post again after a 500. A client per call, since token and signal belong to one call
+ * (making one takes less than 0.1 ms). The package is loaded at the first call: that takes 30 to 60 ms, which the start
+ * does not have to wait for.
+ */
+export async function callWebApi({
+  token,
+  apiUrl,
+  method,
+  args,
+  timeoutMs,
+  signal,
+}: {
+  token: () => Promise<string>;
+  apiUrl: string;
+  method: string;
+  args: Record<string, unknown>;
+  timeoutMs: number;
+  signal: AbortSignal;
+}): Promise<unknown> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const { WebClient } = await import("@slack/web-api");
+  const secret = await token().catch((cause: unknown) => {
+    throw new SlackError("unavailable", { cause });
+  });
+  if (bounded.aborted) throw new SlackError("unavailable");
+  const client = new WebClient(secret, {
+    slackApiUrl: apiUrl,
+    fetch: boundedFetch({ signal: bounded }),
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    allowAbsoluteUrls: false,
+    logger: silentLogger,
+  });
+  return await client.apiCall(method, args);
+}
