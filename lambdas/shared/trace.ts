@@ -8,7 +8,9 @@ const pattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2
 
 /** A new root, sampled. `random` gives that many random bytes. */
 export function newTrace(random: (bytes: number) => Buffer = randomBytes): Trace {
-  return { traceparent: `00-${random(16).toString("hex")}-${random(8).toString("hex")}-01` };
+  // One call, since each is a call into the system's generator.
+  const ids = random(24).toString("hex");
+  return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32)}-01` };
 }
 
 /** The same trace with a span id of its own. */
