@@ -1,0 +1,41 @@
+/** The agent that comes with the house: it says what it received, and can be asked to be slow, to fail or to report progress. */
+import { sleep as realSleep, type Sleep } from "../../shared/sleep.ts";
+import type { Agent, AgentTask } from "./agent.ts";
+
+const longestMs = 3600_000;
+const progressSteps = 5;
+const progressMs = 3000;
+
+/**
+ * Words in the text, alone or together: `slow 5s` (or `slow 500ms`) answers that much later, `progress` reports five
+ * times on the way (over three seconds, or over those of `slow`), `fail` fails at the end.
+ */
+export function createEchoAgent({ sleep = realSleep }: { sleep?: Sleep } = {}): Agent {
+  return async function* echo(task, { requestId, signal }) {
+    const { lengthMs, steps, fails } = wishesOf(task.text);
+    for (let step = 1; step <= steps; step++) {
+      await sleep({ ms: lengthMs / steps, signal });
+      signal.throwIfAborted();
+      if (steps > 1) yield { type: "progress", text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
+    }
+    if (fails) yield { type: "failure", reason: "execution_failed" };
+    else yield { type: "answer", text: answerTo({ task, requestId }) };
+  };
+}
+
+/** `steps` is 0 where nothing is to be waited for. */
+function wishesOf(text: string): { lengthMs: number; steps: number; fails: boolean } {
+  const [, amount, unit] = /\bslow\s+(\d{1,9})\s*(ms|s)\b/i.exec(text) ?? [];
+  const slowMs = amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
+  const progress = /\bprogress\b/i.test(text);
+  const lengthMs = Math.min(longestMs, slowMs ?? (progress ? progressMs : 0));
+  return { lengthMs, steps: progress ? progressSteps : lengthMs > 0 ? 1 : 0, fails: /\bfail\b/i.test(text) };
+}
+
+function answerTo({ task, requestId }: { task: AgentTask; requestId: string }): string {
+  const { text, channel, user_id, thread_ts, attachments = [] } = task;
+  const who = user_id === undefined ? "Someone" : user_id;
+  const where = thread_ts === undefined ? channel : `${channel}, thread ${thread_ts}`;
+  const files = attachments.length === 0 ? "" : ` with ${attachments.length} file(s)`;
+  return `I am the echo agent. ${who} said in ${where}${files}:\n${text}\n(request ${requestId.slice(0, 8)})`;
+}

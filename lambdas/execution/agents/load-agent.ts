@@ -1,0 +1,62 @@
+/** From the configuration's word for an agent to the agent itself. */
+import { isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { AgentConfig, SecretReference } from "../../shared/config/schema.ts";
+import type { Agent } from "./agent.ts";
+import { createEchoAgent } from "./echo.ts";
+import { createOpenAiCompatibleAgent } from "./openai-compatible.ts";
+
+/**
+ * A file of the user's own is looked for from `cwd` on and must export a function `agent`; whatever is wrong with it is
+ * an error that says what to do. `importFile` takes a file URL.
+ */
+export async function loadAgent({
+  agent,
+  cwd,
+  readSecret,
+  importFile = (url) => import(url),
+}: {
+  agent: AgentConfig;
+  cwd: string;
+  readSecret: (reference: SecretReference) => Promise<string>;
+  importFile?: (url: string) => Promise<unknown>;
+}): Promise<Agent> {
+  if (agent === "echo") return createEchoAgent();
+  if (typeof agent === "string") return fromFile({ file: isAbsolute(agent) ? agent : resolve(cwd, agent), importFile });
+  const { baseUrl, model, system, apiKey } = agent;
+  return createOpenAiCompatibleAgent({
+    baseUrl,
+    model,
+    ...(system !== undefined && { system }),
+    ...(apiKey !== undefined && { apiKey: () => readSecret(apiKey) }),
+  });
+}
+
+async function fromFile({
+  file,
+  importFile,
+}: {
+  file: string;
+  importFile: (url: string) => Promise<unknown>;
+}): Promise<Agent> {
+  const loaded = await importFile(pathToFileURL(file).href).catch((cause: unknown) => {
+    throw new Error(`The agent file ${file} ${problemOf({ cause, file })}`, { cause });
+  });
+  const agent = typeof loaded === "object" && loaded !== null && "agent" in loaded ? loaded.agent : undefined;
+  if (typeof agent !== "function") {
+    throw new Error(
+      `The agent file ${file} does not export a function "agent". See examples/agent.ts for one that does.`,
+    );
+  }
+  return agent as Agent;
+}
+
+/** Whether the file itself is missing, or something that it imports, or whether its own code threw. */
+function problemOf({ cause, file }: { cause: unknown; file: string }): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const missing = cause instanceof Error && "code" in cause && String(cause.code).endsWith("MODULE_NOT_FOUND");
+  const own =
+    cause instanceof Error && "url" in cause ? cause.url === pathToFileURL(file).href : message.includes(file);
+  if (missing && own) return "does not exist. The path counts from the directory of the configuration.";
+  return `could not be loaded: ${message}`;
+}

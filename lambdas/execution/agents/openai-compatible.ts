@@ -1,0 +1,79 @@
+/** An agent that asks a model behind any endpoint of chat completions with streaming: OpenAI, Ollama, vLLM, LiteLLM. */
+import { isLoopbackHost, maxResultBytes } from "../../../contracts/methods.ts";
+import type { Agent } from "./agent.ts";
+import { readCompletion } from "./chat-completion.ts";
+import { messagesOf } from "./chat-messages.ts";
+
+const defaultIdleTimeoutMs = 120_000;
+const progressIntervalMs = 1000;
+
+/**
+ * `baseUrl` goes up to and with `/v1`; http only on loopback. The key is read anew for every task. `idleTimeoutMs` bounds
+ * the wait for the first byte and for each next one; the task's own signal bounds the whole. Nothing is repeated: an
+ * answer that breaks off is a failure, and no text of the endpoint's errors is passed on.
+ */
+export function createOpenAiCompatibleAgent({
+  baseUrl,
+  model,
+  apiKey,
+  system,
+  idleTimeoutMs = defaultIdleTimeoutMs,
+  now = Date.now,
+}: {
+  baseUrl: string;
+  model: string;
+  apiKey?: () => Promise<string>;
+  system?: string;
+  idleTimeoutMs?: number;
+  now?: () => number;
+}): Agent {
+  const url = endpointOf(baseUrl);
+  return async function* openAiCompatible(task, { signal, log }) {
+    const idle = new AbortController();
+    const timer = setTimeout(() => idle.abort(), idleTimeoutMs);
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        redirect: "error",
+        signal: AbortSignal.any([signal, idle.signal]),
+        headers: {
+          "content-type": "application/json",
+          accept: "text/event-stream",
+          ...(apiKey !== undefined && { authorization: `Bearer ${await apiKey()}` }),
+        },
+        body: JSON.stringify({ model, stream: true, messages: messagesOf({ task, system }) }),
+      });
+      if (!isEventStream(response) || response.body === null) {
+        log.warn("model_refused", { status: response.status });
+        await response.body?.cancel();
+        yield { type: "failure", reason: "execution_failed" };
+        return;
+      }
+      let text = "";
+      let usage: Record<string, unknown> | undefined;
+      let reportedAtMs = now();
+      for await (const part of readCompletion({ chunks: response.body, onChunk: () => timer.refresh() })) {
+        text += part.text;
+        usage = part.usage ?? usage;
+        // The host says that it is too large; there is no need to read on.
+        if (text.length > maxResultBytes) break;
+        if (now() - reportedAtMs < progressIntervalMs) continue;
+        reportedAtMs = now();
+        yield { type: "progress", text: `${text.length} characters so far` };
+      }
+      yield { type: "answer", text, ...(usage && { usage }) };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+function isEventStream({ ok, headers }: Response): boolean {
+  return ok && /^text\/event-stream *(;|$)/i.test(headers.get("content-type") ?? "");
+}
+
+function endpointOf(baseUrl: string): string {
+  const url = new URL(`${baseUrl.replace(/\/+$/, "")}/chat/completions`);
+  if (url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname))) return url.href;
+  throw new Error("The model's baseUrl must be https (http only on loopback).");
+}

@@ -1,0 +1,48 @@
+/** Who calls. Asked before anything of a body is read; fails closed. */
+import { hash, timingSafeEqual } from "node:crypto";
+import { isLoopbackHost } from "../../../contracts/methods.ts";
+
+/** The scope of tasks: one principal never sees another's. */
+export type Principal = string;
+
+type Headers = { header(name: string): string | undefined };
+
+export type Authenticator = {
+  kind: "none" | "bearer";
+  /** Undefined for everyone who is not to be let in. */
+  authenticate(request: Headers): Promise<Principal | undefined>;
+};
+
+/**
+ * Anyone who can connect, which is why a server refuses it beyond loopback. But no page in a browser: those send an
+ * `Origin`, or a `Host` that only DNS made point here.
+ */
+export function noAuthenticator(): Authenticator {
+  return {
+    kind: "none",
+    async authenticate({ header }) {
+      const host = header("host");
+      const isLocal = host === undefined || isLoopbackHost(URL.parse(`http://${host}`)?.hostname ?? "");
+      return isLocal && header("origin") === undefined ? "anyone" : undefined;
+    },
+  };
+}
+
+/** RFC 6750, section 2.1. Several tokens are one principal while one replaces the other; they are read anew for every request. */
+export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<readonly string[]> }): Authenticator {
+  return {
+    kind: "bearer",
+    async authenticate({ header }) {
+      const [, given] = /^Bearer +([^\s]+)$/i.exec(header("authorization") ?? "") ?? [];
+      if (given === undefined) return undefined;
+      const digest = digestOf(given);
+      // Every token is compared, so that the time taken says nothing.
+      const matches = (await readTokens()).filter((token) => token !== "" && timingSafeEqual(digestOf(token), digest));
+      return matches.length > 0 ? "bearer" : undefined;
+    },
+  };
+}
+
+function digestOf(token: string): Buffer {
+  return hash("sha256", token, "buffer");
+}

@@ -1,0 +1,6 @@
+/** What may be said of a thrown value in a log: the name of its kind, never its text. */
+
+export function causeKind(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return typeof thrown;
+  return /^[A-Za-z]{1,40}$/.test(thrown.name) ? thrown.name : "Error";
+}

@@ -1,0 +1,31 @@
+/** Changes a task's record by compare-and-set: whoever loses reads again and decides anew. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Bell } from "./bell.ts";
+import type { Change } from "./changes.ts";
+import type { ExecutionTask } from "./execution-task.ts";
+import type { ExecutionStore } from "./guarded-store.ts";
+
+/** `task` is the record as it stands now; undefined where it has expired. `changed` is false where its state forbade the change. */
+export type Changed = { task: ExecutionTask | undefined; changed: boolean };
+export type ChangeTask = (request: { task: ExecutionTask; change: Change }) => Promise<Changed>;
+
+/** So many writers at once never meet; more is a store that does not keep its word. */
+const maxAttempts = 20;
+
+/** Rejects with `unavailable` where the store does. */
+export function createChangeTask({ store, bell }: { store: ExecutionStore; bell: Bell }): ChangeTask {
+  return async ({ task, change }) => {
+    let known: ExecutionTask | undefined = task;
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const next: ExecutionTask | undefined = known && change(known);
+      if (next === undefined) return { task: known, changed: false };
+      const stored = await store.replace({ item: next });
+      if (stored !== undefined) {
+        bell.ring(stored);
+        return { task: stored, changed: true };
+      }
+      known = await store.get({ id: task.id });
+    }
+    throw new SekishoError("unavailable");
+  };
+}

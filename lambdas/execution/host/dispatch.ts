@@ -1,0 +1,52 @@
+/** The core of the host: the bytes of one request go in, one JSON-RPC response comes out. Knows no HTTP. */
+import { encodeError } from "../../../contracts/encode-error.ts";
+import type { JsonRpcRequest, JsonRpcResponse, RequestId } from "../../../contracts/envelope.ts";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
+import type { Log } from "../../shared/log.ts";
+import { causeKind } from "./cause-kind.ts";
+import type { Caller, MethodCall, Methods } from "./method.ts";
+import { parseRequest } from "./parse-request.ts";
+
+export type Dispatch = (request: Caller & { body: Uint8Array }) => Promise<JsonRpcResponse>;
+
+const maxIssues = 20;
+
+/** Never rejects: whatever a method throws becomes an error of the zone dialect, without a word of its cause. */
+export function createDispatch({ methods, log }: { methods: Methods; log: Log }): Dispatch {
+  return async ({ body, ...caller }) => {
+    let id: RequestId | null = null;
+    try {
+      const request = parseRequest(body);
+      id = request.id;
+      return { jsonrpc: "2.0", id, result: await call({ methods, request, caller }) };
+    } catch (thrown) {
+      const error = SekishoError.from(thrown);
+      if (error.reason === "internal") log.error("request_failed", { cause_kind: causeKind(error.cause) });
+      return errorResponse({ id, error });
+    }
+  };
+}
+
+export function errorResponse({ id, error }: { id: RequestId | null; error: SekishoError }): JsonRpcResponse {
+  return { jsonrpc: "2.0", id, error: encodeError({ error, dialect: "zone" }) };
+}
+
+async function call({ methods, request, caller }: { methods: Methods; request: JsonRpcRequest; caller: Caller }) {
+  const name = request.method;
+  if (!isMethodName(name)) throw new SekishoError("method_not_found");
+  const parsed = contract[name].params.safeParse(request.params);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.slice(0, maxIssues);
+    throw new SekishoError("invalid_params", {
+      details: { issues: issues.map(({ path, message }) => ({ path: path.join("."), message })) },
+    });
+  }
+  // Schema and method come from the same row of the table; TypeScript cannot follow the name through both.
+  const method = methods[name] as (call: MethodCall<MethodName>) => Promise<unknown>;
+  return method({ ...caller, id: request.id, params: parsed.data });
+}
+
+function isMethodName(name: string): name is MethodName {
+  return Object.hasOwn(contract, name);
+}

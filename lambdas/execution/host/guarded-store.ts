@@ -1,0 +1,36 @@
+/** The task store as the host calls it: every call has a deadline, and every failure is `unavailable`. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import type { ExecutionTask } from "./execution-task.ts";
+
+export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace">;
+
+/** After the deadline nobody knows whether a write was done; what repeats it compares revisions, so that does no harm. */
+export function guardedStore({
+  store,
+  timeoutMs,
+  log,
+}: {
+  store: ExecutionStore;
+  timeoutMs: number;
+  log: Log;
+}): ExecutionStore {
+  async function guarded<T>(work: Promise<T>): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new SekishoError("timeout")), timeoutMs);
+    try {
+      return await Promise.race([work, late]);
+    } catch (error) {
+      log.error("store_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+      throw new SekishoError("unavailable", { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  return {
+    get: async (request) => guarded(store.get(request)),
+    create: async (request) => guarded(store.create(request)),
+    replace: async (request) => guarded(store.replace(request)),
+  };
+}

@@ -1,0 +1,122 @@
+/** The Execution host: takes JSON-RPC requests, runs the agent at most once a task, and answers for it from the store. */
+import { randomUUID } from "node:crypto";
+import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/methods.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
+import { type Log, silentLog } from "../../shared/log.ts";
+import { sleep } from "../../shared/sleep.ts";
+import type { Agent } from "../agents/agent.ts";
+import type { Authenticator } from "./authenticator.ts";
+import { createBell } from "./bell.ts";
+import { createChangeTask } from "./change-task.ts";
+import { createDispatch } from "./dispatch.ts";
+import type { Exchange, ExchangeResponse } from "./exchange.ts";
+import type { ExecutionTask } from "./execution-task.ts";
+import { guardedStore } from "./guarded-store.ts";
+import { answerTask } from "./methods/answer-task.ts";
+import { cancelTask } from "./methods/cancel-task.ts";
+import { discover } from "./methods/discover.ts";
+import { executeTask } from "./methods/execute-task.ts";
+import { getTask } from "./methods/get-task.ts";
+import { createRoutes } from "./routes.ts";
+import { createRuns } from "./runs.ts";
+import { createTasks } from "./tasks.ts";
+import { webHandler } from "./web.ts";
+
+export type HostOptions = {
+  agent: Agent;
+  /** What log lines call the agent. */
+  agentName?: string;
+  store: TaskStore<ExecutionTask>;
+  authenticator: Authenticator;
+  /** How long `execute_task` waits for the result itself. */
+  syncBudgetMs?: number;
+  /** The longest that a task may take, and what it may take where the request says nothing. */
+  maxTaskMs?: number;
+  /** Who runs a task holds it that long, and renews at half of it. */
+  leaseMs?: number;
+  renewMs?: number;
+  /** So long after a lapsed lease a running task counts as lost. */
+  lostAfterMs?: number;
+  /** How long a task is known after its end. */
+  retentionMs?: number;
+  /** Progress is stored at most that often. */
+  progressMs?: number;
+  maxRequestBytes?: number;
+  bodyTimeoutMs?: number;
+  storeTimeoutMs?: number;
+  /** What `accepted` advises. */
+  pollAfterMs?: number;
+  log?: Log;
+  now?: () => number;
+  newId?: () => string;
+  random?: () => number;
+};
+
+export type Host = {
+  handle(request: Request): Promise<Response>;
+  /** The same below the web-standard rim, for a server that has no Request at hand. */
+  exchange(exchange: Exchange): Promise<ExchangeResponse>;
+  /** Whether callers prove who they are; without, a server stays on loopback. */
+  authenticates: boolean;
+  /** Whether any agent is at work. */
+  busy(): boolean;
+  /**
+   * Takes no new task, gives running ones `graceMs` to end, then stops their agents and stores them as lost.
+   * Tasks can be read until the end of the process.
+   */
+  stop(request: { graceMs: number }): Promise<void>;
+};
+
+/** The agent of a canceled, late or stopped task is told by its signal; its outcome is stored without waiting for it. */
+export function createHost({
+  agent,
+  agentName = "agent",
+  store,
+  authenticator,
+  syncBudgetMs = 20_000,
+  maxTaskMs = 3600_000,
+  leaseMs = 20_000,
+  renewMs = leaseMs / 2,
+  lostAfterMs = 30_000,
+  retentionMs = 24 * 3600_000,
+  progressMs = 1000,
+  maxRequestBytes = contractMaxRequestBytes,
+  bodyTimeoutMs = 10_000,
+  storeTimeoutMs = 5000,
+  pollAfterMs = 1000,
+  log = silentLog,
+  now = Date.now,
+  newId = randomUUID,
+  random = Math.random,
+}: HostOptions): Host {
+  const stopping = new AbortController();
+  const stopped = new AbortController();
+  const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const bell = createBell();
+  const changeTask = createChangeTask({ store: guarded, bell });
+  const common = { changeTask, lostAfterMs, retentionMs, now, newId, sleep, log };
+  const runs = createRuns({ ...common, agent, agentName, leaseMs, renewMs, progressMs, random });
+  const tasks = createTasks({ ...common, store: guarded, runs, bell, maxTaskMs, stopped: stopped.signal });
+  const isStopping = () => stopping.signal.aborted;
+  const methods = {
+    execute_task: executeTask({ tasks, syncBudgetMs, pollAfterMs, isStopping }),
+    get_task: getTask({ tasks, pollAfterMs }),
+    cancel_task: cancelTask({ tasks }),
+    answer_task: answerTask({ tasks }),
+    "rpc.discover": discover(),
+  };
+  const busy = () => runs.count() > 0;
+  const dispatch = createDispatch({ methods, log });
+  const exchange = createRoutes({ dispatch, authenticator, busy, maxRequestBytes, bodyTimeoutMs, now, log });
+  return {
+    handle: webHandler(exchange),
+    exchange,
+    authenticates: authenticator.kind !== "none",
+    busy,
+    async stop({ graceMs }) {
+      stopping.abort();
+      await runs.stopAll({ graceMs, settleMs: storeTimeoutMs });
+      stopped.abort();
+    },
+  };
+}

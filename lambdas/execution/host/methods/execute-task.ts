@@ -1,0 +1,27 @@
+/** `execute_task`: the result within the sync budget, or `accepted` and the work goes on. */
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { newTrace } from "../../../shared/trace.ts";
+import { isOver } from "../changes.ts";
+import type { Method } from "../method.ts";
+import { taskResult } from "../task-result.ts";
+import type { Tasks } from "../tasks.ts";
+
+/** A host that stops takes nothing new: `unavailable`, and the same id may be sent to the next one. */
+export function executeTask({
+  tasks,
+  syncBudgetMs,
+  pollAfterMs,
+  isStopping,
+}: {
+  tasks: Tasks;
+  syncBudgetMs: number;
+  pollAfterMs: number;
+  isStopping: () => boolean;
+}): Method<"execute_task"> {
+  return async ({ params, id, principal, trace, receivedAtMs }) => {
+    if (isStopping()) throw new SekishoError("unavailable");
+    const task = await tasks.submit({ principal, requestId: id, params, trace: trace ?? newTrace(), receivedAtMs });
+    const latest = await tasks.wait({ task, until: isOver, timeoutMs: syncBudgetMs });
+    return taskResult({ task: latest, pollAfterMs });
+  };
+}

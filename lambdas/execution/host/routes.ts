@@ -1,0 +1,91 @@
+/** The HTTP face of the host: which path does what, who is let in, and which status an answer has. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { parseTrace } from "../../shared/trace.ts";
+import type { Authenticator } from "./authenticator.ts";
+import { causeKind } from "./cause-kind.ts";
+import { type Dispatch, errorResponse } from "./dispatch.ts";
+import type { Exchange, ExchangeResponse } from "./exchange.ts";
+import { openRpc } from "./open-rpc.ts";
+import { readBody } from "./read-body.ts";
+
+type Settings = {
+  dispatch: Dispatch;
+  authenticator: Authenticator;
+  busy: () => boolean;
+  maxRequestBytes: number;
+  bodyTimeoutMs: number;
+  now: () => number;
+  log: Log;
+};
+
+/** Refusals before the dispatch that have a status of their own; every other JSON-RPC response is HTTP 200. */
+const refusalStatus: Partial<Record<string, number>> = { unauthenticated: 401, payload_too_large: 413 };
+
+/** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
+export function createRoutes(settings: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
+  const { busy } = settings;
+  return async (exchange) => {
+    const { method, path } = exchange;
+    if (path === "/" || path === "/invocations") {
+      if (method !== "POST") return empty({ status: 405, allow: "POST" });
+      const response = await call({ settings, exchange });
+      return path === "/invocations" ? { ...response, status: 200 } : response;
+    }
+    if (path !== "/ping" && path !== "/healthz" && path !== "/openrpc.json") return empty({ status: 404 });
+    if (method !== "GET") return empty({ status: 405, allow: "GET" });
+    if (path === "/ping") return json({ body: { status: busy() ? "HealthyBusy" : "Healthy" } });
+    return json({ body: path === "/healthz" ? { status: "ok" } : openRpc() });
+  };
+}
+
+async function call({ settings, exchange }: { settings: Settings; exchange: Exchange }): Promise<ExchangeResponse> {
+  const receivedAtMs = settings.now();
+  try {
+    const principal = await authenticate({ settings, exchange });
+    if (!isJson(exchange.header("content-type"))) throw new SekishoError("content_type_not_supported");
+    const { maxRequestBytes: maxBytes, bodyTimeoutMs: timeoutMs } = settings;
+    const announced = exchange.header("content-length");
+    const body = await readBody({ body: exchange.body, announced, maxBytes, timeoutMs });
+    const { header } = exchange;
+    const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
+    return json({ body: await settings.dispatch({ body, principal, trace, receivedAtMs }) });
+  } catch (thrown) {
+    const error = SekishoError.from(thrown);
+    settings.log.warn("request_refused", { reason: error.reason });
+    const status = refusalStatus[error.reason] ?? 200;
+    const response = json({ body: errorResponse({ id: null, error }), status });
+    // RFC 9110, section 15.5.2: a 401 says how one would be let in.
+    return status === 401 ? { ...response, headers: { ...response.headers, "www-authenticate": "Bearer" } } : response;
+  }
+}
+
+/** Where the tokens cannot be read, nobody is let in, and the caller may try again. */
+async function authenticate({ settings, exchange }: { settings: Settings; exchange: Exchange }): Promise<string> {
+  const { authenticator, log } = settings;
+  const principal = await authenticator.authenticate(exchange).catch((error: unknown) => {
+    log.error("authenticator_failed", { cause_kind: causeKind(error) });
+    throw new SekishoError("unavailable", { cause: error });
+  });
+  if (principal === undefined) throw new SekishoError("unauthenticated");
+  return principal;
+}
+
+/** A body without a declared type is taken for JSON. */
+function isJson(contentType: string | undefined): boolean {
+  return contentType === undefined || /^application\/json *(;|$)/i.test(contentType.trim());
+}
+
+const headers = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
+
+function json({ body, status = 200 }: { body: unknown; status?: number }): ExchangeResponse {
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+function empty({ status, allow }: { status: number; allow?: string }): ExchangeResponse {
+  return { status, headers: { "cache-control": "no-store", ...(allow && { allow }) }, body: "" };
+}

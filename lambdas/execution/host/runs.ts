@@ -1,0 +1,66 @@
+/** The runs of this process: starts them by winning the lease, stops them, and knows whether any is under way. */
+
+import { uuidPattern } from "../../../contracts/envelope.ts";
+import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
+import type { Log } from "../../shared/log.ts";
+import { traceIdOf } from "../../shared/trace.ts";
+import { start } from "./changes.ts";
+import type { ExecutionTask } from "./execution-task.ts";
+import { type Run, type RunSettings, type StopCause, startRun } from "./run.ts";
+
+export type Runs = {
+  /**
+   * Starts a task that nobody has started, if this process wins its lease. Resolves to the record as it stands then.
+   * `botToken` is there only while the request that brought it is at hand.
+   */
+  start(request: { task: ExecutionTask; botToken?: string | undefined }): Promise<ExecutionTask | undefined>;
+  stop(request: { id: string; cause: StopCause }): void;
+  has(id: string): boolean;
+  count(): number;
+  /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
+  stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
+};
+
+export function createRuns(settings: RunSettings & { agentName: string; newId: () => string; log: Log }): Runs {
+  const { agentName, newId, log, changeTask, now, leaseMs } = settings;
+  const runs = new Map<string, Run>();
+  let stopping = false;
+
+  async function allEnded(withinMs: number): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, withinMs);
+    await Promise.race([late, Promise.all([...runs.values()].map(({ ended }) => ended))]);
+    clearTimeout(timer);
+  }
+
+  return {
+    async start({ task, botToken }) {
+      if (stopping || task.params === undefined) return task;
+      const owner = newId();
+      const won = await changeTask({ task, change: start({ owner, untilMs: now() + leaseMs }) });
+      if (!won.changed || won.task === undefined) return won.task;
+      const params: ExecuteTaskParams = { ...task.params, ...(botToken !== undefined && { bot_token: botToken }) };
+      const ofTask = log.with({ ...loggedIds(task), agent: agentName });
+      ofTask.info("task_started");
+      const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
+      runs.set(task.id, run);
+      void run.ended.then(() => runs.delete(task.id));
+      return won.task;
+    },
+    stop: ({ id, cause }) => runs.get(id)?.stop(cause),
+    has: (id) => runs.has(id),
+    count: () => runs.size,
+    async stopAll({ graceMs, settleMs }) {
+      stopping = true;
+      await allEnded(graceMs);
+      for (const run of runs.values()) run.stop("stopped");
+      await allEnded(settleMs);
+    },
+  };
+}
+
+/** An id that is no UUID is whatever a caller liked to send: it stays out of the log. */
+function loggedIds({ id, requestId, trace }: ExecutionTask) {
+  const known = typeof requestId === "string" && uuidPattern.test(requestId.toLowerCase());
+  return { task_id: id, request_id: known ? requestId : undefined, trace_id: traceIdOf(trace) };
+}

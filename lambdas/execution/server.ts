@@ -1,0 +1,106 @@
+/** The Execution zone's HTTP server: node:http under the host, for a machine, a container or AgentCore. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isLoopbackHost } from "../../contracts/methods.ts";
+import { type Log, silentLog } from "../shared/log.ts";
+import { causeKind } from "./host/cause-kind.ts";
+import type { Host } from "./host/host.ts";
+
+export type ExecutionServer = { url: string; port: number; close(): Promise<void> };
+
+/** A client gets this long for its headers, and for the whole request, which is more than the host waits for a body. */
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+/** Longer than clients keep theirs, so that it is they who close. */
+const keepAliveTimeoutMs = 65_000;
+/** After an answer to a request that is still being sent, the rest is read and dropped for this long. */
+const lingerMs = 1000;
+/** Requests under way at the close get this long. */
+const closeGraceMs = 5000;
+
+/**
+ * Listens on loopback unless another `hostname` is asked for, which a host without an authenticator refuses; port 0 takes
+ * a free one. Rejects with a message for a person. A client that hangs up cancels nothing: the task goes on.
+ */
+export async function startExecutionServer({
+  host,
+  hostname = "127.0.0.1",
+  port,
+  log = silentLog,
+}: {
+  host: Host;
+  hostname?: string;
+  port: number;
+  log?: Log;
+}): Promise<ExecutionServer> {
+  const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
+  if (!host.authenticates && !isLoopbackHost(urlHost)) {
+    const remedy = 'Set execution.authenticator to "bearer" in the configuration, or listen on 127.0.0.1.';
+    throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "none". ${remedy}`);
+  }
+  const server = createServer({
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    connectionsCheckingInterval: 1000,
+    maxHeaderSize: 16 * 1024,
+  });
+  server.on("request", (request, response) => {
+    answer({ host, request, response }).catch((error: unknown) => {
+      log.error("request_failed", { cause_kind: causeKind(error) });
+      response.destroy();
+    });
+  });
+  const bound = await listen({ server, hostname, port });
+  return { url: `http://${urlHost}:${bound}`, port: bound, close: () => close(server) };
+}
+
+async function answer(exchange: { host: Host; request: IncomingMessage; response: ServerResponse }): Promise<void> {
+  const { host, request, response } = exchange;
+  const { status, headers, body } = await host.exchange({
+    method: request.method ?? "",
+    path: request.url?.split("?", 1)[0] ?? "",
+    header: (name) => headerOf(request, name),
+    body: request.iterator({ destroyOnReturn: false }),
+  });
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+  response.end(body);
+  if (!request.complete) linger(request);
+}
+
+/** Closing at once would reset the connection, and the client would lose the answer that it has not read yet. */
+function linger(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.destroy(), lingerMs);
+  request.once("close", () => clearTimeout(timer));
+  request.resume();
+}
+
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+async function listen({ server, hostname, port }: { server: Server; hostname: string; port: number }): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen({ host: hostname, port }, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    const inUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    if (!inUse) throw error;
+    const remedy = "Stop what listens there, or choose another port (SEKISHO_EXECUTION_PORT or --port).";
+    throw new Error(`Port ${port} on ${hostname} is already in use. ${remedy}`, { cause: error });
+  }
+  server.removeListener("error", reject);
+  return (server.address() as AddressInfo).port;
+}
+
+/** Takes no new connection, lets requests under way end, and cuts what is left after the grace. */
+async function close(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  const cut = setTimeout(() => server.closeAllConnections(), closeGraceMs);
+  await promise;
+  clearTimeout(cut);
+}
