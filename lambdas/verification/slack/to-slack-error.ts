@@ -45,13 +45,10 @@ function named(name: string): SlackError {
   return new SlackError(kindOfSlackError(name), { slackError: name });
 }
 
+/** Several addresses may have been tried: unsent only if all of them refused. Told by form, since `fetch` makes its own errors. */
 function wasNotConnected(thrown: unknown): boolean {
-  let error = thrown;
-  for (let depth = 0; depth < 5 && error instanceof Error; depth++) {
-    if ("code" in error && notConnected.includes(String(error.code))) return true;
-    // Several addresses were tried: unsent only if all of them refused.
-    if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(wasNotConnected);
-    error = error.cause;
-  }
-  return false;
+  const { code, errors, cause } = Object(thrown) as { code?: unknown; errors?: unknown; cause?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(wasNotConnected);
+  if (typeof code === "string" && notConnected.includes(code)) return true;
+  return cause !== undefined && cause !== thrown && wasNotConnected(cause);
 }

@@ -1,0 +1,80 @@
+/** Events as Slack delivers them: signed at the time of sending, and again where they were not taken. */
+import { createHmac } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+
+/** The status of the last delivery, or undefined where none was answered. */
+export type Delivery = { status: number | undefined; deliveries: number };
+
+/** Slack waits this long for an answer. */
+const answerTimeoutMs = 3000;
+/** Slack delivers again at once, after a minute, and after five. */
+const slackRetryDelaysMs: readonly number[] = [0, 60_000, 300_000];
+
+/**
+ * Signed with version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack). An answer other than 2xx, or
+ * none, is followed by a redelivery after each of `retryDelaysMs`, unless the answer says `X-Slack-No-Retry: 1`.
+ * Never rejects; `signal` ends it.
+ */
+export async function sendEvent({
+  eventsUrl,
+  signingSecret,
+  payload,
+  retryDelaysMs = slackRetryDelaysMs,
+  now = Date.now,
+  sleep = (ms, signal) => wait(ms, undefined, { signal }),
+  signal = new AbortController().signal,
+}: {
+  eventsUrl: string;
+  signingSecret: string;
+  payload: unknown;
+  retryDelaysMs?: readonly number[];
+  now?: () => number;
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  signal?: AbortSignal;
+}): Promise<Delivery> {
+  const body = JSON.stringify(payload);
+  let retryReason: string | undefined;
+  for (let deliveries = 1; ; deliveries++) {
+    const timestamp = String(Math.floor(now() / 1000));
+    const headers = {
+      "content-type": "application/json",
+      "x-slack-request-timestamp": timestamp,
+      "x-slack-signature": sign({ signingSecret, timestamp, body }),
+      ...(retryReason === undefined
+        ? {}
+        : { "x-slack-retry-num": String(deliveries - 1), "x-slack-retry-reason": retryReason }),
+    };
+    const answered = await post({ eventsUrl, headers, body, signal });
+    const delayMs = retryDelaysMs[deliveries - 1];
+    if (answered.taken || answered.noRetry || delayMs === undefined) return { status: answered.status, deliveries };
+    retryReason = answered.status === undefined ? "connection_failed" : "http_error";
+    await sleep(delayMs, signal).catch(() => {});
+    if (signal.aborted) return { status: answered.status, deliveries };
+  }
+}
+
+function sign({ signingSecret, timestamp, body }: { signingSecret: string; timestamp: string; body: string }): string {
+  return `v0=${createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex")}`;
+}
+
+async function post({
+  eventsUrl,
+  headers,
+  body,
+  signal,
+}: {
+  eventsUrl: string;
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal;
+}): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean }> {
+  try {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
+    const response = await fetch(eventsUrl, { method: "POST", headers, body, redirect: "manual", signal: bounded });
+    await response.body?.cancel();
+    const noRetry = response.headers.get("x-slack-no-retry") === "1";
+    return { status: response.status, taken: response.ok, noRetry };
+  } catch {
+    return { status: undefined, taken: false, noRetry: false };
+  }
+}

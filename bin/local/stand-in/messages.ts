@@ -1,0 +1,70 @@
+/** The stand-in's messages, in memory, and whoever wants to know when they change. */
+
+/** `metadata` is what was posted with it; `reactions` are the bot's. A changed message is a new object. */
+export type StandInMessage = {
+  channel: string;
+  ts: string;
+  threadTs: string | undefined;
+  user: string;
+  text: string;
+  metadata: unknown;
+  edited: boolean;
+  reactions: readonly string[];
+};
+
+export type Change = { type: "message"; message: StandInMessage } | { type: "removed"; channel: string; ts: string };
+
+type Place = { channel: string; ts: string };
+
+export type Messages = {
+  add(message: Pick<StandInMessage, "channel" | "threadTs" | "user" | "text" | "metadata">): StandInMessage;
+  find(place: Place): StandInMessage | undefined;
+  change(message: StandInMessage, changes: Partial<StandInMessage>): StandInMessage;
+  remove(place: Place): void;
+  /** The message and its replies, oldest first; none where it does not exist. */
+  thread(place: Place): StandInMessage[];
+  all(): StandInMessage[];
+  /** Calls back at each change, until the returned function is called. */
+  onChange(listener: (change: Change) => void): () => void;
+};
+
+export function createMessages({ now }: { now: () => number }): Messages {
+  const byPlace = new Map<string, StandInMessage>();
+  const listeners = new Set<(change: Change) => void>();
+  let lastMicros = 0;
+
+  /** Slack's `ts`: seconds and microseconds, different for each message and growing. */
+  function nextTs(): string {
+    lastMicros = Math.max(now() * 1000, lastMicros + 1);
+    return `${Math.floor(lastMicros / 1_000_000)}.${String(lastMicros % 1_000_000).padStart(6, "0")}`;
+  }
+
+  function put(message: StandInMessage): StandInMessage {
+    byPlace.set(keyOf(message), message);
+    for (const listener of listeners) listener({ type: "message", message });
+    return message;
+  }
+
+  return {
+    add: (message) => put({ ...message, ts: nextTs(), edited: false, reactions: [] }),
+    find: (place) => byPlace.get(keyOf(place)),
+    change: (message, changes) => put({ ...message, ...changes }),
+    remove({ channel, ts }) {
+      byPlace.delete(keyOf({ channel, ts }));
+      for (const listener of listeners) listener({ type: "removed", channel, ts });
+    },
+    thread: ({ channel, ts }) =>
+      [...byPlace.values()].filter(
+        (message) => message.channel === channel && (message.ts === ts || message.threadTs === ts),
+      ),
+    all: () => [...byPlace.values()],
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function keyOf({ channel, ts }: Place): string {
+  return `${channel}/${ts}`;
+}
