@@ -17,7 +17,10 @@ export function boundedFetch({
   maxBytes?: number;
 }): typeof globalThis.fetch {
   return async (input, init) => {
-    const response = await fetch(input, { ...init, signal });
+    const response = await fetch(input, { ...init, signal }).catch((cause: unknown) => {
+      // What is no Error of this realm (under a test runner) would reach the client's caller as a text, without its cause.
+      throw new Error("The request failed.", { cause });
+    });
     const body = await readUpTo({ response, maxBytes });
     const headers = new Headers({ "content-type": response.headers.get("content-type") ?? "" });
     const retryAfter = response.headers.get("retry-after");

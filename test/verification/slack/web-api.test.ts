@@ -225,8 +225,9 @@ describe("what goes wrong on the way", () => {
   });
 
   it("knows that nothing was sent where nobody listens, or no token was to be had", async () => {
-    const { apiUrl } = standIn;
-    await standIn.close();
+    const gone = await startSlackStandIn({ signingSecret: "s", botToken });
+    await gone.close();
+    const { apiUrl } = gone;
     expect((await failure(post(api({ apiUrl })))).kind).toBe("unavailable");
     const noToken = api({ apiUrl, token: () => Promise.reject(new Error("no token")) });
     expect((await failure(post(noToken))).kind).toBe("unavailable");
