@@ -1,5 +1,6 @@
 /** What the user typed: the text of a message without the bot's own mention and without Slack's escapes. */
 import { maxTextLength } from "../../../contracts/methods.ts";
+import { unescapeMrkdwn } from "../slack/escape.ts";
 
 /** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */
 export function mentions({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
@@ -16,11 +17,5 @@ export function askedText({ text, botUsers }: { text: string; botUsers: readonly
   const withoutMention = text.replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) =>
     botUsers.includes(user) ? "" : mention,
   );
-  return asTyped(withoutMention.trim()).slice(0, maxTextLength + 1);
-}
-
-const characters: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
-
-function asTyped(text: string): string {
-  return text.replace(/&(?:amp|lt|gt);/g, (entity) => characters[entity] ?? entity);
+  return unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1);
 }

@@ -9,3 +9,10 @@ const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;
 export function escapeMrkdwn(text: string): string {
   return text.replace(/[&<>]/g, (character) => entities[character] ?? character);
 }
+
+const characters: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+
+/** What was escaped, as it was typed; once, so that a typed `&amp;lt;` stays what it is. */
+export function unescapeMrkdwn(text: string): string {
+  return text.replace(/&(?:amp|lt|gt);/g, (entity) => characters[entity] ?? entity);
+}

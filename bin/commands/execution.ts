@@ -1,0 +1,61 @@
+/** `sekisho execution`: the Execution zone alone. */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
+import { startExecutionZone } from "../local/execution-zone.ts";
+import { aborted, type Command, exitCodes, UsageError } from "./command.ts";
+
+export const execution: Command = {
+  help: `
+sekisho execution [--port N] [--agent AGENT] [--store FILE] [--config FILE]
+
+Runs the Execution zone on 127.0.0.1 until Ctrl-C.
+
+  --port N        instead of SEKISHO_EXECUTION_PORT (8080); 0 takes a free one
+  --agent AGENT   "echo" or the path of your agent file, instead of the configuration's
+  --store FILE    where tasks are kept, instead of .sekisho/execution.db
+  --config FILE   instead of ./sekisho.config.json
+
+Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
+`,
+  async run({ words, directory, signal, print }) {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        port: { type: "string" },
+        agent: { type: "string" },
+        store: { type: "string" },
+        config: { type: "string" },
+      },
+    });
+    const { executionPort, logLevel } = readEnvironment();
+    const { execution: configured } = loadConfig({ directory, file: values.config });
+    const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
+    const zone = await startExecutionZone({
+      config: { ...configured, agent },
+      file: values.store ?? join(directory, ".sekisho", "execution.db"),
+      directory,
+      port: values.port === undefined ? executionPort : portOf(values.port),
+      log: createLog({ service: "execution", level: logLevel ?? "info" }),
+    });
+    print(`Execution zone: ${zone.url}`);
+    await aborted(signal);
+    await zone.close();
+    return exitCodes.success;
+  },
+};
+
+/** Checked as the configuration's own field is, so that the same words say what is wrong. */
+function agentOf(agent: string) {
+  const path = agent === "echo" || /^\.{0,2}\//.test(agent) ? agent : `./${agent}`;
+  return parseConfig({ json: { execution: { agent: path } }, name: "--agent" }).execution.agent;
+}
+
+export function portOf(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new UsageError(`--port: "${text}" is no port number (0 to 65535).`);
+  return port;
+}

@@ -1,0 +1,128 @@
+/** `sekisho start`: both zones on this machine. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
+import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
+import type { Task } from "../../lambdas/verification/task/task.ts";
+import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+import { openStandIn, startBothZones } from "../local/both-zones.ts";
+import { realSlackText } from "../local/real-slack-text.ts";
+import { aborted, type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+
+export const start: Command = {
+  help: `
+sekisho start [--once TEXT] [--config FILE]
+
+Runs both zones on 127.0.0.1 until Ctrl-C, with a page that stands in for Slack:
+Verification on port 3000 (SEKISHO_PORT), Execution on 8080 (SEKISHO_EXECUTION_PORT).
+With SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set it talks to the real Slack, and the page is off.
+Tasks are kept in .sekisho/ and survive a restart.
+
+  --once TEXT     does one task the same way, prints the answer and ends
+  --config FILE   instead of ./sekisho.config.json
+
+Exit code with --once: 0 the task succeeded, 1 it failed, 2 bad usage or configuration.
+Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn by default).
+`,
+  async run(run) {
+    const { values } = parseArgs({
+      args: run.words,
+      options: { once: { type: "string" }, config: { type: "string" } },
+    });
+    const config = loadConfig({ directory: run.directory, file: values.config });
+    const environment = readEnvironment();
+    if (values.once !== undefined) return once(run, { config, environment, text: values.once });
+    const { signingSecret, botToken } = config.slack;
+    const [secret, token] = [hasSecret(signingSecret), hasSecret(botToken)];
+    if (secret !== token) {
+      const missing = secret ? botToken.env : signingSecret.env;
+      throw new UsageError(
+        `${missing} is not set. Set both secrets to talk to the real Slack, or none for the stand-in.`,
+      );
+    }
+    return secret ? withRealSlack(run, { config, environment }) : withStandIn(run, { config, environment });
+  },
+};
+
+type Given = { config: Config; environment: Environment };
+
+async function withStandIn(run: CommandRun, { config, environment }: Given): Promise<number> {
+  const log = logsOf(environment);
+  const { standIn, slack } = await openStandIn({ log: log("sekisho") });
+  try {
+    const zones = await startBothZones({ ...common(run, { config, environment }), slack, log });
+    run.print(`Verification zone: ${zones.verificationUrl}   (open it in a browser: the page stands in for Slack)`);
+    run.print(`Execution zone:    ${zones.executionUrl}`);
+    run.print("Ctrl-C ends both.");
+    await aborted(run.signal);
+    await zones.close();
+    return exitCodes.success;
+  } finally {
+    await standIn.close();
+  }
+}
+
+async function withRealSlack(run: CommandRun, { config, environment }: Given): Promise<number> {
+  const { apiUrl, signingSecret, botToken } = config.slack;
+  const slack = {
+    apiUrl,
+    signingSecret: () => readSecret(signingSecret),
+    botToken: () => readSecret(botToken),
+    extraRules: [],
+  };
+  const zones = await startBothZones({ ...common(run, { config, environment }), slack, log: logsOf(environment) });
+  run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
+  run.print(`Execution zone:    ${zones.executionUrl}`);
+  run.print(realSlackText({ port: zones.verificationPort }));
+  await aborted(run.signal);
+  await zones.close();
+  return exitCodes.success;
+}
+
+/** Free ports and a folder of its own, so that it can run beside another start. */
+async function once(run: CommandRun, { config, environment, text }: Given & { text: string }): Promise<number> {
+  if (text.trim() === "") throw new UsageError('--once needs a text: --once "What is a sekisho?"');
+  const log = logsOf(environment);
+  const storeFolder = mkdtempSync(join(tmpdir(), "sekisho-"));
+  const { standIn, slack } = await openStandIn({ log: log("sekisho") });
+  try {
+    const over = Promise.withResolvers<Task>();
+    const observe = ({ task }: Observation) => {
+      if (task.state === "done") over.resolve(task);
+    };
+    const ports = { port: 0, executionPort: 0 };
+    const zones = await startBothZones({
+      config,
+      directory: run.directory,
+      storeFolder,
+      ...ports,
+      slack,
+      log,
+      observe,
+    });
+    const { message } = standIn.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
+    const task = await Promise.race([over.promise, aborted(run.signal)]);
+    const [, ...answer] = standIn.thread(message);
+    if (task !== undefined) run.print(answer.map((part) => unescapeMrkdwn(part.text)).join("\n"));
+    await zones.close();
+    if (task === undefined) return exitCodes.interrupted;
+    return task.outcome?.type === "answer" ? exitCodes.success : exitCodes.failed;
+  } finally {
+    await standIn.close();
+    rmSync(storeFolder, { recursive: true, force: true });
+  }
+}
+
+function common({ directory }: CommandRun, { config, environment: { port, executionPort } }: Given) {
+  return { config, directory, storeFolder: join(directory, ".sekisho"), port, executionPort };
+}
+
+function logsOf({ logLevel }: Environment) {
+  return (service: "verification" | "execution" | "sekisho") => createLog({ service, level: logLevel ?? "warn" });
+}

@@ -1,0 +1,75 @@
+/** `sekisho verification`: the Verification zone alone, for the real Slack (or whatever `slack.apiUrl` names). */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
+import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import { realSlackText } from "../local/real-slack-text.ts";
+import { startVerificationZone } from "../local/verification-zone.ts";
+import { aborted, type Command, exitCodes, UsageError } from "./command.ts";
+import { portOf } from "./execution.ts";
+
+export const verification: Command = {
+  help: `
+sekisho verification [--port N] [--store FILE] [--config FILE]
+
+Runs the Verification zone on 127.0.0.1 until Ctrl-C: Slack's events come in at /slack/events
+(through a tunnel), tasks go to the destinations of the configuration.
+The signing secret and the bot token come from where the configuration says
+(SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN unless told otherwise).
+
+  --port N        instead of SEKISHO_PORT (3000); 0 takes a free one
+  --store FILE    where tasks are kept, instead of .sekisho/verification.db
+  --config FILE   instead of ./sekisho.config.json
+
+Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
+`,
+  async run({ words, directory, signal, print }) {
+    const { values } = parseArgs({
+      args: words,
+      options: { port: { type: "string" }, store: { type: "string" }, config: { type: "string" } },
+    });
+    const { port, executionPort, logLevel } = readEnvironment();
+    const config = loadConfig({ directory, file: values.config });
+    const { signingSecret, botToken, apiUrl } = config.slack;
+    for (const secret of [signingSecret, botToken]) {
+      if (!hasSecret(secret)) throw new UsageError(`The environment variable ${secret.env} is not set.`);
+    }
+    if (Object.values(config.destinations).some(({ transport }) => transport === "in-process")) {
+      const used = config.routes.find(
+        ({ destination }) => config.destinations[destination]?.transport === "in-process",
+      );
+      if (used !== undefined) {
+        throw new UsageError(
+          `The route to "${used.destination}" needs the Execution zone in this process: use sekisho start.`,
+        );
+      }
+    }
+    const log = createLog({ service: "verification", level: logLevel ?? "info" });
+    const destinations = createDestinations({
+      config,
+      localUrl: `http://127.0.0.1:${executionPort}/`,
+      handle: async () => new Response(null, { status: 404 }),
+      readSecret,
+      log,
+    });
+    const zone = await startVerificationZone({
+      config,
+      file: values.store ?? join(directory, ".sekisho", "verification.db"),
+      port: values.port === undefined ? port : portOf(values.port),
+      signingSecret: () => readSecret(signingSecret),
+      botToken: () => readSecret(botToken),
+      slackApiUrl: apiUrl,
+      destinations,
+      log,
+    });
+    print(`Verification zone: ${zone.url}`);
+    print(realSlackText({ port: zone.port }));
+    await aborted(signal);
+    await zone.close();
+    await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+    return exitCodes.success;
+  },
+};

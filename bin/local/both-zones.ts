@@ -1,0 +1,111 @@
+/** Both zones in one process, as two real HTTP servers, with the stand-in for Slack or the real one. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import type { Page } from "../../lambdas/verification/ingress/server.ts";
+import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
+import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+import { startExecutionZone } from "./execution-zone.ts";
+import { type SlackStandIn, startSlackStandIn } from "./slack-stand-in.ts";
+import { workspace } from "./stand-in/workspace.ts";
+import { startVerificationZone } from "./verification-zone.ts";
+
+export type BothZones = {
+  verificationUrl: string;
+  verificationPort: number;
+  executionUrl: string;
+  close(): Promise<void>;
+};
+
+type Options = {
+  config: Config;
+  /** Where relative paths of the configuration are looked for. */
+  directory: string;
+  /** Where the tasks are kept. */
+  storeFolder: string;
+  port: number;
+  executionPort: number;
+  /** What the worker does, and what goes over the wire (secrets redacted), for whoever watches. */
+  observe?: (observation: Observation) => void;
+  tap?: Tap;
+  page?: Page;
+  log: (service: "verification" | "execution") => Log;
+};
+
+/** What the Verification zone needs to know of the Slack that it talks to. */
+export type SlackSide = {
+  apiUrl: string;
+  signingSecret: () => Promise<string>;
+  botToken: () => Promise<string>;
+  /** Who may ask beside the configuration's allowlist. */
+  extraRules: { team: string }[];
+};
+
+/** A stand-in with secrets of its own; its workspace is allowed. */
+export async function openStandIn({ log }: { log: Log }): Promise<{ standIn: SlackStandIn; slack: SlackSide }> {
+  const signingSecret = randomBytes(16).toString("hex");
+  const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
+  const standIn = await startSlackStandIn({ signingSecret, botToken, log });
+  const slack = {
+    apiUrl: standIn.apiUrl,
+    signingSecret: async () => signingSecret,
+    botToken: async () => botToken,
+    extraRules: [{ team: workspace.team }],
+  };
+  return { standIn, slack };
+}
+
+export async function startBothZones({ slack, ...options }: Options & { slack: SlackSide }): Promise<BothZones> {
+  const { config, directory, storeFolder, observe, tap } = options;
+  const log = options.log("verification");
+  const execution = await startExecutionZone({
+    config: config.execution,
+    file: join(storeFolder, "execution.db"),
+    directory,
+    port: options.executionPort,
+    log: options.log("execution"),
+  });
+  const destinations = createDestinations({
+    config,
+    localUrl: `${execution.url}/`,
+    handle: (request) => execution.host.handle(request),
+    readSecret,
+    log,
+    ...(tap === undefined ? {} : { wrap: (transport) => tapTransport({ transport, tap }) }),
+  });
+  const closeClients = async () => {
+    await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+  };
+  try {
+    const verification = await startVerificationZone({
+      config,
+      file: join(storeFolder, "verification.db"),
+      port: options.port,
+      signingSecret: slack.signingSecret,
+      botToken: slack.botToken,
+      slackApiUrl: slack.apiUrl,
+      destinations,
+      extraRules: slack.extraRules,
+      ...(options.page === undefined ? {} : { page: options.page }),
+      ...(observe === undefined ? {} : { observe }),
+      log,
+    });
+    return {
+      verificationUrl: verification.url,
+      verificationPort: verification.port,
+      executionUrl: execution.url,
+      async close() {
+        // Tasks that run are told to end first, so that a poll under way brings their end home.
+        await Promise.all([verification.close(), execution.close()]);
+        await closeClients();
+      },
+    };
+  } catch (thrown) {
+    await closeClients();
+    await execution.close();
+    throw thrown;
+  }
+}

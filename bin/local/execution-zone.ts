@@ -1,0 +1,74 @@
+/** The Execution zone on one machine: the host and its agent around one sqlite file. */
+import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
+import {
+  type Authenticator,
+  bearerAuthenticator,
+  noAuthenticator,
+} from "../../lambdas/execution/host/authenticator.ts";
+import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
+import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import type { AuthenticatorConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+
+export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
+
+/** What a running task gets to end by itself when the zone is closed. */
+const graceMs = 3000;
+
+type HostOptions = { config: Config["execution"]; file: string; directory: string; log: Log };
+
+/** The host alone, to be called as a function. */
+export async function openHost({
+  config,
+  file,
+  directory,
+  log,
+}: HostOptions): Promise<{ host: Host; close(): Promise<void> }> {
+  const agent = await loadAgent({ agent: config.agent, cwd: directory, readSecret });
+  const database = openDatabase({ file });
+  const host = createHost({
+    agent,
+    store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
+    authenticator: authenticatorOf(config.authenticator),
+    syncBudgetMs: config.syncBudgetMs,
+    maxTaskMs: config.maxTaskMs,
+    leaseMs: config.leaseMs,
+    lostAfterMs: config.lostAfterMs,
+    log,
+  });
+  return {
+    host,
+    async close() {
+      await host.stop({ graceMs });
+      await database.close();
+    },
+  };
+}
+
+export async function startExecutionZone(options: HostOptions & { port: number }): Promise<ExecutionZone> {
+  const { host, close } = await openHost(options);
+  try {
+    const server = await startExecutionServer({ host, port: options.port, log: options.log });
+    return {
+      host,
+      url: server.url,
+      port: server.port,
+      async close() {
+        await server.close();
+        await close();
+      },
+    };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+function authenticatorOf(config: AuthenticatorConfig): Authenticator {
+  if (config.type === "none") return noAuthenticator();
+  return bearerAuthenticator({ readTokens: () => Promise.all(config.tokens.map((token) => readSecret(token))) });
+}

@@ -1,0 +1,87 @@
+/** The Verification zone on one machine: ingress and worker around one sqlite file. */
+import { randomUUID } from "node:crypto";
+import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
+import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
+import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue } from "../../lambdas/shared/engine/sqlite/task-queue.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
+import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
+import { createSigningSecret } from "../../lambdas/verification/ingress/signing-secret.ts";
+import { createPolicy } from "../../lambdas/verification/policy.ts";
+import { createAnswerText } from "../../lambdas/verification/slack/answer-text.ts";
+import { createSlackApi } from "../../lambdas/verification/slack/web-api.ts";
+import { taskSchema } from "../../lambdas/verification/task/task.ts";
+import { createRunAct, type WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
+import { createWorker, type Observation } from "../../lambdas/verification/worker/worker.ts";
+
+export type VerificationZone = { url: string; port: number; close(): Promise<void> };
+
+export type VerificationOptions = {
+  config: Config;
+  /** The sqlite file. */
+  file: string;
+  port: number;
+  signingSecret: () => Promise<string>;
+  botToken: () => Promise<string>;
+  slackApiUrl: string;
+  destinations: ReadonlyMap<string, WorkerDestination>;
+  /** Who may ask beside the configuration's allowlist. */
+  extraRules?: readonly AllowlistRule[];
+  page?: Page;
+  observe?: (observation: Observation) => void;
+  log: Log;
+};
+
+/** Resolves when events can come in and tasks move. `close` lets the steps under way end; what is left goes on at the next start. */
+export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
+  const { config, file, log } = options;
+  const { concurrency, leaseMs, visibilityTimeoutMs, maxReceiveCount } = config.limits;
+  const database = openDatabase({ file });
+  const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });
+  const deadLetters = createSqliteQueue({ database, name: "tasks-dead" });
+  const queue = createSqliteQueue({ database, name: "tasks", maxReceiveCount, deadLetterQueue: "tasks-dead" });
+  const slack = createSlackApi({ token: options.botToken, apiUrl: options.slackApiUrl, log });
+  const answerText = createAnswerText({ locale: config.slack.locale });
+  const worker = createWorker({
+    store,
+    queue,
+    policy: createPolicy({ config, extraRules: options.extraRules ?? [] }),
+    runAct: createRunAct({ slack, destinations: options.destinations, answerText, newId: randomUUID }),
+    leaseMs,
+    log,
+    newId: randomUUID,
+    ...(options.observe === undefined ? {} : { observe: options.observe }),
+  });
+  const stop = new AbortController();
+  const loop = { visibilityTimeoutMs, signal: stop.signal, log };
+  const loops = [
+    runQueueLoop({ ...loop, consumer: queue, handle: (message) => worker.handle(message), concurrency }),
+    runQueueLoop({ ...loop, consumer: deadLetters, handle: (message) => worker.deadLetter(message), concurrency: 1 }),
+  ];
+  const closeEngine = async () => {
+    stop.abort();
+    await Promise.all(loops);
+    await database.close();
+  };
+  try {
+    const server = await startVerificationServer({
+      ingress: createIngress({ signingSecret: createSigningSecret({ readSecret: options.signingSecret }), queue, log }),
+      ...(options.page === undefined ? {} : { page: options.page }),
+      port: options.port,
+      log,
+    });
+    return {
+      url: server.url,
+      port: server.port,
+      async close() {
+        await server.close();
+        await closeEngine();
+      },
+    };
+  } catch (thrown) {
+    await closeEngine();
+    throw thrown;
+  }
+}

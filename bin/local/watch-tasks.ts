@@ -1,0 +1,52 @@
+/** Tells the way of each task as it happens: what the worker decided, and what went over the wire. */
+
+import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
+import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+
+/** One step of a task's way. `detail` is shown as it is: its secrets are redacted already. */
+export type TaskStep = {
+  requestId: string;
+  atMs: number;
+  kind: "claim" | "decision" | "request" | "response";
+  title: string;
+  detail: unknown;
+};
+
+export type TaskWatch = {
+  observe(observation: Observation): void;
+  tap(entry: TapEntry): void;
+};
+
+/** Calls of other methods than `execute_task` have ids of their own: they are known by the task id that was accepted. */
+export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => void; now?: () => number }): TaskWatch {
+  const requestIdOfTask = new Map<string, string>();
+  const requestIdOfCall = new Map<string, string>();
+
+  function requestIdFor({ id, method, body, direction }: TapEntry): string | undefined {
+    if (method === "execute_task") return id;
+    if (direction === "response") return requestIdOfCall.get(id);
+    const params = Object(Object(body).params) as { task_id?: string; request_id?: string };
+    const requestId = params.request_id ?? requestIdOfTask.get(params.task_id ?? "");
+    if (requestId !== undefined) requestIdOfCall.set(id, requestId);
+    return requestId;
+  }
+
+  return {
+    observe({ requestId, event, task, effects }) {
+      const title = `${event.type} → ${task.state}`;
+      const asked = effects.map((effect) => (effect.type === "wake" ? `wake in ${effect.delayMs} ms` : effect.type));
+      const kind = event.type === "woken" ? "claim" : "decision";
+      add({ requestId, atMs: now(), kind, title, detail: { event, next: asked } });
+    },
+    tap(entry) {
+      const requestId = requestIdFor(entry);
+      if (requestId === undefined) return;
+      if (entry.direction === "response") {
+        requestIdOfCall.delete(entry.id);
+        const taskId = Object(Object(entry.body).result).task_id;
+        if (typeof taskId === "string") requestIdOfTask.set(taskId, requestId);
+      }
+      add({ requestId, atMs: entry.atMs, kind: entry.direction, title: entry.method, detail: entry.body });
+    },
+  };
+}
