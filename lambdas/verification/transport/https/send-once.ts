@@ -31,7 +31,7 @@ export async function sendOnce(request: SendOnceRequest): Promise<TransportRespo
     return await readBody({ ...request, response });
   } catch (thrown) {
     if (thrown instanceof SekishoError) throw thrown;
-    if (isCode({ thrown, prefix: "HPE_" })) throw new SekishoError("invalid_response", { cause: thrown });
+    if (codeOf(thrown).startsWith("HPE_")) throw new SekishoError("invalid_response", { cause: thrown });
     throw new SekishoError(exchange.written ? "ambiguous" : "unavailable", { cause: thrown });
   }
 }
@@ -90,6 +90,6 @@ function isTls(socket: object): socket is TLSSocket {
   return "encrypted" in socket;
 }
 
-function isCode({ thrown, prefix }: { thrown: unknown; prefix: string }): boolean {
-  return thrown instanceof Error && "code" in thrown && String(thrown.code).startsWith(prefix);
+function codeOf(thrown: unknown): string {
+  return typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
 }

@@ -34,6 +34,7 @@ function fieldsOf({ method, params, id, attempt, trace }: RunningCall): LogField
 
 /** A code such as ECONNREFUSED, or the error's class; never its message. */
 function kindOf(cause: unknown): string | undefined {
-  if (!(cause instanceof Error)) return undefined;
-  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.name;
+  if (typeof cause !== "object" || cause === null) return undefined;
+  if ("code" in cause && typeof cause.code === "string") return cause.code;
+  return "name" in cause && typeof cause.name === "string" ? cause.name : undefined;
 }

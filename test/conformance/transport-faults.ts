@@ -1,0 +1,184 @@
+/** Conformance cases of transports: what a peer does wrong, and what the way there does to a request. */
+import { expect } from "@jest/globals";
+import { failure, halfOf, json, raw, result, silence, success } from "../doubles/answers.ts";
+import { connectionReset } from "../doubles/web-server.ts";
+import type { TransportCase } from "./transport-case.ts";
+
+const shortMs = 150;
+const wellFormed = JSON.stringify({ jsonrpc: "2.0", id: "x", result: { status: "success", response_text: "done" } });
+
+/** Answers that break the contract: never retried, whatever the peer. */
+const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseBytes">[] = [
+  { name: "a result with another id", script: () => success({ id: "other" }) },
+  { name: "an error with another id", script: () => failure({ id: "other" }, "unavailable") },
+  {
+    name: "a result without an id",
+    script: () => json({ jsonrpc: "2.0", result: { status: "success", response_text: "" } }),
+  },
+  {
+    name: "both result and error",
+    script: ({ id }) =>
+      json({
+        jsonrpc: "2.0",
+        id,
+        result: { status: "success", response_text: "" },
+        error: { code: -32071, message: "" },
+      }),
+  },
+  { name: "neither result nor error", script: ({ id }) => json({ jsonrpc: "2.0", id }) },
+  {
+    name: "another version",
+    script: ({ id }) => json({ jsonrpc: "1.0", id, result: { status: "success", response_text: "" } }),
+  },
+  {
+    name: "a code that is no integer",
+    script: ({ id }) => json({ jsonrpc: "2.0", id, error: { code: "E1", message: "" } }),
+  },
+  { name: "a result of another shape", script: (call) => result(call, { status: "success" }) },
+  { name: "text that is not JSON", script: () => raw("oops") },
+  { name: "no body", script: () => raw("") },
+  { name: "an array", script: () => json([]) },
+  {
+    name: "bytes that are not UTF-8",
+    script: () => new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: { "content-type": "application/json" } }),
+  },
+];
+
+export const faultCases: readonly TransportCase[] = [
+  ...breaches.map(
+    ({ name, script }): TransportCase => ({
+      name: `${name} is an invalid response and not repeated`,
+      script,
+      async check({ execute, calls }) {
+        await expect(execute()).rejects.toMatchObject({ reason: "invalid_response" });
+        expect(calls).toHaveLength(1);
+      },
+    }),
+  ),
+  {
+    name: "a body over the limit is refused, with a length or without",
+    maxResponseBytes: 2048,
+    script: (call) => (call.params.text === "announced" ? success(call, "x".repeat(4096)) : raw(endless())),
+    async check({ execute, calls }) {
+      await expect(execute({ text: "announced" })).rejects.toMatchObject({ reason: "payload_too_large" });
+      await expect(execute({ text: "endless" })).rejects.toMatchObject({ reason: "payload_too_large" });
+      expect(calls).toHaveLength(2);
+    },
+  },
+  {
+    name: "a body of exactly the limit is read",
+    maxResponseBytes: 2048,
+    script: (call) =>
+      success(
+        call,
+        "x".repeat(
+          2048 -
+            JSON.stringify({ jsonrpc: "2.0", id: call.id, result: { status: "success", response_text: "" } }).length,
+        ),
+      ),
+    async check({ execute }) {
+      await expect(execute()).resolves.toMatchObject({ status: "success" });
+    },
+  },
+  ambiguous("a body that breaks off", () => halfOf(wellFormed, { rest: "break" })),
+  ambiguous("a reset after the request was written", () => {
+    throw connectionReset;
+  }),
+  {
+    name: "an ambiguous attempt is repeated once, with the same id, where the peer deduplicates",
+    script: (call) => {
+      if (call.count === 1) throw connectionReset;
+      return success(call);
+    },
+    async check({ execute, calls }) {
+      await expect(execute()).resolves.toMatchObject({ status: "success" });
+      expect(calls.map(({ id }) => id)).toEqual([calls[0]?.id, calls[0]?.id]);
+    },
+  },
+  {
+    name: "headers that do not come in time end the call, and the peer learns of it",
+    script: silence,
+    async check({ execute, calls }) {
+      await expect(execute({ timeoutMs: shortMs })).rejects.toMatchObject({ reason: "ambiguous" });
+      await aborted(calls[0]?.signal);
+    },
+  },
+  {
+    name: "a body that does not come in time ends the call",
+    script: () => halfOf(wellFormed, { rest: "stall" }),
+    async check({ execute, calls }) {
+      await expect(execute({ timeoutMs: shortMs })).rejects.toMatchObject({ reason: "ambiguous" });
+      expect(calls).toHaveLength(1);
+    },
+  },
+  {
+    name: "a caller that gives up leaves the call at once, and the fate of the request in doubt",
+    script: silence,
+    async check({ execute, calls }) {
+      const caller = new AbortController();
+      const call = execute({ signal: caller.signal });
+      const ended = expect(call).rejects.toMatchObject({ reason: "ambiguous" });
+      while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      caller.abort();
+      await ended;
+      await aborted(calls[0]?.signal);
+    },
+  },
+  {
+    name: "a caller that had given up before sends nothing",
+    script: success,
+    async check({ execute, calls }) {
+      await expect(execute({ signal: AbortSignal.abort() })).rejects.toMatchObject({ reason: "unavailable" });
+      expect(calls).toHaveLength(0);
+    },
+  },
+  {
+    name: "after a failure of every kind the next call works",
+    maxResponseBytes: 2048,
+    idempotent: false,
+    script: (call) => {
+      if (call.params.text === "reset") throw connectionReset;
+      if (call.params.text === "broken") return halfOf(wellFormed, { rest: "break" });
+      if (call.params.text === "endless") return raw(endless());
+      return success(call);
+    },
+    async check({ execute }) {
+      for (const text of ["reset", "broken", "endless"]) {
+        await expect(execute({ text })).rejects.toThrow();
+        await expect(execute({ text: "fine" })).resolves.toMatchObject({ status: "success" });
+      }
+    },
+  },
+  {
+    name: "where nobody listens the destination is unavailable, and tried again",
+    needs: ["connection"],
+    unreachable: true,
+    script: success,
+    async check({ execute, pauses }) {
+      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", retryable: true });
+      expect(pauses).toHaveLength(2);
+    },
+  },
+];
+
+/** Not repeated for a peer that does not deduplicate. */
+function ambiguous(name: string, script: TransportCase["script"]): TransportCase {
+  return {
+    name: `${name} leaves in doubt what happened, and is not repeated where the peer does not deduplicate`,
+    idempotent: false,
+    script,
+    async check({ execute, calls }) {
+      await expect(execute()).rejects.toMatchObject({ reason: "ambiguous" });
+      expect(calls).toHaveLength(1);
+    },
+  };
+}
+
+function endless(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024).fill(0x20)) });
+}
+
+async function aborted(signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) throw new Error("the peer was not called");
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+}

@@ -1,0 +1,6 @@
+/** What every conformance case of transports sends. */
+import { newTrace } from "../../lambdas/shared/trace.ts";
+
+export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
+export const sampleTrace = { ...newTrace(), tracestate: "vendor=value" };
+export const common = { sessionId: `session-${"0123456789".repeat(4)}`, timeoutMs: 5000, trace: sampleTrace };

@@ -1,0 +1,98 @@
+/** The data plane of Bedrock AgentCore in front of a container's handler: checks the wire as AWS does, and hides what AWS hides. */
+import { type KnownCredentials, sigv4Problem } from "./sigv4-check.ts";
+import { type Received, startWebServer } from "./web-server.ts";
+
+const session = "x-amzn-bedrock-agentcore-runtime-session-id";
+
+export type AgentCoreStub = {
+  endpoint: string;
+  /** The sessions that invocations came with, in order; and those that were stopped. */
+  sessions: string[];
+  stopped: string[];
+  /** What was wrong with requests that were refused. */
+  problems: string[];
+  close(): Promise<void>;
+};
+
+/**
+ * `POST /runtimes/<encoded ARN>/invocations?qualifier=` goes to `handle` as `POST /invocations`; any 4xx or 5xx of it becomes
+ * 424 RuntimeClientError. `fault` answers instead of the platform for the requests for which it gives a response.
+ */
+export async function startAgentCoreStub({
+  handle,
+  runtimeArn,
+  qualifier = "DEFAULT",
+  credentials,
+  fault = () => undefined,
+}: {
+  handle: (request: Request) => Promise<Response>;
+  runtimeArn: string;
+  qualifier?: string;
+  credentials: KnownCredentials;
+  fault?: (request: Request) => Response | undefined;
+}): Promise<AgentCoreStub> {
+  const region = runtimeArn.split(":")[3] ?? "";
+  const runtimePath = `/runtimes/${encodeURIComponent(runtimeArn)}`;
+  const sessions: string[] = [];
+  const stopped: string[] = [];
+  const problems: string[] = [];
+
+  async function answer(received: Received): Promise<Response> {
+    const { request, target, body } = received;
+    const [path, query = ""] = target.split("?");
+    const sessionId = request.headers.get(session) ?? "";
+    const badSignature = sigv4Problem({ received, credentials, service: "bedrock-agentcore", region });
+    if (badSignature !== undefined) return refuse(403, "AccessDeniedException", badSignature);
+    if (new URLSearchParams(query).get("qualifier") !== qualifier)
+      return refuse(404, "ResourceNotFoundException", "qualifier");
+    if (!/^[a-zA-Z0-9][a-zA-Z0-9_-]{32,99}$/.test(sessionId)) return refuse(400, "ValidationException", "session id");
+    const injected = fault(request);
+    if (injected !== undefined) return injected;
+    if (request.method === "POST" && path === `${runtimePath}/stopruntimesession`) {
+      if (stopped.includes(sessionId)) return awsError(404, "ResourceNotFoundException");
+      stopped.push(sessionId);
+      return Response.json({ runtimeSessionId: sessionId, statusCode: 200 });
+    }
+    if (request.method !== "POST" || path !== `${runtimePath}/invocations`) {
+      return refuse(404, "ResourceNotFoundException", `path ${path}`);
+    }
+    if (!/^00-[0-9a-f]{32}-[0-9a-f]{16}-\d\d$/.test(request.headers.get("traceparent") ?? "")) {
+      return refuse(400, "ValidationException", "traceparent");
+    }
+    sessions.push(sessionId);
+    return hideErrors(await handle(toContainer({ request, body })));
+  }
+
+  function refuse(status: number, name: string, problem: string): Response {
+    problems.push(problem);
+    return awsError(status, name);
+  }
+
+  const { url, close } = await startWebServer({ handle: answer });
+  return { endpoint: url, sessions, stopped, problems, close };
+}
+
+/** An error as AWS words it in HTTP mode: the name in a header, a JSON body that is no JSON-RPC. */
+export function awsError(
+  status: number,
+  name: string,
+  { headers = {}, message = "stub" }: { headers?: Record<string, string>; message?: string } = {},
+): Response {
+  return Response.json({ message }, { status, headers: { "x-amzn-errortype": name, ...headers } });
+}
+
+const passedOn = ["content-type", "accept", session, "traceparent", "tracestate", "baggage"];
+
+function toContainer({ request, body }: { request: Request; body: Uint8Array<ArrayBuffer> }): Request {
+  const headers = new Headers();
+  for (const name of passedOn) {
+    const value = request.headers.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  return new Request("http://container:8080/invocations", { method: "POST", headers, body, signal: request.signal });
+}
+
+function hideErrors(response: Response): Response {
+  if (response.status < 400) return response;
+  return awsError(424, "RuntimeClientError", { message: `Received error (${response.status}) from runtime.` });
+}

@@ -1,0 +1,74 @@
+/** A real HTTP server on loopback under a web-standard handler that may also misbehave as only a server can. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** `target` is the request line's own path and query, untouched; `body` is all of the request's. */
+export type Received = { request: Request; target: string; body: Uint8Array<ArrayBuffer> };
+export type WebServer = { url: string; close(): Promise<void> };
+
+/** Thrown by a handler: the connection is reset after the request was read. */
+export const connectionReset = Symbol("connection reset");
+
+/** A response body that fails half-way cuts the connection; a client that hangs up aborts `request.signal`. */
+export async function startWebServer({
+  handle,
+}: {
+  handle: (received: Received) => Promise<Response>;
+}): Promise<WebServer> {
+  const server = createServer((incoming, outgoing) => {
+    answer({ incoming, outgoing, handle }).catch(() => incoming.socket.resetAndDestroy());
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      await closed.promise;
+    },
+  };
+}
+
+async function answer({
+  incoming,
+  outgoing,
+  handle,
+}: {
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
+  handle: (received: Received) => Promise<Response>;
+}): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  const target = incoming.url ?? "/";
+  const request = new Request(new URL(target, `http://${incoming.headers.host}`), {
+    method: incoming.method ?? "GET",
+    headers: pairs(incoming.rawHeaders),
+    signal: gone.signal,
+    ...(body.byteLength === 0 ? {} : { body }),
+  });
+  const response = await handle({ request, target, body });
+  outgoing.writeHead(response.status, [...response.headers].flat());
+  outgoing.flushHeaders();
+  for await (const chunk of response.body ?? []) {
+    // A client that hung up leaves the loop and so cancels the stream; a slow one holds it up.
+    if (outgoing.destroyed) return;
+    if (!outgoing.write(chunk)) await once(outgoing, "drain", { signal: gone.signal });
+  }
+  outgoing.end();
+}
+
+function pairs(rawHeaders: readonly string[]): [string, string][] {
+  return Array.from({ length: rawHeaders.length / 2 }, (_, index) => [
+    rawHeaders[2 * index] ?? "",
+    rawHeaders[2 * index + 1] ?? "",
+  ]);
+}

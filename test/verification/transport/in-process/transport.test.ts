@@ -1,0 +1,12 @@
+import { createInProcessTransport } from "../../../../lambdas/verification/transport/in-process/transport.ts";
+import { describeTransport } from "../../../conformance/transport.ts";
+import { createPeer } from "../../../doubles/execution-peer.ts";
+
+describeTransport({
+  name: "in-process",
+  unsupported: { connection: "A function call has no connection that could be refused." },
+  async open({ script, maxResponseBytes }) {
+    const { handle, calls } = createPeer({ script });
+    return { transport: createInProcessTransport({ handle, maxResponseBytes }), calls, async close() {} };
+  },
+});
