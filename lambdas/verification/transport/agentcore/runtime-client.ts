@@ -11,7 +11,8 @@ import type { AwsCredentialsProvider } from "../aws-credentials.ts";
 import { classify } from "./classify.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");
-type MarkSent = () => void;
+/** How far a request got: `failure` is what the network itself said, before the SDK put it into its own words. */
+type Progress = { wasSent: boolean; failure?: unknown };
 
 export type RuntimeClient = {
   /** `use` gets the output and may go on reading its body; the signal and the classification cover that as well. */
@@ -55,19 +56,18 @@ export function createRuntimeClient({
     send,
   }: {
     signal: AbortSignal;
-    send: (loaded: { sdk: Sdk; client: BedrockAgentCoreClient; markSent: MarkSent }) => Promise<T>;
+    send: (loaded: { sdk: Sdk; client: BedrockAgentCoreClient; progress: Progress }) => Promise<T>;
   }): Promise<T> {
-    let wasSent = false;
-    const markSent = () => {
-      wasSent = true;
-    };
+    const progress: Progress = { wasSent: false };
     try {
       signal.throwIfAborted();
       loading ??= load();
       const { sdk, client } = await loading;
-      return await abortable({ promise: send({ sdk, client, markSent }), signal });
+      return await abortable({ promise: send({ sdk, client, progress }), signal });
     } catch (thrown) {
-      throw thrown instanceof SekishoError ? thrown : classify({ thrown, wasSent, nowMs: now() });
+      throw thrown instanceof SekishoError
+        ? thrown
+        : classify({ thrown: progress.failure ?? thrown, wasSent: progress.wasSent, nowMs: now() });
     }
   }
 
@@ -75,18 +75,18 @@ export function createRuntimeClient({
     invoke: ({ command: build, use, signal }) =>
       guarded({
         signal,
-        send: async ({ sdk, client, markSent }) => {
+        send: async ({ sdk, client, progress }) => {
           const command = build(sdk);
-          command.middlewareStack.add(marking(markSent), lastStep);
+          command.middlewareStack.add(following(progress), lastStep);
           return use(await client.send(command, { abortSignal: signal }));
         },
       }),
     stop: ({ command: build, signal }) =>
       guarded({
         signal,
-        send: async ({ sdk, client, markSent }) => {
+        send: async ({ sdk, client, progress }) => {
           const command = build(sdk);
-          command.middlewareStack.add(marking(markSent), lastStep);
+          command.middlewareStack.add(following(progress), lastStep);
           await client.send(command, { abortSignal: signal });
         },
       }),
@@ -99,10 +99,15 @@ export function createRuntimeClient({
 /** The step next to the network: what fails before it (credentials, signing) was certainly not sent. */
 const lastStep = { step: "deserialize", priority: "low" } as const;
 
-function marking(markSent: MarkSent) {
+function following(progress: Progress) {
   return <A, R>(next: (args: A) => Promise<R>) =>
-    (args: A) => {
-      markSent();
-      return next(args);
+    async (args: A) => {
+      progress.wasSent = true;
+      try {
+        return await next(args);
+      } catch (failure) {
+        progress.failure = failure;
+        throw failure;
+      }
     };
 }
