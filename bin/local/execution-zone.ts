@@ -1,4 +1,5 @@
 /** The Execution zone on one machine: the host and its agent around one sqlite file. */
+import { basename } from "node:path";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import {
   type Authenticator,
@@ -32,6 +33,7 @@ export async function openHost({
   const database = openDatabase({ file });
   const host = createHost({
     agent,
+    agentName: typeof config.agent === "string" ? basename(config.agent) : config.agent.type,
     store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
     authenticator: authenticatorOf(config.authenticator),
     syncBudgetMs: config.syncBudgetMs,

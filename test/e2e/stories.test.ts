@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { eventPayload } from "../../bin/local/event-payload.ts";
+import { sendEvent } from "../../bin/local/signed-events.ts";
+import { type E2eWorld, startWorld, transports } from "./world.ts";
+
+let world: E2eWorld | undefined;
+
+afterEach(async () => {
+  await world?.close();
+  world = undefined;
+});
+
+async function cancelAtTheHost({ executionUrl }: E2eWorld, requestId: string): Promise<void> {
+  const request = { jsonrpc: "2.0", id: randomUUID(), method: "cancel_task", params: { request_id: requestId } };
+  await fetch(executionUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+}
+
+/** Resolves when the task is accepted and waits for its result. */
+async function accepted({ observations }: E2eWorld, requestId: string): Promise<void> {
+  while (!observations.some(({ task }) => task.id === requestId && task.state === "waiting")) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe.each(transports)("over %s, a message ends with exactly one visible answer when its task", (transport) => {
+  it("is done at once", async () => {
+    world = await startWorld({ transport });
+    const { message, requestId } = world.ask("What is a sekisho?");
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
+    const answers = world.answersTo(message);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]?.text).toContain("What is a sekisho?");
+  });
+
+  it("is accepted and done later", async () => {
+    world = await startWorld({ transport });
+    const { message, requestId } = world.ask("slow 1s 関所とは何ですか 🏯");
+    await accepted(world, requestId);
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
+    const answers = world.answersTo(message);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]?.text).toContain("関所とは何ですか 🏯");
+  });
+
+  it("fails", async () => {
+    world = await startWorld({ transport });
+    const { message, requestId } = world.ask("slow 600ms fail");
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "execution_failed" });
+    expect(world.answersTo(message)).toHaveLength(1);
+  });
+
+  it("is canceled", async () => {
+    world = await startWorld({ transport });
+    const { message, requestId } = world.ask("slow 30s");
+    await accepted(world, requestId);
+    await cancelAtTheHost(world, requestId);
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.answersTo(message)).toHaveLength(1);
+  });
+
+  it("times out", async () => {
+    world = await startWorld({ transport, deadlineMs: 1000 });
+    const { message, requestId } = world.ask("slow 30s");
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "timeout" });
+    expect(world.answersTo(message)).toHaveLength(1);
+  });
+
+  it("is refused, and the person reads which ids to add", async () => {
+    world = await startWorld({ transport, allowed: false });
+    const { message, requestId } = world.ask("What is a sekisho?");
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "refused" });
+    const answers = world.answersTo(message);
+    expect(answers).toHaveLength(1);
+    for (const id of ["TSTANDIN", message.channel, message.user]) expect(answers[0]?.text).toContain(id);
+  });
+});
+
+describe("the way of a message", () => {
+  it("gives one task and one answer for ten deliveries in any mix of app_mention, message and retries", async () => {
+    world = await startWorld({ transport: "https" });
+    const { message, requestId } = world.ask("slow 500ms once");
+    const { eventsUrl, secrets } = world;
+    await Promise.all(
+      Array.from({ length: 9 }, (_, index) => {
+        const payload = eventPayload({ event: index % 2 ? "app_mention" : "message", message });
+        return sendEvent({ eventsUrl, signingSecret: secrets.signingSecret, payload, retryDelaysMs: [] });
+      }),
+    );
+    await world.over(requestId);
+    expect(world.answersTo(message)).toHaveLength(1);
+    expect(world.lines.filter((line) => line.includes('"task_started"'))).toHaveLength(1);
+  });
+
+  it("keeps one session for one thread, and another for another", async () => {
+    world = await startWorld({ transport: "agentcore" });
+    const first = world.ask("one");
+    await world.over(first.requestId);
+    const reply = world.standIn.ask({ eventsUrl: world.eventsUrl, text: "two", threadTs: first.message.ts });
+    await world.over(reply.requestId);
+    const other = world.ask("three");
+    await world.over(other.requestId);
+    expect(world.stub.problems).toEqual([]);
+    const [one, two, three] = world.stub.sessions;
+    expect(two).toBe(one);
+    expect(three).not.toBe(one);
+  });
+
+  it("survives a Slack that fails: the answer is there once all the same", async () => {
+    world = await startWorld({ transport: "in-process" });
+    world.standIn.inject({ method: "chat.postMessage", type: "lost_answer" });
+    world.standIn.inject({ method: "chat.update", type: "status", status: 500 });
+    const { message, requestId } = world.ask("hello");
+    await world.over(requestId);
+    const answers = world.answersTo(message);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]?.text).toContain("hello");
+  });
+
+  it("leaves no secret and no text of a message in any log line, and every line of a task carries its request id", async () => {
+    world = await startWorld({ transport: "agentcore" });
+    const { requestId } = world.ask("a very private question");
+    await world.over(requestId);
+    const failing = world.ask("another private question, fail");
+    await world.over(failing.requestId);
+    const text = world.lines.join("");
+    for (const secret of [...Object.values(world.secrets), "private question", "echo agent"])
+      expect(text).not.toContain(secret);
+    for (const line of world.lines) expect(() => JSON.parse(line)).not.toThrow();
+    const ofTasks = world.lines.filter((line) => /"message":"(task_|message_|call_)/.test(line));
+    expect(ofTasks.length).toBeGreaterThan(8);
+    for (const line of ofTasks) expect(JSON.parse(line)).toHaveProperty("request_id");
+  });
+});

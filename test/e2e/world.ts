@@ -1,0 +1,113 @@
+/** Both zones with real servers, the stand-in for Slack, and an AgentCore stub in front of the same host. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BothZones, openStandIn, startBothZones } from "../../bin/local/both-zones.ts";
+import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { parseConfig } from "../../lambdas/shared/config/load.ts";
+import { createLog, silentLog } from "../../lambdas/shared/log.ts";
+import type { Task } from "../../lambdas/verification/task/task.ts";
+import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
+
+export const transports = ["in-process", "https", "agentcore"] as const;
+type TransportName = (typeof transports)[number];
+
+const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";
+const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret-of-this-test" };
+
+export type E2eWorld = Awaited<ReturnType<typeof startWorld>>;
+
+/** Short times, so that the async path is met soon; the route is the one line that says over which transport. */
+export async function startWorld({
+  transport,
+  agent = "echo",
+  deadlineMs = 20_000,
+  allowed = true,
+}: {
+  transport: TransportName;
+  agent?: string;
+  deadlineMs?: number;
+  allowed?: boolean;
+}) {
+  const lines: string[] = [];
+  let zones: BothZones | undefined;
+  const host = (request: Request) => {
+    const local = new URL(request.url);
+    return fetch(`${zones?.executionUrl}${local.pathname}`, {
+      method: "POST",
+      headers: headersOf(request),
+      body: request.body,
+      duplex: "half",
+    } as RequestInit);
+  };
+  const stub = await startAgentCoreStub({ handle: host, runtimeArn, credentials });
+  process.env.AWS_ACCESS_KEY_ID = credentials.accessKeyId;
+  process.env.AWS_SECRET_ACCESS_KEY = credentials.secretAccessKey;
+  const config = parseConfig({
+    json: {
+      destinations: {
+        "in-process": { transport: "in-process", deadlineMs },
+        https: { transport: "https", deadlineMs },
+        agentcore: { transport: "agentcore", runtimeArn, endpoint: stub.endpoint, deadlineMs },
+      },
+      routes: [{ destination: transport }],
+      execution: { agent, syncBudgetMs: 300, leaseMs: 2000, lostAfterMs: 500 },
+      limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000 },
+    },
+  });
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-e2e-"));
+  const { standIn, slack } = await openStandIn({ log: silentLog });
+  const ended = new Map<string, Task>();
+  const waiting = new Map<string, (task: Task) => void>();
+  const observations: Observation[] = [];
+  zones = await startBothZones({
+    config,
+    directory: join(__dirname, "../.."),
+    storeFolder: folder,
+    port: 0,
+    executionPort: 0,
+    slack: allowed ? slack : { ...slack, extraRules: [] },
+    observe(observation) {
+      observations.push(observation);
+      if (observation.task.state !== "done" || ended.has(observation.requestId)) return;
+      ended.set(observation.requestId, observation.task);
+      waiting.get(observation.requestId)?.(observation.task);
+    },
+    log: (service) => createLog({ service, level: "debug", write: (line) => lines.push(line) }),
+  });
+  const { verificationUrl, executionUrl } = zones;
+  return {
+    standIn,
+    lines,
+    observations,
+    stub,
+    executionUrl,
+    eventsUrl: `${verificationUrl}/slack/events`,
+    secrets: {
+      signingSecret: await slack.signingSecret(),
+      botToken: await slack.botToken(),
+      aws: credentials.secretAccessKey,
+    },
+    ask: (text: string) => standIn.ask({ eventsUrl: `${verificationUrl}/slack/events`, text }),
+    /** Resolves to the record of the task when its answer is in the thread. */
+    over(requestId: string): Promise<Task> {
+      const task = ended.get(requestId);
+      return task === undefined ? new Promise((resolve) => waiting.set(requestId, resolve)) : Promise.resolve(task);
+    },
+    /** What the bot has in the thread of a message. */
+    answersTo: (message: StandInMessage) => standIn.thread(message).filter(({ ts }) => ts !== message.ts),
+    async close() {
+      await zones?.close();
+      await standIn.close();
+      await stub.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function headersOf(request: Request): Headers {
+  const headers = new Headers(request.headers);
+  for (const name of ["host", "content-length", "connection", "authorization"]) headers.delete(name);
+  return headers;
+}
