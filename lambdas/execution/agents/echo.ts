@@ -1,5 +1,5 @@
 /** The agent that comes with the house: it says what it received, and can be asked to be slow, to fail or to report progress. */
-import { sleep as realSleep, type Sleep } from "../../shared/sleep.ts";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Agent, AgentTask } from "./agent.ts";
 
 const longestMs = 3600_000;
@@ -10,12 +10,16 @@ const progressMs = 3000;
  * Words in the text, alone or together: `slow 5s` (or `slow 500ms`) answers that much later, `progress` reports five
  * times on the way (over three seconds, or over those of `slow`), `fail` fails at the end.
  */
-export function createEchoAgent({ sleep = realSleep }: { sleep?: Sleep } = {}): Agent {
+export function createEchoAgent({
+  sleep = ({ ms, signal }) => delay(ms, undefined, { signal }),
+}: {
+  /** Rejects when the signal aborts. */
+  sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
+} = {}): Agent {
   return async function* echo(task, { requestId, signal }) {
     const { lengthMs, steps, fails } = wishesOf(task.text);
     for (let step = 1; step <= steps; step++) {
       await sleep({ ms: lengthMs / steps, signal });
-      signal.throwIfAborted();
       if (steps > 1) yield { type: "progress", text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
     }
     if (fails) yield { type: "failure", reason: "execution_failed" };

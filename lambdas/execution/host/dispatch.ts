@@ -8,13 +8,13 @@ import { causeKind } from "./cause-kind.ts";
 import type { Caller, MethodCall, Methods } from "./method.ts";
 import { parseRequest } from "./parse-request.ts";
 
-export type Dispatch = (request: Caller & { body: Uint8Array }) => Promise<JsonRpcResponse>;
+export type Dispatch = (request: { body: Uint8Array; caller: Caller }) => Promise<JsonRpcResponse>;
 
 const maxIssues = 20;
 
 /** Never rejects: whatever a method throws becomes an error of the zone dialect, without a word of its cause. */
 export function createDispatch({ methods, log }: { methods: Methods; log: Log }): Dispatch {
-  return async ({ body, ...caller }) => {
+  return async ({ body, caller }) => {
     let id: RequestId | null = null;
     try {
       const request = parseRequest(body);
@@ -32,19 +32,19 @@ export function errorResponse({ id, error }: { id: RequestId | null; error: Seki
   return { jsonrpc: "2.0", id, error: encodeError({ error, dialect: "zone" }) };
 }
 
-async function call({ methods, request, caller }: { methods: Methods; request: JsonRpcRequest; caller: Caller }) {
-  const name = request.method;
+function call(request: { methods: Methods; request: JsonRpcRequest; caller: Caller }): Promise<unknown> {
+  const { method: name, params, id } = request.request;
   if (!isMethodName(name)) throw new SekishoError("method_not_found");
-  const parsed = contract[name].params.safeParse(request.params);
-  if (!parsed.success) {
-    const issues = parsed.error.issues.slice(0, maxIssues);
-    throw new SekishoError("invalid_params", {
-      details: { issues: issues.map(({ path, message }) => ({ path: path.join("."), message })) },
-    });
-  }
+  const parsed = contract[name].params.safeParse(params);
+  if (!parsed.success) throw new SekishoError("invalid_params", { details: { issues: issuesOf(parsed.error.issues) } });
   // Schema and method come from the same row of the table; TypeScript cannot follow the name through both.
-  const method = methods[name] as (call: MethodCall<MethodName>) => Promise<unknown>;
-  return method({ ...caller, id: request.id, params: parsed.data });
+  const method = request.methods[name] as (call: MethodCall<MethodName>) => Promise<unknown>;
+  return method({ params: parsed.data, id, caller: request.caller });
+}
+
+/** Where and what is wrong, in zod's fixed words, which repeat no value. */
+function issuesOf(issues: readonly { path: PropertyKey[]; message: string }[]) {
+  return issues.slice(0, maxIssues).map(({ path, message }) => ({ path: path.join("."), message }));
 }
 
 function isMethodName(name: string): name is MethodName {

@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/methods.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
-import { sleep } from "../../shared/sleep.ts";
 import type { Agent } from "../agents/agent.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { createBell } from "./bell.ts";
@@ -89,17 +88,16 @@ export function createHost({
   newId = randomUUID,
   random = Math.random,
 }: HostOptions): Host {
-  const stopping = new AbortController();
-  const stopped = new AbortController();
+  let isStopping = false;
+  let isStopped = false;
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const bell = createBell();
   const changeTask = createChangeTask({ store: guarded, bell });
-  const common = { changeTask, lostAfterMs, retentionMs, now, newId, sleep, log };
+  const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
   const runs = createRuns({ ...common, agent, agentName, leaseMs, renewMs, progressMs, random });
-  const tasks = createTasks({ ...common, store: guarded, runs, bell, maxTaskMs, stopped: stopped.signal });
-  const isStopping = () => stopping.signal.aborted;
+  const tasks = createTasks({ ...common, store: guarded, runs, bell, maxTaskMs, isStopped: () => isStopped });
   const methods = {
-    execute_task: executeTask({ tasks, syncBudgetMs, pollAfterMs, isStopping }),
+    execute_task: executeTask({ tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping }),
     get_task: getTask({ tasks, pollAfterMs }),
     cancel_task: cancelTask({ tasks }),
     answer_task: answerTask({ tasks }),
@@ -114,9 +112,9 @@ export function createHost({
     authenticates: authenticator.kind !== "none",
     busy,
     async stop({ graceMs }) {
-      stopping.abort();
+      isStopping = true;
       await runs.stopAll({ graceMs, settleMs: storeTimeoutMs });
-      stopped.abort();
+      isStopped = true;
     },
   };
 }

@@ -1,33 +1,41 @@
 /** Writes the latest of many values, and at most one in an interval. */
-import type { Sleep } from "../../shared/sleep.ts";
+
+export type LatestWriter<T> = {
+  put(value: T): void;
+  /** Nothing is written from now on. */
+  close(): void;
+};
 
 /** The first value is written at once; of those that come within the interval, the last one is written when it is over. */
 export function createLatestWriter<T>({
   write,
   intervalMs,
-  signal,
-  sleep,
 }: {
   write: (value: T) => Promise<void>;
   intervalMs: number;
-  signal: AbortSignal;
-  sleep: Sleep;
-}): (value: T) => void {
-  const waiting: T[] = [];
-  let writing = false;
+}): LatestWriter<T> {
+  let waiting: { value: T } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let state: "idle" | "busy" | "closed" = "idle";
 
-  async function drain(): Promise<void> {
-    writing = true;
-    for (let value = waiting.pop(); value !== undefined && !signal.aborted; value = waiting.pop()) {
-      waiting.length = 0;
-      await write(value);
-      await sleep({ ms: intervalMs, signal });
-    }
-    writing = false;
+  async function writeWaiting(): Promise<void> {
+    if (state === "closed") return;
+    state = waiting === undefined ? "idle" : "busy";
+    if (waiting === undefined) return;
+    const { value } = waiting;
+    waiting = undefined;
+    await write(value);
+    timer = setTimeout(writeWaiting, intervalMs);
   }
 
-  return (value) => {
-    waiting.splice(0, waiting.length, value);
-    if (!writing) void drain();
+  return {
+    put(value) {
+      waiting = { value };
+      if (state === "idle") void writeWaiting();
+    },
+    close() {
+      state = "closed";
+      clearTimeout(timer);
+    },
   };
 }

@@ -5,6 +5,6 @@ import type { Trace } from "../../shared/trace.ts";
 
 /** `principal` is who was authenticated; `receivedAtMs` is when the request was, before its body was read. */
 export type Caller = { principal: string; trace: Trace | undefined; receivedAtMs: number };
-export type MethodCall<M extends MethodName> = Caller & { params: ParamsOf<M>; id: RequestId };
+export type MethodCall<M extends MethodName> = { params: ParamsOf<M>; id: RequestId; caller: Caller };
 export type Method<M extends MethodName> = (call: MethodCall<M>) => Promise<ResultOf<M>>;
 export type Methods = { [M in MethodName]: Method<M> };

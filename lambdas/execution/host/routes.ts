@@ -49,7 +49,7 @@ async function call({ settings, exchange }: { settings: Settings; exchange: Exch
     const body = await readBody({ body: exchange.body, announced, maxBytes, timeoutMs });
     const { header } = exchange;
     const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
-    return json({ body: await settings.dispatch({ body, principal, trace, receivedAtMs }) });
+    return json({ body: await settings.dispatch({ body, caller: { principal, trace, receivedAtMs } }) });
   } catch (thrown) {
     const error = SekishoError.from(thrown);
     settings.log.warn("request_refused", { reason: error.reason });

@@ -1,10 +1,9 @@
 /** One run of one task: the agent works, the lease is renewed, progress is stored, and the outcome is, exactly once. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/backoff.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Sleep } from "../../shared/sleep.ts";
-import { childOf } from "../../shared/trace.ts";
 import type { Agent } from "../agents/agent.ts";
 import type { ChangeTask } from "./change-task.ts";
 import { type Change, end, renew, report } from "./changes.ts";
@@ -37,7 +36,6 @@ export type RunSettings = {
   retentionMs: number;
   progressMs: number;
   now: () => number;
-  sleep: Sleep;
   random: () => number;
 };
 
@@ -45,26 +43,41 @@ export type RunSettings = {
 export function startRun(
   request: RunSettings & { task: ExecutionTask; owner: string; params: ExecuteTaskParams; log: Log },
 ): Run {
-  const { agent, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, progressMs, now, sleep, random } =
+  const { agent, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs, now, random } =
     request;
   const startedAtMs = now();
-  const agentAbort = new AbortController();
-  const settled = new AbortController();
+  const abort = new AbortController();
+  const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
+  const progress = createLatestWriter<ExecutionTask["progress"]>({
+    // A progress that is not stored is soon replaced; what ends the run shows at the next renewal.
+    write: (value) => write(report({ owner, progress: value })).then(noop, noop),
+    intervalMs: progressMs,
+  });
   let cause: StopCause | undefined;
+  let isSettled = false;
   let latest = request.task;
+  let renewTimer = setTimeout(keepLease, renewMs);
+  const deadlineTimer = setTimeout(() => stop("timeout"), Math.max(0, latest.deadlineAtMs - startedAtMs));
 
   function stop(why: StopCause): void {
-    if (cause !== undefined || settled.signal.aborted) return;
+    if (cause !== undefined || isSettled) return;
     cause = why;
-    agentAbort.abort(new SekishoError(reasonsForAgents[why]));
+    resolveStopped(undefined);
+    abort.abort(new SekishoError(reasonsForAgents[why]));
   }
 
-  /** Resolves to whether the record was still ours; stops the agent where it was not. */
-  async function write(change: Change): Promise<boolean> {
+  function settle(): void {
+    isSettled = true;
+    clearTimeout(renewTimer);
+    clearTimeout(deadlineTimer);
+    progress.close();
+  }
+
+  /** Stops the agent where the record is no longer ours. */
+  async function write(change: Change): Promise<void> {
     const { task, changed } = await changeTask({ task: latest, change });
     if (changed && task !== undefined) latest = task;
     else stop(task?.state === "canceled" ? "canceled" : "superseded");
-    return changed;
   }
 
   function doubtedFromMs(): number {
@@ -72,59 +85,34 @@ export function startRun(
   }
 
   async function keepLease(): Promise<void> {
-    for (;;) {
-      await sleep({ ms: renewMs, signal: settled.signal });
-      if (settled.signal.aborted) return;
-      try {
-        if (!(await write(renew({ owner, untilMs: now() + leaseMs })))) return;
-      } catch {
-        // The store is away; others will give the task up by then.
-        if (now() >= doubtedFromMs()) return stop("superseded");
-      }
+    try {
+      await write(renew({ owner, untilMs: now() + leaseMs }));
+    } catch {
+      // The store is away; others will give the task up by then.
+      if (now() >= doubtedFromMs()) stop("superseded");
     }
-  }
-
-  async function keepDeadline(): Promise<void> {
-    await sleep({ ms: Math.max(0, latest.deadlineAtMs - now()), signal: settled.signal });
-    stop("timeout");
+    if (!isSettled) renewTimer = setTimeout(keepLease, renewMs);
   }
 
   async function store(outcome: Outcome): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
-        await write(end({ owner, outcome, expiresAtMs: now() + request.retentionMs }));
-        return;
+        return await write(end({ owner, outcome, expiresAtMs: now() + retentionMs }));
       } catch {
         if (now() >= doubtedFromMs()) return log.error("outcome_not_stored");
-        await sleep({ ms: backoffMs({ attempt, baseMs: 100, capMs: 2000, random }), signal: never });
+        await sleep(backoffMs({ attempt, baseMs: 100, capMs: 2000, random }));
       }
     }
   }
 
   async function run(): Promise<void> {
-    const writeProgress = createLatestWriter<ExecutionTask["progress"]>({
-      // A progress that is not stored is soon replaced; what ends the run shows at the next renewal.
-      write: (progress) => write(report({ owner, progress })).then(noop, noop),
-      intervalMs: progressMs,
-      signal: settled.signal,
-      sleep,
-    });
-    const context = {
-      requestId: String(latest.requestId),
-      taskId: latest.id,
-      signal: agentAbort.signal,
-      trace: childOf(latest.trace),
-      log,
-    };
-    const aborted = abortOf(agentAbort.signal);
-    if (now() >= latest.deadlineAtMs) stop("timeout");
-    void keepLease();
-    void keepDeadline();
-    const collected =
-      cause === undefined ? collectOutcome({ agent, task: params, context, onProgress: writeProgress }) : undefined;
-    const outcome = await Promise.race([aborted, ...(collected ? [collected] : [])]);
+    const { requestId, id: taskId, trace, deadlineAtMs } = latest;
+    const context = { requestId: String(requestId), taskId, signal: abort.signal, trace, log };
+    if (startedAtMs >= deadlineAtMs) stop("timeout");
+    const collect = () => collectOutcome({ agent, task: params, context, onProgress: progress.put });
+    const outcome = cause === undefined ? await Promise.race([collect(), stopped]) : undefined;
     const final = cause === undefined ? outcome : outcomeOfStop(cause);
-    settled.abort();
+    settle();
     if (final !== undefined) await store(final);
     const reason = final?.type === "failure" ? final.reason : cause;
     log.info("task_ended", { state: latest.state, reason, duration_ms: now() - startedAtMs });
@@ -133,13 +121,7 @@ export function startRun(
   return { stop, ended: run() };
 }
 
-const never = new AbortController().signal;
-
 function noop(): void {}
-
-function abortOf(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(undefined), { once: true }));
-}
 
 /** Undefined where the record already says how the task ended. */
 function outcomeOfStop(cause: StopCause): Outcome | undefined {

@@ -4,7 +4,6 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Sleep } from "../../shared/sleep.ts";
 import type { Trace } from "../../shared/trace.ts";
 import type { Bell } from "./bell.ts";
 import type { ChangeTask } from "./change-task.ts";
@@ -49,15 +48,13 @@ export type TaskSettings = {
   retentionMs: number;
   now: () => number;
   newId: () => string;
-  sleep: Sleep;
   log: Log;
-  /** Aborted when the host has stopped: nobody waits any longer. */
-  stopped: AbortSignal;
+  /** Whether the host has stopped: then nobody waits any longer. */
+  isStopped: () => boolean;
 };
 
 export function createTasks(settings: TaskSettings): Tasks {
-  const { store, runs, bell, changeTask, maxTaskMs, lostAfterMs, retentionMs, now, newId, sleep, log, stopped } =
-    settings;
+  const { store, runs, bell, changeTask, maxTaskMs, lostAfterMs, retentionMs, now, newId, log, isStopped } = settings;
 
   async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
     const id = taskId ?? (requestId === undefined ? undefined : taskIdOf({ principal, requestId }));
@@ -124,16 +121,8 @@ export function createTasks(settings: TaskSettings): Tasks {
     wait({ task, until, timeoutMs }) {
       const isRunningHere = () => runs.has(task.id);
       const reread = async () => tend((await store.get({ id: task.id })) ?? gone());
-      return waitForChange({
-        task,
-        until: (seen) => isOver(seen) || until(seen),
-        timeoutMs,
-        bell,
-        isRunningHere,
-        reread,
-        sleep,
-        stopped,
-      });
+      const untilOver = (seen: ExecutionTask) => isOver(seen) || until(seen);
+      return waitForChange({ task, until: untilOver, timeoutMs, bell, isRunningHere, isStopped, reread });
     },
   };
 }

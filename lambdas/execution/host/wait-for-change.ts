@@ -1,6 +1,4 @@
 /** A long poll on one task: woken by the bell for what runs in this process, by reading the store for what runs elsewhere. */
-
-import type { Sleep } from "../../shared/sleep.ts";
 import type { Bell } from "./bell.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 
@@ -14,32 +12,38 @@ export async function waitForChange(request: {
   timeoutMs: number;
   bell: Bell;
   isRunningHere: () => boolean;
+  isStopped: () => boolean;
   reread: () => Promise<ExecutionTask>;
-  sleep: Sleep;
-  stopped: AbortSignal;
 }): Promise<ExecutionTask> {
-  const { task, until, timeoutMs, bell, isRunningHere, reread, sleep, stopped } = request;
+  const { task, until, timeoutMs, bell, isRunningHere, isStopped, reread } = request;
   if (timeoutMs <= 0 || until(task)) return task;
+  const { promise: over, resolve, reject } = Promise.withResolvers<void>();
   let latest = task;
-  const over = new AbortController();
-  const stopListening = bell.listen({
-    id: task.id,
-    listener(changed) {
-      latest = changed;
-      if (until(changed)) over.abort();
-    },
-  });
-  const timer = setTimeout(() => over.abort(), timeoutMs);
+  let pollTimer: NodeJS.Timeout | undefined;
+  let isOver = false;
+
+  function see(seen: ExecutionTask): void {
+    latest = seen;
+    if (until(seen)) resolve();
+  }
+
+  /** Reads at once the first time: the run may have ended before anyone listened. */
+  async function poll(nextMs: number): Promise<void> {
+    if (isStopped()) return resolve();
+    if (!isRunningHere()) see(await reread());
+    if (!isOver) pollTimer = setTimeout(() => poll(Math.min(2 * nextMs, slowestPollMs)).catch(reject), nextMs);
+  }
+
+  const stopListening = bell.listen({ id: task.id, listener: see });
+  const timer = setTimeout(resolve, timeoutMs);
   try {
-    for (let ms = firstPollMs; !over.signal.aborted && !stopped.aborted; ms = Math.min(2 * ms, slowestPollMs)) {
-      await sleep({ ms, signal: over.signal });
-      if (over.signal.aborted || isRunningHere()) continue;
-      latest = await reread();
-      if (until(latest)) break;
-    }
+    poll(firstPollMs).catch(reject);
+    await over;
     return latest;
   } finally {
+    isOver = true;
     clearTimeout(timer);
+    clearTimeout(pollTimer);
     stopListening();
   }
 }

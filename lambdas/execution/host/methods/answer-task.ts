@@ -4,7 +4,7 @@ import type { Method } from "../method.ts";
 import type { Tasks } from "../tasks.ts";
 
 export function answerTask({ tasks }: { tasks: Tasks }): Method<"answer_task"> {
-  return async ({ params: { task_id: taskId }, principal }) => {
+  return async ({ params: { task_id: taskId }, caller: { principal } }) => {
     const { id, state } = await tasks.find({ principal, taskId });
     throw new SekishoError("invalid_state", { details: { task_id: id, current: state, target: "working" } });
   };

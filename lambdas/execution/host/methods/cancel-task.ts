@@ -3,7 +3,7 @@ import type { Method } from "../method.ts";
 import type { Tasks } from "../tasks.ts";
 
 export function cancelTask({ tasks }: { tasks: Tasks }): Method<"cancel_task"> {
-  return async ({ params: { task_id: taskId, request_id: requestId }, principal }) => {
+  return async ({ params: { task_id: taskId, request_id: requestId }, caller: { principal } }) => {
     const task = await tasks.cancel({ principal, taskId, requestId });
     return { status: "canceled", task_id: task.id };
   };

@@ -18,7 +18,7 @@ export function executeTask({
   pollAfterMs: number;
   isStopping: () => boolean;
 }): Method<"execute_task"> {
-  return async ({ params, id, principal, trace, receivedAtMs }) => {
+  return async ({ params, id, caller: { principal, trace, receivedAtMs } }) => {
     if (isStopping()) throw new SekishoError("unavailable");
     const task = await tasks.submit({ principal, requestId: id, params, trace: trace ?? newTrace(), receivedAtMs });
     const latest = await tasks.wait({ task, until: isOver, timeoutMs: syncBudgetMs });

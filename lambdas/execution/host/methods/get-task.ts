@@ -4,7 +4,10 @@ import { taskResult } from "../task-result.ts";
 import type { Tasks } from "../tasks.ts";
 
 export function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): Method<"get_task"> {
-  return async ({ params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 }, principal }) => {
+  return async ({
+    params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 },
+    caller: { principal },
+  }) => {
     const task = await tasks.find({ principal, taskId, requestId });
     const before = JSON.stringify([task.state, task.progress]);
     const latest = await tasks.wait({

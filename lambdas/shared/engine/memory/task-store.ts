@@ -27,10 +27,10 @@ export function createMemoryTaskStore<T extends TaskItem>({
   }
 
   function write({ item, position }: { item: T; position: number }): T {
-    const json = JSON.stringify(item);
     const { revision, expiresAtMs, thread, principal, state } = item;
-    rows.set(item.id, { json, revision, expiresAtMs, position, keys: { thread, principal, state } });
-    return parse(JSON.parse(json));
+    const keys = { thread, principal, state };
+    rows.set(item.id, { json: JSON.stringify(item), revision, expiresAtMs, position, keys });
+    return item;
   }
 
   return {
@@ -47,6 +47,7 @@ export function createMemoryTaskStore<T extends TaskItem>({
       return write({ item: { ...item, revision: item.revision + 1 }, position: row.position });
     },
     async list({ index, key, cursor = "0", limit }) {
+      if (!/^\d{1,15}$/.test(cursor)) throw new RangeError("not a cursor of this store");
       const found = [...rows.keys()]
         .flatMap((id) => live(id) ?? [])
         .filter((row) => row.keys[index] === key && row.position > Number(cursor))
