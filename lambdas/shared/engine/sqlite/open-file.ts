@@ -54,7 +54,7 @@ function pragma(database: DatabaseSync, name: "user_version" | "application_id")
 const resultCodes = { busy: 5, corrupt: 11, notADatabase: 26 };
 
 function remedyFor({ error, file }: { error: unknown; file: string }): string {
-  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
+  const code = Number((error as { errcode?: unknown } | null)?.errcode) & 0xff;
   if (code === resultCodes.notADatabase || code === resultCodes.corrupt) {
     return `${file} is not a database, or it is damaged. Restore it from a copy, or move it away to start with an empty one.`;
   }

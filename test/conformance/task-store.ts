@@ -1,0 +1,243 @@
+/** What every task store must do, as cases that any engine can run against an empty store. */
+import { expect } from "@jest/globals";
+import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { Clock } from "./clock.ts";
+
+export type SampleItem = TaskItem & { text: string; count: number };
+
+export type StoreWorld = {
+  store: TaskStore<SampleItem>;
+  /** A second client of the same data, as another process would have one. */
+  openAgain(): Promise<TaskStore<SampleItem>>;
+  clock: Clock;
+};
+
+export type StoreCase = { name: string; run: (world: StoreWorld) => Promise<void> };
+
+const hourMs = 3600_000;
+
+export const taskStoreCases: readonly StoreCase[] = [
+  {
+    name: "nothing is found under an id that was never stored",
+    run: async ({ store }) => {
+      expect(await store.get({ id: "nobody" })).toBeUndefined();
+    },
+  },
+  {
+    name: "an item comes back as it was stored, as revision 1",
+    run: async ({ store, clock }) => {
+      const item = { ...sample(clock), revision: 7, text: "関所 🏯 \u0000 ' \" \n", thread: undefined };
+      const { thread, ...stored } = { ...item, revision: 1 };
+      expect(await store.create({ item })).toMatchObject(stored);
+      expect(await store.get({ id: item.id })).toEqual(stored);
+    },
+  },
+  {
+    name: "an id is created once, and the first item stays",
+    run: async ({ store, clock }) => {
+      await store.create({ item: { ...sample(clock), text: "first" } });
+      expect(await store.create({ item: { ...sample(clock), text: "second" } })).toBeUndefined();
+      expect(await store.get({ id: "a" })).toMatchObject({ revision: 1, text: "first" });
+    },
+  },
+  {
+    name: "of fifty callers that create the same id at once one wins, and what it wrote is stored",
+    run: async ({ store, openAgain, clock }) => {
+      const other = await openAgain();
+      const tries = Array.from({ length: 50 }, (_, count) =>
+        (count % 2 === 0 ? store : other).create({ item: { ...sample(clock), count } }),
+      );
+      const winners = (await Promise.all(tries)).filter((created) => created !== undefined);
+      expect(winners).toHaveLength(1);
+      expect(await store.get({ id: "a" })).toEqual(winners[0]);
+    },
+  },
+  {
+    name: "a replace with the stored revision stores the item as the next one",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, sample(clock));
+      const replaced = await store.replace({ item: { ...created, text: "new", state: "done" } });
+      expect(replaced).toMatchObject({ revision: 2, text: "new", state: "done" });
+      expect(await store.get({ id: "a" })).toEqual(replaced);
+    },
+  },
+  {
+    name: "a replace with a stale or a future revision changes nothing",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, sample(clock));
+      const replaced = await store.replace({ item: { ...created, text: "new" } });
+      expect(await store.replace({ item: { ...created, text: "stale" } })).toBeUndefined();
+      expect(await store.replace({ item: { ...created, revision: 3, text: "future" } })).toBeUndefined();
+      expect(await store.get({ id: "a" })).toEqual(replaced);
+    },
+  },
+  {
+    name: "a replace creates nothing",
+    run: async ({ store, clock }) => {
+      expect(await store.replace({ item: sample(clock) })).toBeUndefined();
+      expect(await store.get({ id: "a" })).toBeUndefined();
+    },
+  },
+  {
+    name: "concurrent increments by compare-and-set sum up",
+    run: async ({ store, openAgain, clock }) => {
+      await store.create({ item: sample(clock) });
+      const clients = [store, await openAgain()];
+      await Promise.all(
+        Array.from({ length: 8 }, async (_, caller) => {
+          for (let step = 0; step < 5; step += 1) await increment(clients[caller % 2] ?? store);
+        }),
+      );
+      expect(await store.get({ id: "a" })).toMatchObject({ count: 40, revision: 41 });
+    },
+  },
+  {
+    name: "what was written is read at once by another client",
+    run: async ({ store, openAgain, clock }) => {
+      const other = await openAgain();
+      let item = await createdIn(store, sample(clock));
+      for (let count = 1; count <= 20; count += 1) {
+        const [writer, reader] = count % 2 === 0 ? [store, other] : [other, store];
+        item = (await writer.replace({ item: { ...item, count } })) ?? item;
+        expect(await reader.get({ id: "a" })).toMatchObject({ count });
+        expect((await reader.list({ index: "state", key: "new", limit: 9 })).items).toEqual([item]);
+      }
+    },
+  },
+  {
+    name: "what happens to an object after it was handed over is not stored",
+    run: async ({ store, clock }) => {
+      const item = sample(clock);
+      const creating = store.create({ item });
+      item.text = "changed later";
+      await creating;
+      expect(await store.get({ id: "a" })).toMatchObject({ text: "" });
+    },
+  },
+  {
+    name: "an item of 300 KiB is kept whole",
+    run: async ({ store, clock }) => {
+      const text = "関".repeat(100 * 1024);
+      await store.create({ item: { ...sample(clock), text } });
+      expect((await store.get({ id: "a" }))?.text).toBe(text);
+    },
+  },
+  {
+    name: "an expired item counts as absent everywhere, and its id can be created again",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, { ...sample(clock), expiresAtMs: clock.nowMs() + 2000, text: "old" });
+      expect(await store.get({ id: "a" })).toEqual(created);
+      await clock.advance({ ms: 2000 });
+      expect(await store.get({ id: "a" })).toBeUndefined();
+      expect(await store.replace({ item: created })).toBeUndefined();
+      expect(await store.list({ index: "thread", key: "t", limit: 9 })).toEqual({ items: [] });
+      expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({ revision: 1 });
+      expect(await store.get({ id: "a" })).toMatchObject({ revision: 1, text: "new" });
+    },
+  },
+  {
+    name: "a replace can prolong an item's life",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, { ...sample(clock), expiresAtMs: clock.nowMs() + 2000 });
+      await store.replace({ item: { ...created, expiresAtMs: clock.nowMs() + hourMs } });
+      await clock.advance({ ms: 3000 });
+      expect(await store.get({ id: "a" })).toMatchObject({ revision: 2 });
+    },
+  },
+  {
+    name: "a listing shows the items of one key, oldest first, whatever was replaced since",
+    run: async ({ store, clock }) => {
+      for (const id of ["c", "a", "d", "b"]) await store.create({ item: { ...sample(clock), id } });
+      await store.create({ item: { ...sample(clock), id: "other", thread: "u", principal: "q", state: "old" } });
+      const item = await store.get({ id: "c" });
+      if (item !== undefined) await store.replace({ item: { ...item, text: "new" } });
+      for (const [index, key] of [
+        ["thread", "t"],
+        ["principal", "p"],
+        ["state", "new"],
+      ] as const) {
+        const { items, cursor } = await store.list({ index, key, limit: 10 });
+        expect(items.map(({ id }) => id)).toEqual(["c", "a", "d", "b"]);
+        expect(cursor).toBeUndefined();
+      }
+    },
+  },
+  {
+    name: "an item moves from one key to another with its replace",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, sample(clock));
+      const replaced = await store.replace({ item: { ...created, state: "done", principal: undefined } });
+      expect(replaced?.state).toBe("done");
+      expect(await idsOf(store, "state", "new")).toEqual([]);
+      expect(await idsOf(store, "state", "done")).toEqual(["a"]);
+      expect(await idsOf(store, "principal", "p")).toEqual([]);
+      expect(await idsOf(store, "thread", "t")).toEqual(["a"]);
+    },
+  },
+  {
+    name: "an item without an index key is in no listing of that index",
+    run: async ({ store, clock }) => {
+      const { thread, principal, ...item } = sample(clock);
+      await store.create({ item });
+      for (const key of ["", "undefined", "null"]) expect(await idsOf(store, "thread", key)).toEqual([]);
+      expect(await idsOf(store, "state", "new")).toEqual(["a"]);
+    },
+  },
+  {
+    name: "pages follow each other without gap or repetition while items are added",
+    run: async ({ store, clock }) => {
+      const ids = Array.from({ length: 7 }, (_, number) => `item ${number}`);
+      for (const id of ids) await store.create({ item: { ...sample(clock), id } });
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await store.list({ index: "thread", key: "t", limit: 3, ...(cursor ? { cursor } : {}) });
+        expect(page.items.length).toBeLessThanOrEqual(3);
+        seen.push(...page.items.map(({ id }) => id));
+        cursor = page.cursor;
+        if (ids.length < 10) {
+          const id = `late ${ids.length}`;
+          ids.push(id);
+          await store.create({ item: { ...sample(clock), id } });
+        }
+      } while (cursor !== undefined);
+      expect(seen).toEqual(ids);
+    },
+  },
+  {
+    name: "a cursor stays good when all that it had seen has expired and others came",
+    run: async ({ store, clock }) => {
+      const expiresAtMs = clock.nowMs() + 2000;
+      for (const id of ["a", "b"]) await store.create({ item: { ...sample(clock), id, expiresAtMs } });
+      const { cursor = "" } = await store.list({ index: "thread", key: "t", limit: 1 });
+      await clock.advance({ ms: 3000 });
+      for (const id of ["c", "d"]) await store.create({ item: { ...sample(clock), id } });
+      const { items } = await store.list({ index: "thread", key: "t", cursor, limit: 9 });
+      expect(items.map(({ id }) => id)).toEqual(["c", "d"]);
+    },
+  },
+];
+
+function sample(clock: Clock): SampleItem {
+  const index = { state: "new", thread: "t", principal: "p" };
+  return { id: "a", revision: 1, ...index, expiresAtMs: clock.nowMs() + hourMs, text: "", count: 0 };
+}
+
+async function createdIn(store: TaskStore<SampleItem>, item: SampleItem): Promise<SampleItem> {
+  const created = await store.create({ item });
+  if (created === undefined) throw new Error("the store was not empty");
+  return created;
+}
+
+async function increment(store: TaskStore<SampleItem>): Promise<void> {
+  for (;;) {
+    const item = await store.get({ id: "a" });
+    if (item === undefined) throw new Error("the item is gone");
+    if ((await store.replace({ item: { ...item, count: item.count + 1 } })) !== undefined) return;
+  }
+}
+
+async function idsOf(store: TaskStore<SampleItem>, index: "thread" | "principal" | "state", key: string) {
+  const { items } = await store.list({ index, key, limit: 10 });
+  return items.map(({ id }) => id);
+}

@@ -1,0 +1,25 @@
+/** A sqlite file of its own for each test, and what is opened on it, gone after the test. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+
+export type SqliteFile = { file: string; open(): Database; remove(): Promise<void> };
+
+export function createSqliteFile(): SqliteFile {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-engine-"));
+  const file = join(folder, "state", "zone.db");
+  const opened: Database[] = [];
+  return {
+    file,
+    open() {
+      const database = openDatabase({ file });
+      opened.push(database);
+      return database;
+    },
+    async remove() {
+      for (const database of opened) await database.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
