@@ -10,7 +10,7 @@ const sdkErrorSchema = z.object({
   name: z.string().catch(""),
   code: z.string().optional().catch(undefined),
   error: errorObjectSchema.optional().catch(undefined),
-  $metadata: z.object({ httpStatusCode: z.int().optional() }).catch({}),
+  $metadata: z.object({ httpStatusCode: z.int().optional(), requestId: z.string().optional() }).catch({}),
   $response: z
     .object({ headers: z.record(z.string(), z.string()).catch({}) })
     .optional()
@@ -36,7 +36,8 @@ export function classify({
   const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
   const fromBody = data.error === undefined ? undefined : platformReason(data.error);
   return new SekishoError(fromBody ?? reasonOf({ status, name: data.name }), {
-    cause: thrown,
+    // Not the SDK's error itself: it holds whatever the body held.
+    cause: { name: data.name, status, requestId: data.$metadata.requestId },
     details: retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
   });
 }

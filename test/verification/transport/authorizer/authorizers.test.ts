@@ -1,0 +1,45 @@
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/bearer.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/none.ts";
+
+function request(url: string) {
+  return {
+    method: "POST",
+    url: new URL(url),
+    headers: {},
+    body: new Uint8Array(),
+    signal: AbortSignal.timeout(1000),
+  } as const;
+}
+
+describe("no authorizer", () => {
+  it.each(["http://127.0.0.1:1", "http://localhost", "http://[::1]"])("adds nothing for %s", async (url) => {
+    expect(await noAuthorizer.authorize(request(url))).toEqual({});
+  });
+
+  it.each(["https://example.com", "https://10.0.0.1", "https://127.0.0.1.example.com"])("refuses %s", async (url) => {
+    await expect(noAuthorizer.authorize(request(url))).rejects.toMatchObject({ reason: "unauthenticated" });
+  });
+});
+
+describe("the bearer authorizer", () => {
+  it("reads the token once, and anew after a refresh", async () => {
+    let reads = 0;
+    const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
+    const read = () => authorizer.authorize(request("https://example.com"));
+    expect([await read(), await read()]).toEqual([{ authorization: "Bearer t1" }, { authorization: "Bearer t1" }]);
+    authorizer.refresh?.();
+    expect(await read()).toEqual({ authorization: "Bearer t2" });
+  });
+
+  it.each(["", "two words", "line\nbreak", "関所"])(
+    "refuses %p, which is no token, and does not repeat it",
+    async (token) => {
+      const authorized = createBearerAuthorizer({ readToken: async () => token }).authorize(
+        request("https://example.com"),
+      );
+      await expect(authorized).rejects.toThrow(new SekishoError("unauthenticated"));
+    },
+  );
+});

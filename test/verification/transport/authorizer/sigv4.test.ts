@@ -1,0 +1,94 @@
+import { describe, expect, it } from "@jest/globals";
+import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { createSigV4Authorizer } from "../../../../lambdas/verification/transport/authorizer/sigv4.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
+import { json } from "../../../doubles/answers.ts";
+import { sigv4Problem } from "../../../doubles/sigv4-check.ts";
+import { type Received, startWebServer } from "../../../doubles/web-server.ts";
+import { credentials, runtimeArn } from "../agentcore/sample.ts";
+
+const scope = { service: "bedrock-agentcore", region: "eu-central-1" };
+
+/** What arrives at a real server when the https transport signs. */
+async function received({
+  path,
+  service = scope.service,
+  now = Date.now,
+}: {
+  path: string;
+  service?: string;
+  now?: () => number;
+}) {
+  const arrived: Received[] = [];
+  const server = await startWebServer({
+    handle: async (request) => {
+      arrived.push(request);
+      return json({});
+    },
+  });
+  const authorizer = createSigV4Authorizer({ ...scope, service, credentials: async () => credentials, now });
+  const transport = createHttpsTransport({ url: `${server.url}${path}`, authorizer });
+  const body = Buffer.from('{"text":"関所 🏯"}');
+  await transport.send({ body, sessionId: "s".repeat(33), signal: AbortSignal.timeout(5000), trace: newTrace() });
+  await transport.close?.();
+  await server.close();
+  const [request] = arrived;
+  if (request === undefined) throw new Error("nothing arrived");
+  return request;
+}
+
+describe("the check that these tests rest on", () => {
+  it("accepts the official example (post-vanilla of the AWS test suite), and nothing else", () => {
+    const signature = "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b";
+    const example = (target: string): Received => ({
+      target,
+      body: new Uint8Array(),
+      request: new Request(`https://example.amazonaws.com${target}`, {
+        method: "POST",
+        headers: {
+          host: "example.amazonaws.com",
+          "x-amz-date": "20150830T123600Z",
+          authorization: `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=host;x-amz-date, Signature=${signature}`,
+        },
+      }),
+    });
+    const known = {
+      credentials: { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY" },
+      service: "service",
+      region: "us-east-1",
+      nowMs: Date.UTC(2015, 7, 30, 12, 36),
+    };
+    expect(sigv4Problem({ received: example("/"), ...known })).toBeUndefined();
+    expect(sigv4Problem({ received: example("/other"), ...known })).toBe("wrong signature");
+  });
+});
+
+describe("the sigv4 authorizer", () => {
+  it.each([
+    "/",
+    "/task?b=2&a=1&a=0&empty=",
+    "/with%20space/%E9%96%A2?q=a%20b%2Bc",
+    `/runtimes/${encodeURIComponent(runtimeArn)}/invocations?qualifier=DEFAULT`,
+  ])("signs %s as the specification says, for the bytes that arrive", async (path) => {
+    const request = await received({ path });
+    expect(sigv4Problem({ received: request, credentials, ...scope })).toBeUndefined();
+    const tampered = { ...request, body: new TextEncoder().encode("{}") };
+    expect(sigv4Problem({ received: tampered, credentials, ...scope })).toBe("wrong signature");
+  });
+
+  it("signs the session header, and leaves out what proxies may rewrite", async () => {
+    const { request } = await received({ path: "/" });
+    const signed = /SignedHeaders=([^,]+)/.exec(request.headers.get("authorization") ?? "")?.[1]?.split(";");
+    expect(signed).toEqual(
+      expect.arrayContaining(["content-type", "host", "x-amzn-bedrock-agentcore-runtime-session-id"]),
+    );
+    expect(signed).not.toContain("traceparent");
+  });
+
+  it("signs for the service and the time that it is given", async () => {
+    const request = await received({ path: "/", service: "lambda", now: () => Date.UTC(2026, 0, 2, 3, 4, 5) });
+    expect(request.request.headers.get("x-amz-date")).toBe("20260102T030405Z");
+    expect(sigv4Problem({ received: request, credentials, ...scope, service: "lambda" })).toBe("stale");
+    expect(sigv4Problem({ received: request, credentials, ...scope })).toBe("wrong scope");
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { childOf } from "../../../lambdas/shared/trace.ts";
+import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/wrappers/wrapper.ts";
+import { clientOver, done, execute, virtualTime } from "./sample.ts";
+
+function recording() {
+  const events: string[] = [];
+  const { now, sleep } = virtualTime();
+  const log = createLog({ service: "verification", write: (line) => events.push(JSON.parse(line).message) });
+  return {
+    events,
+    seams: {
+      now,
+      log,
+      sleep: async ({ ms }: { ms: number }) => {
+        events.push("sleep");
+        await sleep({ ms });
+      },
+      newSpan: (trace: Parameters<typeof childOf>[0]) => {
+        events.push("span");
+        return childOf(trace);
+      },
+    },
+  };
+}
+
+describe("the order of the wrappers", () => {
+  it("is: the pause between attempts, then a span, then the exchange, then the log line, for each attempt", async () => {
+    const { events, seams } = recording();
+    let count = 0;
+    const client = clientOver((request) => {
+      events.push("exchange");
+      count += 1;
+      if (count === 1) throw new SekishoError("unavailable");
+      return done(request);
+    }, seams);
+    await execute(client);
+    expect(events).toEqual(["span", "exchange", "call_failed", "sleep", "span", "exchange", "call_answered"]);
+  });
+
+  it("has the circuit breaker outside of everything: it counts calls, and when open nothing else happens", async () => {
+    const { events, seams } = recording();
+    const client = clientOver(() => {
+      throw new SekishoError("unavailable");
+    }, seams);
+    for (let calls = 0; calls < 5; calls += 1) await expect(execute(client)).rejects.toThrow();
+    expect(events.filter((event) => event === "span")).toHaveLength(15);
+    expect(events.at(-1)).toBe("circuit_opened");
+    const before = events.length;
+    await expect(execute(client)).rejects.toMatchObject({ reason: "unavailable" });
+    expect(events).toHaveLength(before);
+  });
+
+  it("has the deadline around all attempts: they see one signal, and it is not the caller's", async () => {
+    const signals: AbortSignal[] = [];
+    const client = clientOver(({ signal }) => {
+      signals.push(signal);
+      throw new SekishoError("unavailable");
+    });
+    const caller = new AbortController();
+    await expect(execute(client, { signal: caller.signal })).rejects.toThrow();
+    expect(signals).toHaveLength(3);
+    expect(new Set([...signals, caller.signal]).size).toBe(2);
+  });
+
+  it("lets the first wrapper of the list be the outermost", async () => {
+    const order: string[] = [];
+    const named =
+      (name: string): Wrapper =>
+      (next) =>
+      async (call) => {
+        order.push(`${name} in`);
+        const result = await next(call);
+        order.push(`${name} out`);
+        return result;
+      };
+    const innermost = async () => ({ status: "success", response_text: "" }) as const;
+    await compose({ wrappers: [named("a"), named("b")], innermost })({} as RunningCall);
+    expect(order).toEqual(["a in", "b in", "b out", "a out"]);
+  });
+});
+
+describe("a client", () => {
+  it("offers to stop sessions only where the transport does", () => {
+    expect(clientOver(done).stopSession).toBeUndefined();
+    expect(clientOver(done, { transport: { stopSession: async () => {} } }).stopSession).toBeDefined();
+  });
+
+  it("ends a call that its transport never ends, at the call's own time", async () => {
+    const client = clientOver(
+      ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(new SekishoError("ambiguous")))),
+      { now: Date.now },
+    );
+    await expect(execute(client, { timeoutMs: 30 })).rejects.toMatchObject({ reason: "ambiguous" });
+  });
+
+  it("logs ids, kinds and durations, and neither texts nor tokens nor what an exception says", async () => {
+    const lines: string[] = [];
+    const log = createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) });
+    let count = 0;
+    const client = clientOver(
+      (request) => {
+        count += 1;
+        const cause = Object.assign(new Error("the text of a cause"), { code: "ECONNRESET" });
+        if (count === 1) throw new SekishoError("unavailable", { cause });
+        return done(request);
+      },
+      { log },
+    );
+    const id = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
+    await execute(client, { id });
+    const [failed, answered] = lines.map((line) => JSON.parse(line));
+    expect(failed).toMatchObject({
+      request_id: id,
+      attempt: 1,
+      reason: "unavailable",
+      cause_kind: "ECONNRESET",
+      destination: "peer",
+    });
+    expect(answered).toMatchObject({ request_id: id, attempt: 2, method: "execute_task", trace_id: failed.trace_id });
+    expect(answered.duration_ms).toEqual(expect.any(Number));
+    expect(lines.join("")).not.toMatch(/text of a|xoxb|done/);
+  });
+});

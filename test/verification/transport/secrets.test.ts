@@ -1,0 +1,70 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { createAgentCoreTransport } from "../../../lambdas/verification/transport/agentcore/transport.ts";
+import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/bearer.ts";
+import { createSigV4Authorizer } from "../../../lambdas/verification/transport/authorizer/sigv4.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
+import { type TapEntry, tapTransport } from "../../../lambdas/verification/transport/tap.ts";
+import { raw } from "../../doubles/answers.ts";
+import { connectionReset, startWebServer } from "../../doubles/web-server.ts";
+import { credentials, runtimeArn } from "./agentcore/sample.ts";
+import { clientOver, execute } from "./sample.ts";
+
+const token = "bearer-of-nobody";
+
+/** A peer that repeats what it got, credentials included, in every unfriendly way. */
+const peers: Record<string, (request: Request) => Response> = {
+  "echoes headers as an error page": (request) =>
+    raw(JSON.stringify([...request.headers]), { status: 500, headers: { "content-type": "text/plain" } }),
+  "echoes headers as JSON": (request) => raw(JSON.stringify(Object.fromEntries(request.headers))),
+  "refuses everyone": () => raw("{}", { status: 401 }),
+  "resets the connection": () => {
+    throw connectionReset;
+  },
+};
+
+const transports = {
+  "https with a bearer token": (url: string) =>
+    createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => token }) }),
+  "https with sigv4": (url: string) =>
+    createHttpsTransport({
+      url,
+      authorizer: createSigV4Authorizer({
+        service: "lambda",
+        region: "eu-central-1",
+        credentials: async () => credentials,
+      }),
+    }),
+  agentcore: (url: string) =>
+    createAgentCoreTransport({ runtimeArn, endpoint: url, credentials: async () => credentials }),
+};
+
+describe.each(Object.keys(transports) as (keyof typeof transports)[])(
+  "no secret is in an error, a log or a tap of %s",
+  (name) => {
+    it.each(Object.keys(peers))("when the peer %s", async (behaviour) => {
+      const server = await startWebServer({ handle: async ({ request }) => peers[behaviour]?.(request) ?? raw("") });
+      const lines: string[] = [];
+      const entries: TapEntry[] = [];
+      const transport = tapTransport({ transport: transports[name](server.url), tap: (entry) => entries.push(entry) });
+      const log = createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) });
+      const call = execute(clientOver((request) => transport.send(request), { log }));
+      const error = await call.then(
+        () => undefined,
+        (thrown: SekishoError) => thrown,
+      );
+      await transport.close?.();
+      await server.close();
+      const secrets = new RegExp(
+        [token, "xoxb-of-nobody", credentials.secretAccessKey, credentials.sessionToken].join("|"),
+      );
+      expect(error).toBeInstanceOf(SekishoError);
+      expect(lines.length * entries.length).toBeGreaterThan(0);
+      for (const text of [inspect(error, { depth: 20 }), lines.join(""), JSON.stringify(entries)])
+        expect(text).not.toMatch(secrets);
+      expect(lines.join("")).not.toContain("the text of a user");
+    });
+  },
+);
