@@ -1,0 +1,122 @@
+/** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
+import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { createDispatch } from "../../lambdas/execution/host/dispatch.ts";
+import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
+import { createHost } from "../../lambdas/execution/host/host.ts";
+import type { Methods } from "../../lambdas/execution/host/method.ts";
+import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
+import { silentLog } from "../../lambdas/shared/log.ts";
+import type { BenchRow } from "./bench-row.ts";
+import { answerByHand } from "./contract-by-hand.ts";
+
+const batch = 4000;
+const rounds = 12;
+const history = [
+  { role: "user", text: "Good morning", user_id: "U012AB3CD", ts: "1762750200.000100" },
+  { role: "assistant", text: "Good morning. What can I do?", ts: "1762750201.000100" },
+];
+
+/** Requests per second, the best of some rounds that take turns, so that both meet the same machine. */
+export async function benchContract(): Promise<BenchRow[]> {
+  const dispatch = createDispatch({ methods: answeringAtOnce(), log: silentLog });
+  const caller = { principal: "bench", trace: undefined, receivedAtMs: 1_762_750_300_000 };
+  const answer = async (body: Uint8Array) => JSON.stringify(await dispatch({ body, caller }));
+  const usual = Array.from({ length: batch }, (_, index) => requestBody({ index }));
+  const withHistory = Array.from({ length: batch }, (_, index) => requestBody({ index, history }));
+  for (const [body = new Uint8Array()] of [usual, withHistory]) {
+    const [ours, bare] = [await answer(body), await answerByHand(body)];
+    if (ours !== bare) throw new Error(`the two do not answer the same: ${ours} ${bare}`);
+  }
+  const what = "parse, validate, dispatch, serialize; beside JSON.parse and hand checks";
+  const whole = "the same and a task: created, leased, run, stored; beside the same hand checks without any task";
+  return [
+    await compare({ name: "contract round trip", note: what, bodies: usual, answer }),
+    await compare({ name: "contract, with thread history", note: what, bodies: withHistory, answer }),
+    await compare({ name: "host with a memory store", note: whole, bodies: usual, answer: wholeHost() }),
+  ];
+}
+
+async function compare({
+  name,
+  note,
+  bodies,
+  answer,
+}: {
+  name: string;
+  note: string;
+  bodies: readonly Uint8Array[];
+  answer: (body: Uint8Array) => Promise<string>;
+}): Promise<BenchRow> {
+  let ours = 0;
+  let baseline = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    baseline = Math.max(baseline, await perSecond({ bodies, answer: answerByHand }));
+    ours = Math.max(ours, await perSecond({ bodies, answer }));
+  }
+  return { name, ours, baseline, unit: "requests/s", ratio: ours / baseline, note };
+}
+
+async function perSecond(request: {
+  bodies: readonly Uint8Array[];
+  answer: (body: Uint8Array) => Promise<string>;
+}): Promise<number> {
+  const { bodies, answer } = request;
+  const startMs = performance.now();
+  for (const body of bodies) await answer(body);
+  return (bodies.length / (performance.now() - startMs)) * 1000;
+}
+
+/** Every request has an id of its own in each round, as in life: a repeated one would only be read back. */
+function wholeHost(): (body: Uint8Array) => Promise<string> {
+  const store = createMemoryTaskStore({ parse: (json) => json as ExecutionTask });
+  const host = createHost({ agent: createEchoAgent(), store, authenticator: noAuthenticator() });
+  let round = 0;
+  return async (template) => {
+    const body = Buffer.from(template);
+    body.write((round++).toString(16).padStart(8, "0"), body.indexOf('"id":"') + 6);
+    const { body: answered } = await host.exchange({
+      method: "POST",
+      path: "/",
+      header: (name) => (name === "content-type" ? "application/json" : undefined),
+      body: one(body),
+    });
+    return answered;
+  };
+}
+
+async function* one(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield body;
+}
+
+function requestBody({ index, ...extra }: { index: number; history?: typeof history }): Uint8Array {
+  const params = {
+    channel: "C012AB3CD",
+    text: `What is a sekisho, and why did travellers stop there? ${"関所 ".repeat(20)}`,
+    thread_ts: "1762750300.000100",
+    team_id: "T012AB3CD",
+    user_id: "U012AB3CD",
+    correlation_id: "6f1d4a3e-7b52-5c1f-9a55-2a6d3c0f7e11",
+    session_id: "s-6f1d4a3e7b525c1f9a552a6d3c0f7e11aabbcc",
+    timeout_ms: 900_000,
+    ...extra,
+  };
+  const id = `00000000-${index.toString(16).padStart(4, "0")}-4000-8000-000000000000`;
+  return Buffer.from(JSON.stringify({ jsonrpc: "2.0", method: "execute_task", params, id }));
+}
+
+function answeringAtOnce(): Methods {
+  const nothing = async () => ({ status: "canceled" as const, task_id: "t" });
+  const result = async ({ params }: { params: { correlation_id?: string | undefined } }) => ({
+    status: "success" as const,
+    response_text: "done",
+    correlation_id: params.correlation_id,
+  });
+  return {
+    execute_task: result,
+    get_task: () => result({ params: {} }),
+    cancel_task: nothing,
+    answer_task: () => result({ params: {} }),
+    "rpc.discover": async () => ({ openrpc: "1.3.2" }),
+  };
+}

@@ -1,0 +1,184 @@
+/** Two hosts on one store, and hosts that die: an agent starts at most once, and a lost task is told. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import { answering, createGate, createTestHost, eventually, hello, memoryStore } from "./test-host.ts";
+
+/** What a `kill -9` looks like from the store: from then on nothing is written. */
+function mortalStore(store: TaskStore<ExecutionTask>) {
+  let alive = true;
+  const unlessDead =
+    <A, R>(act: (request: A) => Promise<R>) =>
+    (request: A) =>
+      alive ? act(request) : Promise.reject<R>(new Error("dead"));
+  return {
+    store: {
+      ...store,
+      create: unlessDead(store.create),
+      replace: unlessDead(store.replace),
+      get: unlessDead(store.get),
+    },
+    kill: () => {
+      alive = false;
+    },
+  };
+}
+
+const brief = { syncBudgetMs: 0, leaseMs: 40, lostAfterMs: 40 };
+
+describe("two hosts on one store", () => {
+  it("start one agent for one request id, whoever is asked", async () => {
+    const store = memoryStore();
+    const gate = createGate();
+    const hosts = [createTestHost({ store, agent: gate.agent }), createTestHost({ store, agent: gate.agent })];
+    const id = randomUUID();
+    const calls = Array.from({ length: 20 }, (_, index) => hosts[index % 2]?.call("execute_task", hello, { id }));
+    await gate.firstStart;
+    gate.letGo();
+    for (const answer of await Promise.all(calls)) expect(answer?.result?.response_text).toBe("done");
+    expect(gate.started).toHaveLength(1);
+  });
+
+  it("leave a task alone as long as its lease is renewed", async () => {
+    const gate = createGate();
+    const first = createTestHost({ ...brief, lostAfterMs: 0, renewMs: 10, agent: gate.agent });
+    const second = createTestHost({ ...brief, lostAfterMs: 0, store: first.store });
+    const { result } = await first.call("execute_task", hello);
+    const endMs = Date.now() + 200;
+    await eventually(async () => {
+      expect((await second.call("get_task", { task_id: result?.task_id })).result?.status).toBe("accepted");
+      return Date.now() > endMs;
+    });
+    gate.letGo();
+    const polled = await second.call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
+    expect(polled.result?.response_text).toBe("done");
+  });
+});
+
+describe("a host that dies while its agent works", () => {
+  it("leaves a task that the next reader gives up as lost, and that never runs again", async () => {
+    const store = memoryStore();
+    const dying = mortalStore(store);
+    const gate = createGate();
+    const first = createTestHost({ ...brief, store: dying.store, agent: gate.agent });
+    const id = randomUUID();
+    const { result } = await first.call("execute_task", hello, { id });
+    dying.kill();
+    const second = createTestHost({ ...brief, store, agent: gate.agent });
+    const polled = await second.call("get_task", { request_id: id, wait_ms: 20_000 });
+    expect(polled.error?.data).toMatchObject({ reason: "execution_failed", lost: true, task_id: result?.task_id });
+    const repeated = await second.call("execute_task", hello, { id });
+    expect(repeated.error?.data).toMatchObject({ reason: "execution_failed", lost: true });
+    expect(gate.started).toHaveLength(1);
+    expect(second.lines.join("")).toContain("task_lost");
+  });
+
+  it("is not doubted before its lease and the grace after it have passed", async () => {
+    let nowMs = 1_762_750_300_000;
+    const now = () => nowMs;
+    const store = memoryStore(now);
+    const dying = mortalStore(store);
+    const gate = createGate();
+    const first = createTestHost({
+      syncBudgetMs: 0,
+      leaseMs: 20_000,
+      lostAfterMs: 30_000,
+      store: dying.store,
+      agent: gate.agent,
+      now,
+    });
+    const { result } = await first.call("execute_task", { ...hello });
+    dying.kill();
+    const second = createTestHost({ store, now, lostAfterMs: 30_000 });
+    nowMs += 49_999;
+    expect((await second.call("get_task", { task_id: result?.task_id })).result?.status).toBe("accepted");
+    nowMs += 1;
+    expect((await second.call("get_task", { task_id: result?.task_id })).error?.data.lost).toBe(true);
+    await first.host.stop({ graceMs: 0 });
+  });
+
+  it("and comes back too late has its agent stopped, and its outcome changes nothing", async () => {
+    const store = memoryStore();
+    let reachable = true;
+    const replace: typeof store.replace = (request) =>
+      reachable ? store.replace(request) : Promise.reject(new Error("partition"));
+    const gate = createGate();
+    const first = createTestHost({ ...brief, store: { ...store, replace }, agent: gate.agent });
+    const { result } = await first.call("execute_task", hello);
+    await gate.firstStart;
+    reachable = false;
+    const second = createTestHost({ ...brief, store });
+    const lost = await second.call("get_task", { task_id: result?.task_id, wait_ms: 20_000 });
+    reachable = true;
+    gate.letGo();
+    await eventually(() => !first.host.busy());
+    expect(await second.call("get_task", { task_id: result?.task_id }, { id: lost.id as string })).toEqual(lost);
+  });
+});
+
+describe("a host that dies between creating a task and starting it", () => {
+  const dyingAtStart = (store: TaskStore<ExecutionTask>) => ({
+    ...store,
+    replace: () => Promise.reject(new Error("dead")),
+  });
+
+  it.each(["get_task", "execute_task"])("leaves it to whoever meets it first, here by %s", async (method) => {
+    const store = memoryStore();
+    const id = randomUUID();
+    const { error } = await createTestHost({ store: dyingAtStart(store) }).call("execute_task", hello, { id });
+    expect(error?.data).toMatchObject({ reason: "unavailable", retryable: true });
+    const gate = createGate();
+    const second = createTestHost({ store, agent: gate.agent });
+    const params = method === "get_task" ? { request_id: id, wait_ms: 10_000 } : hello;
+    const answer = second.call(method, params, method === "get_task" ? {} : { id });
+    await gate.firstStart;
+    gate.letGo();
+    expect((await answer).result?.response_text).toBe("done");
+    expect(gate.started[0]?.task).toMatchObject(hello);
+  });
+
+  it("does not make its deadline longer", async () => {
+    let nowMs = 1_762_750_300_000;
+    const now = () => nowMs;
+    const store = memoryStore(now);
+    const id = randomUUID();
+    const params = { ...hello, timeout_ms: 60_000 };
+    await createTestHost({ store: dyingAtStart(store), now }).call("execute_task", params, { id });
+    nowMs += 60_000;
+    const gate = createGate();
+    const { error } = await createTestHost({ store, now, agent: gate.agent }).call("execute_task", params, { id });
+    expect(error?.data.reason).toBe("timeout");
+    expect(gate.started).toHaveLength(0);
+  });
+});
+
+describe("a host that stops", () => {
+  it("takes nothing new, lets running tasks end, and answers those who wait", async () => {
+    const gate = createGate();
+    const { call, host } = createTestHost({ agent: gate.agent });
+    const running = call("execute_task", hello);
+    await gate.firstStart;
+    const stopping = host.stop({ graceMs: 10_000 });
+    const refused = await call("execute_task", hello);
+    expect(refused.error?.data).toMatchObject({ reason: "unavailable", retryable: true });
+    gate.letGo();
+    await stopping;
+    expect((await running).result?.response_text).toBe("done");
+    expect(host.busy()).toBe(false);
+  });
+
+  it("stops after the grace what still runs, and tells it as lost", async () => {
+    const gate = createGate({ heedsSignal: false });
+    const { call, host, store } = createTestHost({ agent: gate.agent });
+    const id = randomUUID();
+    const running = call("execute_task", hello, { id });
+    await gate.firstStart;
+    await host.stop({ graceMs: 10 });
+    expect(gate.started[0]?.context.signal.aborted).toBe(true);
+    expect((await running).error?.data).toMatchObject({ reason: "execution_failed", lost: true });
+    const next = createTestHost({ store, agent: answering("again") });
+    expect((await next.call("execute_task", hello, { id })).error?.data.lost).toBe(true);
+    gate.letGo();
+  });
+});
