@@ -1,0 +1,26 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { escapeMrkdwn, unescapeMrkdwn } from "../../../lambdas/verification/slack/escape.ts";
+
+describe("an agent's text in Slack", () => {
+  it.each([
+    "<!channel>",
+    "<!here>",
+    "<!everyone>",
+    "<@U012AB3CD>",
+    "<!subteam^S012>",
+    "<https://evil.example|your bank>",
+  ])("cannot say %s to Slack", (text) => {
+    expect(escapeMrkdwn(text)).not.toMatch(/[<>]/);
+  });
+
+  it("keeps formatting and plain URLs", () => {
+    const text = "*bold* _italic_ `code` https://example.com/a?b=c\n- item";
+    expect(escapeMrkdwn(text)).toBe(text);
+  });
+
+  it("reads as it was written", () => {
+    fc.assert(fc.property(fc.string(), (text) => unescapeMrkdwn(escapeMrkdwn(text)) === text));
+    expect(unescapeMrkdwn(escapeMrkdwn("&lt;"))).toBe("&lt;");
+  });
+});
