@@ -104,8 +104,11 @@ function createHandleOne({
   return async (message) => {
     const attempt = message.receiveCount;
     const limit = new AbortController();
-    const abort = () => limit.abort();
     const timer = setTimeout(abort, visibilityTimeoutMs);
+    function abort() {
+      clearTimeout(timer);
+      limit.abort();
+    }
     overdue.addEventListener("abort", abort);
     try {
       await handle(message, limit.signal);
