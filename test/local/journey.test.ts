@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@jest/globals";
+import { createJourney, type Step } from "../../bin/local/journey/journey.ts";
+
+const step = { requestId: "a", kind: "request", title: "execute_task", detail: {} } as const;
+
+describe("the way of a task", () => {
+  it("is kept in order, with times, and told to whoever listens", () => {
+    const journey = createJourney({ now: () => 7 });
+    const heard: Step[] = [];
+    const stop = journey.onStep((heardStep) => heard.push(heardStep));
+    journey.add(step);
+    journey.add({ ...step, atMs: 9, title: "get_task" });
+    stop();
+    journey.add({ ...step, title: "unheard" });
+    expect(journey.steps().map(({ atMs, title }) => [atMs, title])).toEqual([
+      [7, "execute_task"],
+      [9, "get_task"],
+      [7, "unheard"],
+    ]);
+    expect(heard.length).toBe(2);
+  });
+
+  it("never shows a secret: not by name, not by form, not where it is only repeated", () => {
+    const journey = createJourney({ secrets: ['sign"ing'] });
+    const detail = { params: { bot_token: "anything", text: 'my xoxb-1-2-abc and sign"ing' } };
+    journey.add({ ...step, detail });
+    const shown = JSON.stringify(journey.steps());
+    expect(shown).not.toMatch(/anything|xoxb-1|sign\\+"ing/);
+    expect(shown).toContain("my ");
+  });
+
+  it("does not change when what it was told of changes", () => {
+    const journey = createJourney();
+    const detail = { state: "sent" };
+    journey.add({ ...step, detail });
+    detail.state = "done";
+    expect(journey.steps()[0]?.detail).toEqual({ state: "sent" });
+  });
+
+  it("keeps a bounded number of tasks, the latest, and of steps", () => {
+    const journey = createJourney({ maxTasks: 2, maxSteps: 3 });
+    for (const requestId of ["a", "b", "c"])
+      for (let index = 0; index < 5; index++) journey.add({ ...step, requestId });
+    expect(journey.steps().map(({ requestId }) => requestId)).toEqual(["b", "b", "b", "c", "c", "c"]);
+  });
+});

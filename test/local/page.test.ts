@@ -1,0 +1,212 @@
+import { request as httpRequest } from "node:http";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createJourney, type Journey } from "../../bin/local/journey/journey.ts";
+import { createPage, type LocalPage } from "../../bin/local/page/page.ts";
+import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { workspace } from "../../bin/local/stand-in/workspace.ts";
+import type { IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
+import { startVerificationServer, type VerificationServer } from "../../lambdas/verification/ingress/server.ts";
+
+let standIn: SlackStandIn;
+let journey: Journey;
+let page: LocalPage;
+let server: VerificationServer;
+let events: IngressRequest[];
+
+beforeEach(async () => {
+  events = [];
+  standIn = await startSlackStandIn({ signingSecret: "s", botToken: "xoxb-stand-in" });
+  journey = createJourney();
+  page = createPage({ standIn, journey });
+  const ingress = async (request: IngressRequest) => {
+    events.push(request);
+    return { status: 200, headers: {}, body: "" };
+  };
+  server = await startVerificationServer({ ingress, page: page.handle, port: 0 });
+});
+afterEach(async () => {
+  page.close();
+  await server.close();
+  await standIn.close();
+});
+
+type Answer = { status: number; headers: Record<string, unknown>; body: string };
+
+/** With node:http, since `fetch` lets nobody lie about Host. */
+function ask(
+  path: string,
+  {
+    method = "GET",
+    headers = {},
+    body = "",
+  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+) {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const sent = httpRequest(`${server.url}${path}`, { method, headers, agent: false }, (response) => {
+    let text = "";
+    response.setEncoding("utf8");
+    response.on("data", (chunk: string) => {
+      text += chunk;
+    });
+    response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+    response.on("error", reject);
+  });
+  sent.on("error", reject);
+  sent.end(body);
+  return promise;
+}
+
+function send(body: unknown, headers: Record<string, string> = {}) {
+  return ask("/local/messages", {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: server.url, ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+async function delivered(): Promise<void> {
+  const done = Promise.withResolvers<void>();
+  journey.onStep(({ title }) => {
+    if (title.startsWith("The ingress answers")) done.resolve();
+  });
+  await done.promise;
+}
+
+describe("the page", () => {
+  it("is one document that loads nothing from anywhere and lets nothing else run", async () => {
+    const { status, headers, body } = await ask("/");
+    expect(status).toBe(200);
+    const policy = String(headers["content-security-policy"]);
+    expect(policy).toMatch(/default-src 'none'.*script-src 'sha256-[^']+'.*frame-ancestors 'none'/);
+    expect(policy).not.toMatch(/unsafe|\*/);
+    expect(body).not.toMatch(/(src|href)="(?!data:)/);
+    expect(body).toContain("new EventSource");
+  });
+
+  it("puts text in as text: its script knows no HTML", async () => {
+    const { body } = await ask("/");
+    expect(body).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write/);
+  });
+
+  it("sends a signed event for what was typed, and shows it as the first steps", async () => {
+    const taken = delivered();
+    const answer = await send({ text: "What is a sekisho?" });
+    await taken;
+    expect(answer.status).toBe(202);
+    const { request_id: requestId } = JSON.parse(answer.body);
+    expect(events.length).toBe(1);
+    expect(events[0]?.headers.map(([name]) => name.toLowerCase())).toContain("x-slack-signature");
+    expect(JSON.parse(Buffer.from(events[0]?.body ?? []).toString()).event).toMatchObject({
+      type: "app_mention",
+      text: `<@${workspace.botUser}> What is a sekisho?`,
+    });
+    expect(journey.steps().map((step) => [step.requestId, step.kind])).toEqual([
+      [requestId, "event"],
+      [requestId, "event"],
+    ]);
+  });
+
+  it("answers in a thread, and in a direct message", async () => {
+    const { body } = await send({ text: "first" });
+    const { ts } = JSON.parse(body);
+    expect((await send({ text: "more", thread_ts: ts })).status).toBe(202);
+    expect(standIn.thread({ channel: workspace.channel.id, ts }).length).toBe(2);
+    expect((await send({ text: "hi", channel: workspace.directMessages.id })).status).toBe(202);
+  });
+
+  it.each([
+    ["not JSON", "{"],
+    ["no text", {}],
+    ["an empty text", { text: "  " }],
+    ["a text that Slack would not take", { text: "x".repeat(40_001) }],
+    ["a channel that does not exist", { text: "hi", channel: "CNOWHERE" }],
+    ["a thread that does not exist", { text: "hi", thread_ts: "1.000001" }],
+  ])("refuses %s", async (_name, body) => {
+    expect((await send(body)).status).toBe(400);
+    expect(standIn.messages()).toEqual([]);
+  });
+
+  it("streams what there is, then what comes", async () => {
+    standIn.ask({ eventsUrl: `${server.url}/slack/events`, text: "before" });
+    const response = await fetch(`${server.url}/local/events`);
+    const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const until = async (wanted: string) => {
+      while (!text.includes(wanted)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error("The stream ended.");
+        text += value;
+      }
+    };
+    await until("before");
+    standIn.ask({ eventsUrl: `${server.url}/slack/events`, text: "after" });
+    await until("after");
+    expect(text.startsWith('data: {"type":"reset"')).toBe(true);
+    await reader.cancel();
+  });
+
+  it("leaves other paths and methods alone", async () => {
+    expect((await ask("/nothing")).status).toBe(404);
+    expect((await ask("/constructor")).status).toBe(404);
+    expect((await ask("/local/messages")).status).toBe(405);
+    expect((await ask("/healthz")).status).toBe(200);
+  });
+});
+
+describe("another site in the same browser", () => {
+  it.each(["/", "/local/events", "/local/messages"])(
+    "cannot reach %s under another name (DNS rebinding)",
+    async (path) => {
+      for (const host of [
+        "evil.example",
+        `evil.example:${server.port}`,
+        "127.0.0.1",
+        "127.0.0.1:1",
+        `127.0.0.1.evil.example:${server.port}`,
+      ]) {
+        const method = path === "/local/messages" ? "POST" : "GET";
+        const answer = await ask(path, {
+          method,
+          headers: { host, origin: `http://${host}`, "content-type": "application/json" },
+        });
+        expect(answer.status).toBe(403);
+        expect(answer.body).toBe("{}");
+      }
+    },
+  );
+
+  it.each([
+    "http://evil.example",
+    "https://127.0.0.1:3000",
+    "null",
+    "http://localhost.evil.example",
+    "http://127.0.0.1",
+  ])("cannot send anything from origin %s (CSRF)", async (origin) => {
+    expect((await send({ text: "hi" }, { origin })).status).toBe(403);
+    expect(standIn.messages()).toEqual([]);
+  });
+
+  it("cannot send anything by a form, which says no Origin, or the wrong content type", async () => {
+    const body = JSON.stringify({ text: "hi" });
+    const json = { "content-type": "application/json" };
+    expect((await ask("/local/messages", { method: "POST", headers: json, body })).status).toBe(403);
+    expect((await send({ text: "hi" }, { "content-type": "text/plain" })).status).toBe(415);
+    expect((await send({ text: "hi" }, { "content-type": "application/jsonp" })).status).toBe(415);
+    expect(standIn.messages()).toEqual([]);
+    expect(events).toEqual([]);
+  });
+
+  it("cannot read the stream", async () => {
+    expect((await ask("/local/events", { headers: { origin: "http://evil.example" } })).status).toBe(403);
+    expect((await ask("/local/events", { headers: { "sec-fetch-site": "cross-site" } })).status).toBe(403);
+  });
+
+  it("is told from the page's own tab, under both names of this machine", async () => {
+    const localhost = `localhost:${server.port}`;
+    expect(
+      (await send({ text: "hi" }, { host: localhost, origin: `http://${localhost}`, "sec-fetch-site": "same-origin" }))
+        .status,
+    ).toBe(202);
+    expect((await send({ text: "hi" }, { host: localhost })).status).toBe(403);
+  });
+});
