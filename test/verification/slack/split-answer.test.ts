@@ -136,6 +136,12 @@ describe("splitting an answer", () => {
     );
   });
 
+  it("takes no nicer place that would leave a part short", () => {
+    const block = `${"p".repeat(20)}\n\n${"l".repeat(60)}\n${"x".repeat(185)} `;
+    const text = block.repeat(20);
+    expect(splitAnswer({ text, maxLength }).length).toBeLessThanOrEqual(2 * Math.ceil(text.length / maxLength));
+  });
+
   it("takes hostile texts in its stride", () => {
     for (const text of [
       "`".repeat(5000),
