@@ -57,11 +57,13 @@ export function createTestHost(options: Partial<HostOptions> = {}): TestHost {
   };
 }
 
+/** Bytes, not text: a Request gives text a content type of its own accord. */
 export function post(
   body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
   { headers = {}, path = "/" }: Omit<CallOptions, "id"> = {},
 ): Request {
-  return new Request(`http://127.0.0.1${path}`, { method: "POST", body, headers, duplex: "half" });
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  return new Request(`http://127.0.0.1${path}`, { method: "POST", body: bytes, headers, duplex: "half" });
 }
 
 export const hello = { channel: "C1", text: "hello" };
