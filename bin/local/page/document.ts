@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 export type PageDocument = { html: string; contentSecurityPolicy: string };
 
 export function loadDocument(): PageDocument {
-  const style = readFileSync(new URL("./page.css", import.meta.url), "utf8");
-  const script = readFileSync(new URL("./client.js", import.meta.url), "utf8");
-  const html = readFileSync(new URL("./index.html", import.meta.url), "utf8")
+  const style = ["./page.css", "./thread.css", "./way.css"].map(read).join("\n");
+  const script = read("./client.js");
+  const html = read("./index.html")
     .replace("<style></style>", () => `<style>${style}</style>`)
     .replace("<script></script>", () => `<script type="module">${script}</script>`);
   const contentSecurityPolicy = [
@@ -21,6 +21,10 @@ export function loadDocument(): PageDocument {
     "frame-ancestors 'none'",
   ].join("; ");
   return { html, contentSecurityPolicy };
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(file, import.meta.url), "utf8");
 }
 
 function hashOf(text: string): string {
