@@ -87,8 +87,7 @@ async function listen({ server, hostname, port }: { server: Server; hostname: st
   try {
     await promise;
   } catch (error) {
-    const inUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
-    if (!inUse) throw error;
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     const remedy = "Stop what listens there, or choose another port (SEKISHO_EXECUTION_PORT or --port).";
     throw new Error(`Port ${port} on ${hostname} is already in use. ${remedy}`, { cause: error });
   }

@@ -1,6 +1,8 @@
 /** From the configuration's word for an agent to the agent itself. */
-import { isAbsolute, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { types } from "node:util";
 import type { AgentConfig, SecretReference } from "../../shared/config/schema.ts";
 import type { Agent } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
@@ -22,7 +24,7 @@ export async function loadAgent({
   importFile?: (url: string) => Promise<unknown>;
 }): Promise<Agent> {
   if (agent === "echo") return createEchoAgent();
-  if (typeof agent === "string") return fromFile({ file: isAbsolute(agent) ? agent : resolve(cwd, agent), importFile });
+  if (typeof agent === "string") return fromFile({ file: resolve(cwd, agent), importFile });
   const { baseUrl, model, system, apiKey } = agent;
   return createOpenAiCompatibleAgent({
     baseUrl,
@@ -51,12 +53,8 @@ async function fromFile({
   return agent as Agent;
 }
 
-/** Whether the file itself is missing, or something that it imports, or whether its own code threw. */
+/** Whether the file itself is missing, or its own code, or what it imports, is at fault. */
 function problemOf({ cause, file }: { cause: unknown; file: string }): string {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const missing = cause instanceof Error && "code" in cause && String(cause.code).endsWith("MODULE_NOT_FOUND");
-  const own =
-    cause instanceof Error && "url" in cause ? cause.url === pathToFileURL(file).href : message.includes(file);
-  if (missing && own) return "does not exist. The path counts from the directory of the configuration.";
-  return `could not be loaded: ${message}`;
+  if (!existsSync(file)) return "does not exist. The path counts from the directory of the configuration.";
+  return `could not be loaded: ${types.isNativeError(cause) ? cause.message : String(cause)}`;
 }

@@ -1,0 +1,60 @@
+/** The echo agent: what it says, and the words that make it slow, fail or report. */
+import { describe, expect, it } from "@jest/globals";
+import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { agentContext } from "./agent-context.ts";
+
+async function updatesOf(text: string, extra = {}) {
+  const slept: number[] = [];
+  const agent = createEchoAgent({ sleep: async ({ ms }) => void slept.push(ms) });
+  const updates: TaskUpdate[] = [];
+  for await (const update of agent({ channel: "C1", text, ...extra }, agentContext())) updates.push(update);
+  return { updates, slept };
+}
+
+describe("the echo agent", () => {
+  it("says what it received, from whom, where, and the short request id", async () => {
+    const { updates, slept } = await updatesOf("関所?", { user_id: "U1", thread_ts: "1.2" });
+    expect(slept).toEqual([]);
+    expect(updates).toEqual([
+      { type: "answer", text: expect.stringMatching(/U1.*C1.*1\.2[\s\S]*関所\?[\s\S]*3f0f6b0e/) },
+    ]);
+  });
+
+  it.each([
+    ["slow 5s", 5000],
+    ["please be slow 250 ms", 250],
+    ["SLOW 2S", 2000],
+    ["slow 999999999s", 3600_000],
+  ])("%s waits %i milliseconds", async (text, ms) => {
+    const { updates, slept } = await updatesOf(text);
+    expect(slept).toEqual([ms]);
+    expect(updates.map(({ type }) => type)).toEqual(["answer"]);
+  });
+
+  it("reports five times on progress, and shares the time of slow among them", async () => {
+    const { updates, slept } = await updatesOf("progress, slow 10s");
+    expect(slept).toEqual([2000, 2000, 2000, 2000, 2000]);
+    const percents = updates.map((update) => (update.type === "progress" ? update.percent : update.type));
+    expect(percents).toEqual([20, 40, 60, 80, 100, "answer"]);
+  });
+
+  it("fails on fail, after the time of slow", async () => {
+    const { updates, slept } = await updatesOf("slow 3s fail");
+    expect(slept).toEqual([3000]);
+    expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
+  });
+
+  it.each(["slowly 5s", "failure", "slow", "slow s"])("takes %j for a text like any other", async (text) => {
+    const { updates, slept } = await updatesOf(text);
+    expect([slept, updates[0]?.type]).toEqual([[], "answer"]);
+  });
+
+  it("stops waiting when its signal aborts", async () => {
+    const abort = new AbortController();
+    const updates = createEchoAgent()({ channel: "C1", text: "slow 60s" }, agentContext(abort.signal));
+    const next = updates[Symbol.asyncIterator]().next();
+    abort.abort();
+    await expect(next).rejects.toThrow();
+  });
+});

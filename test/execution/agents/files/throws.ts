@@ -1,0 +1,2 @@
+/** An agent file whose own code throws. */
+throw new Error("the model is not configured");

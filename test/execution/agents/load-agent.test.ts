@@ -1,0 +1,59 @@
+/** From the configuration to an agent: the two that come with the house, and files of the user's own in a real node. */
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { agent as example } from "../../../examples/agent.ts";
+import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
+import { createTestHost, hello } from "../host/test-host.ts";
+import { delta, startModelServer, stream } from "./model-server.ts";
+
+const files = resolve(import.meta.dirname, "files");
+const readSecret = async ({ env }: { env: string }) => `secret of ${env}`;
+
+async function loadedByNode(file: string, cwd = files): Promise<string> {
+  const child = resolve(import.meta.dirname, "../children/load-agent.ts");
+  const { stdout } = await promisify(execFile)(process.execPath, [child, file, cwd]);
+  return stdout;
+}
+
+describe("an agent", () => {
+  it('is the echo agent for "echo"', async () => {
+    const agent = await loadAgent({ agent: "echo", cwd: "/", readSecret });
+    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toContain("echo agent");
+  });
+
+  it("is a model's for openai-compatible, whose key is read from the reference", async () => {
+    const server = await startModelServer((response) => stream(response).end(`${delta("Hi")}data: [DONE]\n\n`));
+    const config = { type: "openai-compatible" as const, baseUrl: server.baseUrl, model: "m", apiKey: { env: "KEY" } };
+    const agent = await loadAgent({ agent: config, cwd: "/", readSecret });
+    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("Hi");
+    expect(server.requests[0]?.headers.authorization).toBe("Bearer secret of KEY");
+    await server.close();
+  });
+
+  it("is the user's own for a path, counted from the configuration's directory", async () => {
+    const root = resolve(import.meta.dirname, "../../..");
+    const lines = (await loadedByNode("./examples/agent.ts", root)).trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { type: "progress", text: "Counting the words" },
+      { type: "answer", text: "Hello there, you wrote 2 word(s)." },
+    ]);
+  });
+
+  it.each([
+    ["./nowhere.ts", /files\/nowhere\.ts does not exist\. The path counts from/],
+    ["./no-agent.ts", /no-agent\.ts does not export a function "agent"\. See examples\/agent\.ts/],
+    ["./throws.ts", /throws\.ts could not be loaded: the model is not configured/],
+    ["./imports-nothing.ts", /imports-nothing\.ts could not be loaded: .*not-there\.ts/],
+  ])("in %s is an error that says what to do", async (file, message) => {
+    expect(await loadedByNode(file)).toMatch(message);
+  });
+
+  it("of the example runs in the host, and cannot plan a task without words", async () => {
+    const { call } = createTestHost({ agent: example });
+    const { result } = await call("execute_task", { ...hello, text: "one two three", user_id: "U1" });
+    expect(result?.response_text).toBe("Hello U1, you wrote 3 word(s).");
+    expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe("plan_error");
+  });
+});

@@ -1,0 +1,175 @@
+/** The agent for endpoints of chat completions, against a real local server. */
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { createOpenAiCompatibleAgent } from "../../../lambdas/execution/agents/openai-compatible.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { createTestHost, hello } from "../host/test-host.ts";
+import { agentContext } from "./agent-context.ts";
+import { delta, type ModelServer, startModelServer, stream } from "./model-server.ts";
+
+let server: ModelServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+type Options = Partial<Parameters<typeof createOpenAiCompatibleAgent>[0]>;
+
+async function agentOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
+  server = await startModelServer(answer);
+  return createOpenAiCompatibleAgent({ baseUrl: server.baseUrl, model: "m", ...options });
+}
+
+async function reasonOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
+  const { call, lines } = createTestHost({ agent: await agentOf(answer, options) });
+  const { error } = await call("execute_task", hello);
+  expect(JSON.stringify(error) + lines.join("")).not.toContain("hunter2");
+  return error?.data.reason;
+}
+
+const whole = (response: ServerResponse) => stream(response).end(`${delta("Hel")}${delta("lo")}data: [DONE]\n\n`);
+
+describe("an endpoint of chat completions", () => {
+  it("is asked with the system prompt, the thread and the text, and its stream is the answer", async () => {
+    const agent = await agentOf(whole, { system: "Be brief.", apiKey: async () => "key-1" });
+    const history = [
+      { role: "user" as const, text: "Hi" },
+      { role: "assistant" as const, text: "Hello", ts: "1.2" },
+    ];
+    const updates: TaskUpdate[] = [];
+    for await (const update of agent({ ...hello, history, bot_token: "hidden" }, agentContext())) updates.push(update);
+    expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
+    expect(server?.requests).toEqual([
+      {
+        path: "/v1/chat/completions",
+        headers: expect.objectContaining({ authorization: "Bearer key-1", "content-type": "application/json" }),
+        body: {
+          model: "m",
+          stream: true,
+          messages: [
+            { role: "system", content: "Be brief." },
+            { role: "user", content: "Hi" },
+            { role: "assistant", content: "Hello" },
+            { role: "user", content: "hello" },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it("needs no key", async () => {
+    await createTestHost({ agent: await agentOf(whole) }).call("execute_task", hello);
+    expect(server?.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it("may cut its bytes anywhere, use CRLF, and tell its usage at the end", async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 4 };
+    const agent = await agentOf(async (response) => {
+      const text = `: ping\r\n\r\n${delta("関所")}${delta("🏯")}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
+      stream(response);
+      for (const byte of Buffer.from(text.replaceAll("\n\n", "\r\n\r\n"))) response.write(Buffer.of(byte));
+      response.end();
+    });
+    const { result } = await createTestHost({ agent }).call("execute_task", hello);
+    expect(result).toMatchObject({ response_text: "関所🏯", usage });
+  });
+
+  it("may end without [DONE] once it gave a reason to finish", async () => {
+    const agent = await agentOf((response) => stream(response).end(delta("all", { finish_reason: "stop" })));
+    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("all");
+  });
+
+  it("is reported on at most once a second, by the number of characters", async () => {
+    let nowMs = 0;
+    const now = () => (nowMs += 400);
+    const parts = Array.from({ length: 10 }, () => delta("x")).join("");
+    const agent = await agentOf((response) => stream(response).end(`${parts}data: [DONE]\n\n`), { now });
+    const updates: TaskUpdate[] = [];
+    for await (const update of agent(hello, agentContext())) updates.push(update);
+    const reports = updates.filter(({ type }) => type === "progress");
+    expect(reports[0]).toEqual({ type: "progress", text: "3 characters so far" });
+    expect(reports.length).toBeLessThan(5);
+  });
+
+  it("that answers more than a result may hold makes payload_too_large, not a broken answer", async () => {
+    const part = delta("x".repeat(60_000));
+    expect(await reasonOf((response) => stream(response).end(part.repeat(6)))).toBe("payload_too_large");
+  });
+});
+
+describe("execution_failed, without a word of the endpoint's own, where it", () => {
+  it.each<[string, (response: ServerResponse) => unknown]>([
+    ["refuses", (response) => response.writeHead(401).end("hunter2")],
+    ["is overloaded", (response) => response.writeHead(529, { "content-type": "text/event-stream" }).end("hunter2")],
+    ["redirects", (response) => response.writeHead(307, { location: "http://127.0.0.1:1/hunter2" }).end()],
+    ["answers no stream", (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}")],
+    [
+      "sends an error in the stream",
+      (response) => stream(response).end(`${delta("a")}data: {"error":{"message":"hunter2"}}\n\n`),
+    ],
+    ["sends an error event", (response) => stream(response).end(`event: error\ndata: {"message":"hunter2"}\n\n`)],
+    ["sends what is no JSON", (response) => stream(response).end("data: hunter2\n\n")],
+    ["sends JSON that is no chunk", (response) => stream(response).end('data: {"choices":"hunter2"}\n\n')],
+    ["ends before its answer does", (response) => stream(response).end(delta("half of hunter2"))],
+    [
+      "breaks off",
+      (response) => {
+        stream(response).write(delta("half of hunter2"));
+        setImmediate(() => response.destroy());
+      },
+    ],
+  ])("%s", async (_name, answer) => {
+    expect(await reasonOf(answer)).toBe("execution_failed");
+  });
+
+  it("is silent for too long, before its head or in the stream", async () => {
+    expect(await reasonOf(() => {}, { idleTimeoutMs: 30 })).toBe("execution_failed");
+    await server?.close();
+    expect(await reasonOf((response) => stream(response).write(delta("a")), { idleTimeoutMs: 30 })).toBe(
+      "execution_failed",
+    );
+  });
+
+  it("is not there", async () => {
+    const agent = createOpenAiCompatibleAgent({ baseUrl: "http://127.0.0.1:1/v1", model: "m" });
+    expect((await createTestHost({ agent }).call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+  });
+
+  it("needs a key that cannot be read", async () => {
+    const apiKey = () => Promise.reject(new Error("hunter2"));
+    expect(await reasonOf(whole, { apiKey })).toBe("execution_failed");
+  });
+});
+
+it("a cancel ends the request at the endpoint", async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const agent = await agentOf((response) => {
+    stream(response).write(delta("a"));
+    void once(response, "close").then(() => resolve());
+  });
+  const { call } = createTestHost({ agent, syncBudgetMs: 0 });
+  const { result } = await call("execute_task", hello);
+  await call("get_task", { task_id: result?.task_id, wait_ms: 50 });
+  await call("cancel_task", { task_id: result?.task_id });
+  await closed;
+});
+
+it("the status of a refusal is logged, the key is not", async () => {
+  const lines: string[] = [];
+  const log = createLog({ service: "execution", write: (line) => lines.push(line) });
+  const agent = await agentOf((response) => response.writeHead(403).end("no, key-1"), { apiKey: async () => "key-1" });
+  const updates: TaskUpdate[] = [];
+  for await (const update of agent(hello, agentContext(undefined, log))) updates.push(update);
+  expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
+  expect(lines.map((line) => JSON.parse(line).status)).toEqual([403]);
+  expect(lines.join("")).not.toContain("key-1");
+});
+
+it.each(["http://models.example/v1", "http://127.0.0.1.models.example/v1", "ftp://127.0.0.1/v1"])(
+  "the base URL %s is refused: a key must not travel in the clear",
+  (baseUrl) => {
+    expect(() => createOpenAiCompatibleAgent({ baseUrl, model: "m" })).toThrow(/https/);
+  },
+);

@@ -1,0 +1,38 @@
+/** An Execution server in a process of its own, around the sqlite file of the first argument; ends cleanly on SIGTERM. */
+import { appendFileSync } from "node:fs";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { noAuthenticator } from "../../../lambdas/execution/host/authenticator.ts";
+import { parseExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import { createHost } from "../../../lambdas/execution/host/host.ts";
+import { startExecutionServer } from "../../../lambdas/execution/server.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+
+const [, , file = "", startsFile = ""] = process.argv;
+const database = openDatabase({ file });
+const echo = createEchoAgent();
+
+/** Writes down every start, where the test counts them. */
+const agent: Agent = (task, context) => {
+  appendFileSync(startsFile, `${context.requestId}\n`);
+  return echo(task, context);
+};
+
+const host = createHost({
+  agent,
+  store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
+  authenticator: noAuthenticator(),
+  syncBudgetMs: 0,
+  leaseMs: 200,
+  lostAfterMs: 100,
+});
+const server = await startExecutionServer({ host, port: 0 });
+
+process.once("SIGTERM", async () => {
+  await host.stop({ graceMs: 3000 });
+  await server.close();
+  await database.close();
+});
+
+console.log(server.url);
