@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { freePort, type Process, sekisho } from "./processes.ts";
+
+const env = {
+  SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
+  SLACK_BOT_TOKEN: "xoxb-a-bot-token-of-this-test",
+  SEKISHO_LOG_LEVEL: "debug",
+};
+
+let folder: string;
+let standIn: SlackStandIn;
+let running: Process[];
+let over: boolean;
+let ports: { verification: number; execution: number };
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-kill-"));
+  standIn = await startSlackStandIn({ signingSecret: env.SLACK_SIGNING_SECRET, botToken: env.SLACK_BOT_TOKEN });
+  ports = { verification: await freePort(), execution: await freePort() };
+  running = [];
+  over = false;
+  writeFileSync(
+    join(folder, "sekisho.config.json"),
+    JSON.stringify({
+      slack: { apiUrl: standIn.apiUrl },
+      allowlist: [{ team: "TSTANDIN" }],
+      execution: { syncBudgetMs: 1000, leaseMs: 1000, lostAfterMs: 500 },
+      limits: { callTimeoutMs: 1500, leaseMs: 2000, visibilityTimeoutMs: 2500 },
+    }),
+  );
+});
+
+afterEach(async () => {
+  over = true;
+  await Promise.all(running.map((process) => process.kill("SIGKILL")));
+  await standIn.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(zone: "verification" | "execution"): Promise<Process> {
+  const process = sekisho({
+    words: [zone, "--port", String(ports[zone])],
+    cwd: folder,
+    env: { ...env, SEKISHO_EXECUTION_PORT: String(ports.execution) },
+  });
+  running.push(process);
+  await process.prints(zone === "verification" ? "Verification zone:" : "Execution zone:");
+  return process;
+}
+
+const ask = (text: string) => standIn.ask({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, text });
+const log = () => running.map((process) => process.output()).join("");
+const starts = () => log().split('"task_started"').length - 1;
+
+/** Resolves to the texts of the bot in the thread when the task is over (before the sweep, which posts nothing). */
+async function answersTo({ message, requestId }: ReturnType<typeof ask>): Promise<string[]> {
+  const delivered = () =>
+    log()
+      .split("\n")
+      .some((line) => line.includes(requestId) && line.includes('"event":"delivered"'));
+  while (!delivered()) {
+    if (over) throw new Error("The test was over before the answer was there.");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return standIn
+    .thread(message)
+    .filter(({ ts }) => ts !== message.ts)
+    .map(({ text }) => text);
+}
+
+describe("kill -9 during a slow task", () => {
+  it.each([
+    ["while the call waits for the result", "slow 700ms", 300],
+    ["while the task is polled", "slow 4s", 1800],
+  ])(
+    "of the Verification zone, %s, then a restart: one answer, the agent was started once",
+    async (_when, text, afterMs) => {
+      await start("execution");
+      const verification = await start("verification");
+      const asked = ask(text);
+      await running[0]?.prints("task_started");
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await verification.kill("SIGKILL");
+      await start("verification");
+      const answers = await answersTo(asked);
+      expect(answers).toHaveLength(1);
+      expect(answers[0]).toContain("I am the echo agent");
+      expect(starts()).toBe(1);
+    },
+  );
+
+  it.each([
+    ["while the call waits for the result", "slow 900ms", 300],
+    ["while the task is polled", "slow 20s", 1800],
+  ])(
+    "of the Execution zone, %s, then a restart: the user is told that it was lost, the agent was started once",
+    async (_when, text, afterMs) => {
+      const execution = await start("execution");
+      await start("verification");
+      const asked = ask(text);
+      await execution.prints("task_started");
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await execution.kill("SIGKILL");
+      await start("execution");
+      const answers = await answersTo(asked);
+      expect(answers).toHaveLength(1);
+      expect(answers[0]).not.toContain("I am the echo agent");
+      expect(starts()).toBe(1);
+    },
+  );
+
+  it("of both zones: one answer, the agent was started once", async () => {
+    const execution = await start("execution");
+    const verification = await start("verification");
+    const asked = ask("slow 20s");
+    await execution.prints("task_started");
+    await Promise.all([execution.kill("SIGKILL"), verification.kill("SIGKILL")]);
+    await start("execution");
+    await start("verification");
+    expect(await answersTo(asked)).toHaveLength(1);
+    expect(starts()).toBe(1);
+  });
+});
+
+describe("SIGTERM during a slow task", () => {
+  it("ends the Execution zone cleanly, and the user is told that the task was lost", async () => {
+    const execution = await start("execution");
+    await start("verification");
+    const asked = ask("slow 20s");
+    await execution.prints("task_started");
+    expect(await execution.kill("SIGTERM")).toMatchObject({ code: 0 });
+    await start("execution");
+    expect(await answersTo(asked)).toHaveLength(1);
+    expect(starts()).toBe(1);
+  });
+
+  it("ends the Verification zone cleanly, and the answer comes after the restart", async () => {
+    await start("execution");
+    const verification = await start("verification");
+    const asked = ask("slow 3s");
+    await running[0]?.prints("task_started");
+    expect(await verification.kill("SIGTERM")).toMatchObject({ code: 0 });
+    await start("verification");
+    const answers = await answersTo(asked);
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toContain("I am the echo agent");
+  });
+});
+
+it("leaves neither a secret nor a text in anything that the processes printed", async () => {
+  await start("execution");
+  await start("verification");
+  await answersTo(ask("a very private question"));
+  await answersTo(ask("a private failure: fail"));
+  for (const secret of [env.SLACK_SIGNING_SECRET, env.SLACK_BOT_TOKEN, "private", "I am the echo agent"])
+    expect(log()).not.toContain(secret);
+});

@@ -1,0 +1,65 @@
+/** The zones as processes of their own, started by the command that people start, to be killed without warning. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+const entry = join(__dirname, "../../bin/sekisho.mjs");
+
+export type Run = { code: number | null; stdout: string; stderr: string };
+
+export type Process = {
+  child: ChildProcess;
+  output(): string;
+  /** Resolves when the output holds the text. */
+  prints(text: string): Promise<void>;
+  kill(signal: NodeJS.Signals): Promise<Run>;
+  exited: Promise<Run>;
+};
+
+/** `sekisho <words>` with nothing of this process's environment but the path, and `env`. */
+export function sekisho({
+  words,
+  cwd,
+  env = {},
+}: {
+  words: string[];
+  cwd: string;
+  env?: Record<string, string>;
+}): Process {
+  const child = spawn(process.execPath, [entry, ...words], {
+    cwd,
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (data) => (stdout += data));
+  child.stderr?.on("data", (data) => (stderr += data));
+  const exited = once(child, "close").then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  return {
+    child,
+    output: () => stdout + stderr,
+    async prints(text) {
+      while (!(stdout + stderr).includes(text)) {
+        if (child.exitCode !== null) throw new Error(`It ended without printing "${text}":\n${stdout}${stderr}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    async kill(signal) {
+      child.kill(signal);
+      return exited;
+    },
+    exited,
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
