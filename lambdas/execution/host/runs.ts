@@ -8,12 +8,14 @@ import { start } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 import { type Run, type RunSettings, type StopCause, startRun } from "./run.ts";
 
+type Start = { task: ExecutionTask; botToken?: string | undefined };
+
 export type Runs = {
   /**
    * Starts a task that nobody has started, if this process wins its lease. Resolves to the record as it stands then.
    * `botToken` is there only while the request that brought it is at hand.
    */
-  start(request: { task: ExecutionTask; botToken?: string | undefined }): Promise<ExecutionTask | undefined>;
+  start(request: Start): Promise<ExecutionTask | undefined>;
   stop(request: { id: string; cause: StopCause }): void;
   has(id: string): boolean;
   count(): number;
@@ -24,39 +26,56 @@ export type Runs = {
 export function createRuns(settings: RunSettings & { agentName: string; newId: () => string; log: Log }): Runs {
   const { agentName, newId, log, changeTask, now, leaseMs } = settings;
   const runs = new Map<string, Run>();
+  /** Leases that are being asked for: a run may come of each. */
+  const starting = new Set<Promise<unknown>>();
   let stopping = false;
 
-  async function allEnded(withinMs: number): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, withinMs);
-    await Promise.race([late, Promise.all([...runs.values()].map(({ ended }) => ended))]);
-    clearTimeout(timer);
+  async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
+    const owner = newId();
+    const won = await changeTask({ task, change: start({ owner, untilMs: now() + leaseMs }) });
+    if (!won.changed || won.task?.params === undefined) return won.task;
+    const params: ExecuteTaskParams = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
+    const ofTask = log.with({ ...loggedIds(task), agent: agentName });
+    ofTask.info("task_started");
+    const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
+    runs.set(task.id, run);
+    void run.ended.then(() => runs.delete(task.id));
+    return won.task;
+  }
+
+  async function allEnded(): Promise<void> {
+    await Promise.allSettled(starting);
+    await Promise.all([...runs.values()].map(({ ended }) => ended));
   }
 
   return {
-    async start({ task, botToken }) {
-      if (stopping || task.params === undefined) return task;
-      const owner = newId();
-      const won = await changeTask({ task, change: start({ owner, untilMs: now() + leaseMs }) });
-      if (!won.changed || won.task === undefined) return won.task;
-      const params: ExecuteTaskParams = { ...task.params, ...(botToken !== undefined && { bot_token: botToken }) };
-      const ofTask = log.with({ ...loggedIds(task), agent: agentName });
-      ofTask.info("task_started");
-      const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
-      runs.set(task.id, run);
-      void run.ended.then(() => runs.delete(task.id));
-      return won.task;
+    async start(request) {
+      if (stopping) return request.task;
+      const started = startOne(request);
+      starting.add(started);
+      try {
+        return await started;
+      } finally {
+        starting.delete(started);
+      }
     },
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
     has: (id) => runs.has(id),
     count: () => runs.size,
     async stopAll({ graceMs, settleMs }) {
       stopping = true;
-      await allEnded(graceMs);
+      await atMost({ work: allEnded(), ms: graceMs });
       for (const run of runs.values()) run.stop("stopped");
-      await allEnded(settleMs);
+      await atMost({ work: allEnded(), ms: settleMs });
     },
   };
+}
+
+async function atMost({ work, ms }: { work: Promise<void>; ms: number }): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([late, work]);
+  clearTimeout(timer);
 }
 
 /** An id that is no UUID is whatever a caller liked to send: it stays out of the log. */

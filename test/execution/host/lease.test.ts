@@ -168,6 +168,25 @@ describe("a host that stops", () => {
     expect(host.busy()).toBe(false);
   });
 
+  it("waits for a task whose lease it was just asking for", async () => {
+    const store = memoryStore();
+    const { promise: asked, resolve: noteAsked } = Promise.withResolvers<void>();
+    const { promise: free, resolve: letGo } = Promise.withResolvers<void>();
+    const replace: typeof store.replace = async (request) => {
+      noteAsked();
+      await free;
+      return store.replace(request);
+    };
+    const { call, host } = createTestHost({ store: { ...store, replace } });
+    const running = call("execute_task", hello);
+    await asked;
+    const stopping = host.stop({ graceMs: 10_000 });
+    letGo();
+    await stopping;
+    expect(host.busy()).toBe(false);
+    expect((await running).result?.response_text).toBe("done");
+  });
+
   it("stops after the grace what still runs, and tells it as lost", async () => {
     const gate = createGate({ heedsSignal: false });
     const { call, host, store } = createTestHost({ agent: gate.agent });
