@@ -12,7 +12,10 @@ import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import { openStandIn, startBothZones } from "../local/both-zones.ts";
+import { createJourney } from "../local/journey/journey.ts";
+import { createPage } from "../local/page/page.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
+import { watchTasks } from "../local/watch-tasks.ts";
 import { aborted, type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const start: Command = {
@@ -55,12 +58,17 @@ type Given = { config: Config; environment: Environment };
 async function withStandIn(run: CommandRun, { config, environment }: Given): Promise<number> {
   const log = logsOf(environment);
   const { standIn, slack } = await openStandIn({ log: log("sekisho") });
+  const journey = createJourney({ secrets: [await slack.signingSecret(), await slack.botToken()] });
+  const page = createPage({ standIn, journey });
+  const { observe, tap } = watchTasks({ add: journey.add });
   try {
-    const zones = await startBothZones({ ...common(run, { config, environment }), slack, log });
+    const given = common(run, { config, environment });
+    const zones = await startBothZones({ ...given, slack, log, page: page.handle, observe, tap });
     run.print(`Verification zone: ${zones.verificationUrl}   (open it in a browser: the page stands in for Slack)`);
     run.print(`Execution zone:    ${zones.executionUrl}`);
     run.print("Ctrl-C ends both.");
     await aborted(run.signal);
+    page.close();
     await zones.close();
     return exitCodes.success;
   } finally {

@@ -60,6 +60,8 @@ export async function startExecutionZone(options: HostOptions & { port: number }
       url: server.url,
       port: server.port,
       async close() {
+        // Tasks end first, so that whoever waits for one hears of it on the connection that is open.
+        await host.stop({ graceMs });
         await server.close();
         await close();
       },

@@ -1,5 +1,6 @@
 /** Tells the way of each task as it happens: what the worker decided, and what went over the wire. */
 
+import type { TaskEvent } from "../../lambdas/verification/task/events.ts";
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 
@@ -33,7 +34,7 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
 
   return {
     observe({ requestId, event, task, effects }) {
-      const title = `${event.type} → ${task.state}`;
+      const title = `${wordsFor(event)} → ${task.state}`;
       const asked = effects.map((effect) => (effect.type === "wake" ? `wake in ${effect.delayMs} ms` : effect.type));
       const kind = event.type === "woken" ? "claim" : "decision";
       add({ requestId, atMs: now(), kind, title, detail: { event, next: asked } });
@@ -49,4 +50,28 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
       add({ requestId, atMs: entry.atMs, kind: entry.direction, title: entry.method, detail: entry.body });
     },
   };
+}
+
+/** The page reads the task's state behind the arrow of a title. */
+function wordsFor(event: TaskEvent): string {
+  switch (event.type) {
+    case "woken":
+      return event.resumed ? "worker takes over from one that died" : "worker claims the task";
+    case "announced":
+      return "placeholder is in the thread";
+    case "answered":
+      return `Execution zone answered "${event.result.status}"`;
+    case "call_failed":
+      return `call failed (${event.error.reason})`;
+    case "slack_failed":
+      return `Slack call failed (${event.kind})`;
+    case "canceled":
+      return "canceled at the Execution zone";
+    case "delivered":
+      return "answer is in the thread";
+    case "swept":
+      return "thread looked at once more";
+    case "dead_lettered":
+      return "queue gave up on the wake-up";
+  }
 }
