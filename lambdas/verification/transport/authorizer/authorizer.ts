@@ -9,9 +9,11 @@ export type AuthorizableRequest = {
   signal: AbortSignal;
 };
 
+export type AddedHeaders = Readonly<Record<string, string>>;
+
 export type Authorizer = {
-  /** Resolves to the headers to add. Called for each attempt. */
-  authorize(request: AuthorizableRequest): Promise<Readonly<Record<string, string>>>;
+  /** The headers to add, at once where they are at hand. Called for each attempt. */
+  authorize(request: AuthorizableRequest): AddedHeaders | Promise<AddedHeaders>;
   /** Forgets what it had kept, after a 401. An authorizer without it has nothing to renew. */
   refresh?(): void;
 };

@@ -3,9 +3,9 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../../contracts/methods.ts";
 import type { Authorizer } from "./authorizer.ts";
 
-/** Rejects with `unauthenticated` for any other host, before a byte is sent. */
+/** Throws `unauthenticated` for any other host, before a byte is sent. */
 export const noAuthorizer: Authorizer = {
-  async authorize({ url }) {
+  authorize({ url }) {
     if (!isLoopbackHost(url.hostname)) throw new SekishoError("unauthenticated");
     return {};
   },

@@ -1,10 +1,11 @@
 /** Plain HTTPS with kept connections: any Execution host behind a URL. */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../../contracts/methods.ts";
 import { abortable } from "../abortable.ts";
-import type { Authorizer } from "../authorizer/authorizer.ts";
+import type { AddedHeaders, Authorizer } from "../authorizer/authorizer.ts";
 import { defaultMaxResponseBytes } from "../read-capped.ts";
 import { requestHeaders } from "../request-headers.ts";
 import type { Transport, TransportRequest } from "../transport.ts";
@@ -30,19 +31,12 @@ export function createHttpsTransport({
 }): Transport {
   const url = checkedUrl(address);
   const agent = new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: idleMs });
+  const target = { ...urlToHttpOptions(url), method: "POST", agent };
 
   async function attempt({ body, sessionId, signal, trace }: TransportRequest) {
     const headers = { ...requestHeaders({ sessionId, trace }), "accept-encoding": "identity" };
     const credentials = await authorize({ authorizer, request: { method: "POST", url, headers, body, signal } });
-    return sendOnce({
-      agent,
-      url,
-      headers: { ...headers, ...credentials },
-      body,
-      signal,
-      maxResponseBytes,
-      nowMs: now(),
-    });
+    return sendOnce({ target, headers: { ...headers, ...credentials }, body, signal, maxResponseBytes, nowMs: now() });
   }
 
   return {
@@ -65,9 +59,10 @@ async function authorize({
 }: {
   authorizer: Authorizer;
   request: Parameters<Authorizer["authorize"]>[0];
-}): Promise<Readonly<Record<string, string>>> {
+}): Promise<AddedHeaders> {
   try {
-    return await abortable({ promise: authorizer.authorize(request), signal: request.signal });
+    const headers = authorizer.authorize(request);
+    return headers instanceof Promise ? await abortable({ promise: headers, signal: request.signal }) : headers;
   } catch (thrown) {
     throw thrown instanceof SekishoError ? thrown : new SekishoError("unavailable", { cause: thrown });
   }

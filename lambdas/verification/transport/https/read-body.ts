@@ -1,0 +1,20 @@
+/** Reads a response's body up to a limit. By events and not as an async iterable: this is the hot path. */
+import type { IncomingMessage } from "node:http";
+import { SekishoError } from "../../../../contracts/errors.ts";
+
+/** Rejects with `payload_too_large` past `maxBytes`, or with the connection's own error. The caller destroys the response then. */
+export function readBody({ response, maxBytes }: { response: IncomingMessage; maxBytes: number }): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  response.on("data", (chunk: Uint8Array) => {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) reject(new SekishoError("payload_too_large"));
+    else chunks.push(chunk);
+  });
+  response.on("end", () =>
+    resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bytes)),
+  );
+  response.on("error", reject);
+  return promise;
+}

@@ -1,0 +1,50 @@
+/** The server of the transport's bench, in a process of its own: a bare echo, or the host with a store. Tells its URL to the parent. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
+import { createHost } from "../../lambdas/execution/host/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
+import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+
+const [, , kind, file = ""] = process.argv;
+const parse = (json: unknown) => json as ExecutionTask;
+
+process.send?.(await start());
+
+async function start(): Promise<string> {
+  if (kind === "echo") return startEcho();
+  const database = kind === "sqlite" ? openDatabase({ file }) : undefined;
+  return startHost(
+    database === undefined ? createMemoryTaskStore({ parse }) : createSqliteTaskStore({ database, parse }),
+  );
+}
+
+/** What a peer does at the very least: takes the bytes and gives them back. */
+async function startEcho(): Promise<string> {
+  const server = createServer((request, response) => {
+    const chunks: Uint8Array[] = [];
+    request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks);
+      response.writeHead(200, { "content-type": "application/json", "content-length": body.byteLength });
+      response.end(body);
+    });
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function startHost(store: TaskStore<ExecutionTask>): Promise<string> {
+  const agent: Agent = async function* () {
+    yield { type: "answer", text: "done" };
+  };
+  const host = createHost({ agent, store, authenticator: noAuthenticator() });
+  return (await startExecutionServer({ host, port: 0 })).url;
+}
