@@ -9,7 +9,7 @@ export const maxResultBytes = 256 * 1024;
 /** Slack's own limit of one message's text, in characters. */
 export const maxTextLength = 40_000;
 /** Longest time a host holds a `get_task`, in milliseconds. */
-export const maxWaitMs = 25_000;
+const maxWaitMs = 25_000;
 const maxHistoryBytes = 64 * 1024;
 
 const slackId = z.string().min(1).max(64);
@@ -143,25 +143,25 @@ const namesOneTask = (params: TaskKey) => (params.task_id === undefined) !== (pa
 const oneKey = { path: ["task_id"], message: "exactly one of task_id and request_id" };
 const oneKeyInJsonSchema = { oneOf: [{ required: ["task_id"] }, { required: ["request_id"] }] };
 
-export const getTaskParamsSchema = z
+const getTaskParamsSchema = z
   .object({
     ...taskKey,
     wait_ms: z.int().min(0).max(maxWaitMs).optional().describe("Time to hold the answer until something changes"),
   })
   .refine(namesOneTask, oneKey)
   .meta(oneKeyInJsonSchema);
-export const cancelTaskParamsSchema = z
+const cancelTaskParamsSchema = z
   .object({ ...taskKey, reason: z.string().max(1000).optional() })
   .refine(namesOneTask, oneKey)
   .meta(oneKeyInJsonSchema);
 export const cancelResultSchema = z.looseObject({ status: z.literal("canceled"), task_id: taskId });
-export const answerTaskParamsSchema = z.object({
+const answerTaskParamsSchema = z.object({
   task_id: taskId,
   option_id: z.string().min(1).max(128).optional(),
   text: z.string().max(maxTextLength).optional(),
   user_id: slackId.optional(),
 });
-export const discoverParamsSchema = z.object({}).optional();
+const discoverParamsSchema = z.object({}).optional();
 export const discoverResultSchema = z.looseObject({ openrpc: z.string() });
 
 /** Every method with its params and result; the one table that host, client and the OpenRPC generator read. */

@@ -5,7 +5,10 @@ import type { BenchRow } from "./bench-row.ts";
 
 /** Loaded when it is their turn, so that one bench's modules do not weigh on another. */
 const benches: Record<string, () => Promise<BenchRow[]>> = {
+  contract: async () => (await import("./contract.ts")).benchContract(),
+  transport: async () => (await import("./transport.ts")).benchTransport(),
   ingress: async () => (await import("./ingress.ts")).benchIngress(),
+  engine: async () => (await import("./engine.ts")).benchEngine(),
 };
 const names = Object.keys(benches);
 

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import * as z from "zod";
 import { type Config, configSchema } from "./schema.ts";
 
-export const configFileName = "sekisho.config.json";
+const configFileName = "sekisho.config.json";
 
 /** The configuration cannot be used. `problems` are lines for a person. */
 export class ConfigError extends Error {

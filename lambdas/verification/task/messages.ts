@@ -29,7 +29,7 @@ export const askSchema = z.object({
 export type Ask = z.infer<typeof askSchema>;
 
 /** `seq` says which link of the task's chain of wake-ups this is; below the record's `wakeSeq` it is dropped. */
-export const wakeSchema = z.object({ type: z.literal("wake"), requestId, seq: z.int().min(1) });
+const wakeSchema = z.object({ type: z.literal("wake"), requestId, seq: z.int().min(1) });
 
 export const queueMessageSchema = z.discriminatedUnion("type", [askSchema, wakeSchema]);
 export type QueueMessage = z.infer<typeof queueMessageSchema>;

@@ -5,10 +5,10 @@ import { reasonSchema } from "../../../contracts/errors.ts";
 import { executeTaskParamsSchema } from "../../../contracts/methods.ts";
 import { type Ask, askSchema } from "./messages.ts";
 
-export const recordLifeMs = 30 * 24 * 3600_000;
+const recordLifeMs = 30 * 24 * 3600_000;
 
 /** What the user will read: the agent's words, or which words of ours. */
-export const outcomeSchema = z.discriminatedUnion("type", [
+const outcomeSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("answer"), text: z.string() }),
   z.object({
     type: z.literal("failed"),

@@ -21,10 +21,8 @@ export type Operation = { party: "store" | "queue" | "slack" | "host"; name: str
 type Post = { ts: string; text: string; key: PostKey };
 type Message = { body: string; visibleAtMs: number };
 
-export const leaseMs = 60_000;
-export const visibilityTimeoutMs = 90_000;
-
-export type World = ReturnType<typeof createWorld>;
+const leaseMs = 60_000;
+const visibilityTimeoutMs = 90_000;
 
 export function createWorld({
   fate = () => "ok",
