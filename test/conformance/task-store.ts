@@ -136,6 +136,20 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "of many expired ids any can be created again",
+    run: async ({ store, clock }) => {
+      const ids = ["a", "b", "c", "d", "e", "f"];
+      for (const [index, id] of ids.entries()) {
+        await store.create({ item: { ...sample(clock), id, expiresAtMs: clock.nowMs() + 1000 + index } });
+      }
+      await clock.advance({ ms: 2000 });
+      for (const id of ids.toReversed()) {
+        expect(await store.create({ item: { ...sample(clock), id } })).toMatchObject({ id, revision: 1 });
+      }
+      expect(await idsOf(store, "thread", "t")).toEqual(ids.toReversed());
+    },
+  },
+  {
     name: "a replace can prolong an item's life",
     run: async ({ store, clock }) => {
       const created = await createdIn(store, { ...sample(clock), expiresAtMs: clock.nowMs() + 2000 });

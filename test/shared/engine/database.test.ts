@@ -115,6 +115,17 @@ describe("group commit", () => {
     }
   });
 
+  it("keeps other writers out from its first statement on, also where that one reads", async () => {
+    const database = sqlite.open();
+    const other = new DatabaseSync(sqlite.file, { timeout: 0 });
+    await database.write(() => {
+      bodiesIn(database);
+      expect(() => other.exec("DELETE FROM messages")).toThrow(/locked/);
+    });
+    other.exec("DELETE FROM messages");
+    other.close();
+  });
+
   it("undoes an operation that throws, whole and alone", async () => {
     const database = sqlite.open();
     const outcomes = await Promise.allSettled([
@@ -150,7 +161,9 @@ describe("group commit", () => {
       database.write(() => database.prepare("INSERT OR ROLLBACK INTO messages (seq) VALUES (NULL)").run()),
       send(database, "two"),
     ]);
-    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("NOT NULL") } });
+    }
     expect(bodiesIn(database)).toEqual([]);
     await send(database, "three");
     expect(bodiesIn(database)).toEqual(["three"]);

@@ -93,13 +93,16 @@ const waits = fc
 it("does what the model does", async () => {
   const database = sqlite.open();
   await fc.assert(
-    fc.asyncProperty(fc.commands([creates, replaces, gets, lists, waits], { maxCommands: 60 }), async (commands) => {
-      await database.write(() => database.prepare("DELETE FROM tasks").run());
-      const clock = createVirtualClock();
-      const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem, now: clock.nowMs });
-      await fc.asyncModelRun(() => ({ model: { kept: new Map(), created: 0 }, real: { store, clock } }), commands);
-    }),
-    { numRuns: 100 },
+    fc.asyncProperty(
+      fc.commands([creates, replaces, gets, lists, waits], { maxCommands: 60, size: "max" }),
+      async (commands) => {
+        await database.write(() => database.prepare("DELETE FROM tasks").run());
+        const clock = createVirtualClock();
+        const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem, now: clock.nowMs });
+        await fc.asyncModelRun(() => ({ model: { kept: new Map(), created: 0 }, real: { store, clock } }), commands);
+      },
+    ),
+    { numRuns: 60 },
   );
 });
 
