@@ -1,0 +1,178 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { freePort, type Process, sekisho } from "../e2e/processes.ts";
+
+let folder: string;
+let running: Process[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-cli-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  await Promise.all(running.map((process) => process.kill("SIGKILL")));
+  running = [];
+});
+
+function start(words: string[], env: Record<string, string> = {}): Process {
+  const process = sekisho({ words, cwd: folder, env });
+  running.push(process);
+  return process;
+}
+const run = (words: string[], env: Record<string, string> = {}) => start(words, env).exited;
+
+describe("the sekisho command", () => {
+  it("says what it can do, for every command", async () => {
+    const overview = await run(["--help"]);
+    expect(overview.code).toBe(0);
+    for (const command of ["start", "verification", "execution", "send", "config check"]) {
+      expect(overview.stdout).toContain(command);
+      const help = await run([...command.split(" "), "--help"]);
+      expect(help).toMatchObject({ code: 0, stderr: "" });
+      expect(help.stdout).toContain(`sekisho ${command}`);
+    }
+  });
+
+  it("exits with 2 and says what is wrong with the words", async () => {
+    for (const [words, text] of [
+      [["nonsense"], 'no command "nonsense"'],
+      [["start", "--loud"], "--loud"],
+      [["send"], "One text is needed"],
+      [["send", "hi", "--destination", "nowhere"], 'no destination "nowhere"'],
+      [["execution", "--port", "http"], '"http" is no port number'],
+      [["execution", "--agent", "./nothing.ts", "--port", "0"], "does not exist"],
+      [["verification"], "SLACK_SIGNING_SECRET is not set"],
+    ] as const) {
+      const ended = await run([...words]);
+      expect({ words, ...ended }).toMatchObject({ words, code: words.includes("./nothing.ts" as never) ? 1 : 2 });
+      expect(ended.stderr).toContain(text);
+    }
+  });
+
+  it("exits with 2 for a configuration that cannot be used, with every problem", async () => {
+    const file = join(folder, "bad.json");
+    writeFileSync(file, JSON.stringify({ routes: [{ destination: "x" }], colour: "blue" }));
+    const ended = await run(["config", "check", "--config", file]);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain("routes[0].destination");
+    expect(ended.stderr).toContain("colour");
+    expect((await run(["config", "check"])).code).toBe(0);
+  });
+});
+
+describe("sekisho start", () => {
+  it("--once does one task by way of the stand-in, prints the answer and exits with 0", async () => {
+    const ended = await run(["start", "--once", "What is a <sekisho> & why?"]);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toContain("What is a <sekisho> & why?");
+  });
+
+  it("--once exits with 1 when the task fails", async () => {
+    const ended = await run(["start", "--once", "fail"]);
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toContain("could not finish");
+  });
+
+  it("shows its addresses, serves the page, and stops cleanly on SIGINT and SIGTERM", async () => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+      const process = start(["start"], ports);
+      await process.prints(`Execution zone:    http://127.0.0.1:${ports.SEKISHO_EXECUTION_PORT}`);
+      const page = await fetch(`http://127.0.0.1:${ports.SEKISHO_PORT}/`);
+      expect(page.status).toBe(200);
+      expect(await page.text()).toContain("<title>");
+      expect(await process.kill(signal)).toMatchObject({ code: 0, stderr: "" });
+    }
+  });
+
+  it("says which port is taken and what to do", async () => {
+    const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+    const first = start(["start"], ports);
+    await first.prints("Ctrl-C");
+    const second = await run(["start"], { ...ports, SEKISHO_EXECUTION_PORT: "0" });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
+    expect(second.stderr).toContain("SEKISHO_PORT");
+  });
+
+  it("with the secrets of a Slack app turns the page off and prints the manifest and that a tunnel is needed", async () => {
+    const secrets = {
+      SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
+      SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test",
+    };
+    const port = await freePort();
+    const process = start(["start"], { ...secrets, SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0" });
+    await process.prints("allowlist");
+    expect(process.output()).toContain("tunnel");
+    expect(process.output()).toContain('"app_mention"');
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${port}/slack/events`, { method: "POST", body: "{}" })).status).toBe(401);
+    const { stdout, stderr } = await process.kill("SIGTERM");
+    for (const secret of Object.values(secrets)) expect(stdout + stderr).not.toContain(secret);
+  });
+
+  it("refuses one secret without the other", async () => {
+    const ended = await run(["start"], { SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain("SLACK_SIGNING_SECRET is not set");
+  });
+});
+
+describe("sekisho send", () => {
+  it("sends one task to a running Execution zone and shows the progress of a slow one", async () => {
+    const port = String(await freePort());
+    const config = join(folder, "short.json");
+    writeFileSync(config, JSON.stringify({ execution: { syncBudgetMs: 100 } }));
+    const execution = start(["execution", "--port", port, "--store", join(folder, "e.db"), "--config", config]);
+    await execution.prints("Execution zone:");
+    const env = { SEKISHO_EXECUTION_PORT: port };
+    expect(await run(["send", "hello"], env)).toMatchObject({ code: 0, stdout: expect.stringContaining("hello") });
+    const slow = await run(["send", "slow 2s progress"], env);
+    expect(slow.code).toBe(0);
+    expect(slow.stderr).toMatch(/%/);
+    const failed = await run(["send", "fail", "--json"], env);
+    expect(failed.code).toBe(1);
+    expect(JSON.parse(failed.stdout)).toMatchObject({ error: { reason: "execution_failed" } });
+    const ok = await run(["send", "hello", "--json"], env);
+    expect(JSON.parse(ok.stdout)).toMatchObject({ status: "success" });
+  });
+
+  it("cancels the task on SIGINT", async () => {
+    const port = String(await freePort());
+    const execution = start(["execution", "--port", port, "--store", join(folder, "c.db")]);
+    await execution.prints("Execution zone:");
+    const sending = start(["send", "slow 60s"], { SEKISHO_EXECUTION_PORT: port });
+    await execution.prints("task_started");
+    expect((await sending.kill("SIGINT")).code).toBe(130);
+    await execution.prints('"reason":"canceled"');
+  });
+
+  it("exits with 3 and says what to start when nobody is there", async () => {
+    const ended = await run(["send", "hello"], { SEKISHO_EXECUTION_PORT: String(await freePort()) });
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toContain("npx sekisho execution");
+  });
+
+  it("needs no server where the destination is in this process", async () => {
+    const config = join(folder, "same.json");
+    writeFileSync(
+      config,
+      JSON.stringify({ destinations: { here: { transport: "in-process" } }, routes: [{ destination: "here" }] }),
+    );
+    expect(await run(["send", "hello", "--config", config])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("hello"),
+    });
+  });
+});
+
+describe("an older Node", () => {
+  it("never loads a TypeScript file: the entry is plain JavaScript and imports nothing but node's own modules at first", () => {
+    const entry = readFileSync(join(__dirname, "../../bin/sekisho.mjs"), "utf8");
+    const imports = [...entry.matchAll(/^import .* from "(.*)";$/gm)].map(([, from]) => from);
+    expect(imports.length).toBeGreaterThan(0);
+    for (const from of imports) expect(from).toMatch(/^node:/);
+  });
+});
