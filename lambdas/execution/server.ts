@@ -68,7 +68,7 @@ async function answer(exchange: { host: Host; request: IncomingMessage; response
   if (!request.complete) linger(request);
 }
 
-/** Closing at once would reset the connection, and the client would lose the answer that it has not read yet. */
+/** Closing at once could reset the connection before the client has read its answer (RFC 9112, section 9.6). */
 function linger(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), lingerMs);
   request.once("close", () => clearTimeout(timer));

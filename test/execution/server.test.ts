@@ -29,7 +29,7 @@ async function call(url: string, method: string, params: unknown, id: string = r
   return (await response.json()) as Answer;
 }
 
-/** All that comes back for these bytes on a connection of their own, until it is closed or `until` is seen. */
+/** All that comes back for these bytes on a connection of their own, until the server closes it or `until` is seen. */
 async function raw(port: number, bytes: string, until = /$^/): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let received = "";
@@ -98,11 +98,11 @@ describe("the server", () => {
 
   it("answers a body above the limit while it is still coming, so that the client can read the 413", async () => {
     const { server } = await serve();
+    const response = await fetch(server.url, { method: "POST", body: new Uint8Array(20_000_000) });
+    expect([response.status, await response.text()]).toEqual([413, expect.stringContaining("-32075")]);
     const bytes = " ".repeat(600_000);
-    const announced = await raw(server.port, head(bytes.length) + bytes, /-32075/);
-    expect(announced).toMatch(/^HTTP\/1\.1 413 /);
     const chunked = `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n${bytes}`;
-    expect(await raw(server.port, chunked, /-32075/)).toMatch(/^HTTP\/1\.1 413 /);
+    expect(await raw(server.port, chunked)).toMatch(/^HTTP\/1\.1 413 [\s\S]*-32075/);
   });
 
   it.each([

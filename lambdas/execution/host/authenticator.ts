@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 
 /** The scope of tasks: one principal never sees another's. */
-export type Principal = string;
+type Principal = string;
 
 type Headers = { header(name: string): string | undefined };
 
@@ -37,7 +37,7 @@ export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<
       if (given === undefined) return undefined;
       const digest = digestOf(given);
       // Every token is compared, so that the time taken says nothing.
-      const matches = (await readTokens()).filter((token) => token !== "" && timingSafeEqual(digestOf(token), digest));
+      const matches = (await readTokens()).filter((token) => timingSafeEqual(digestOf(token), digest));
       return matches.length > 0 ? "bearer" : undefined;
     },
   };

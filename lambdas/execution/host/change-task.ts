@@ -6,7 +6,7 @@ import type { ExecutionTask } from "./execution-task.ts";
 import type { ExecutionStore } from "./guarded-store.ts";
 
 /** `task` is the record as it stands now; undefined where it has expired. `changed` is false where its state forbade the change. */
-export type Changed = { task: ExecutionTask | undefined; changed: boolean };
+type Changed = { task: ExecutionTask | undefined; changed: boolean };
 export type ChangeTask = (request: { task: ExecutionTask; change: Change }) => Promise<Changed>;
 
 /** So many writers at once never meet; more is a store that does not keep its word. */

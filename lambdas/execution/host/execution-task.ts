@@ -14,7 +14,6 @@ const failureReasonSchema = z.enum([
   "timeout",
   "payload_too_large",
 ]);
-export type FailureReason = z.infer<typeof failureReasonSchema>;
 
 /** How a task ended by itself. `lost`: its host went away, and nobody knows how far the agent came. */
 const outcomeSchema = z.discriminatedUnion("type", [
@@ -51,7 +50,6 @@ const executionTaskSchema = z.object({
   outcome: outcomeSchema.optional(),
 });
 export type ExecutionTask = z.infer<typeof executionTaskSchema>;
-export type StoredParams = NonNullable<ExecutionTask["params"]>;
 
 /** Throws where the stored JSON is none of ours. */
 export function parseExecutionTask(json: unknown): ExecutionTask {

@@ -14,9 +14,9 @@ import type { Runs } from "./runs.ts";
 import { fingerprintOf, taskIdOf } from "./task-id.ts";
 import { waitForChange } from "./wait-for-change.ts";
 
-export type TaskName = { principal: string; taskId?: string | undefined; requestId?: string | undefined };
+type TaskName = { principal: string; taskId?: string | undefined; requestId?: string | undefined };
 
-export type Submission = {
+type Submission = {
   principal: string;
   requestId: RequestId;
   params: ExecuteTaskParams;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type ModelRequest = { path: string; headers: IncomingHttpHeaders; body: unknown };
+type ModelRequest = { path: string; headers: IncomingHttpHeaders; body: unknown };
 
 export type ModelServer = { baseUrl: string; requests: ModelRequest[]; close(): Promise<void> };
 

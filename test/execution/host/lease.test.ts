@@ -41,18 +41,22 @@ describe("two hosts on one store", () => {
   });
 
   it("leave a task alone as long as its lease is renewed", async () => {
+    let nowMs = 1_762_750_300_000;
+    const now = () => nowMs;
+    const store = memoryStore(now);
     const gate = createGate();
-    const first = createTestHost({ ...brief, lostAfterMs: 0, renewMs: 10, agent: gate.agent });
-    const second = createTestHost({ ...brief, lostAfterMs: 0, store: first.store });
+    const times = { syncBudgetMs: 0, leaseMs: 20_000, lostAfterMs: 0, now };
+    const first = createTestHost({ ...times, store, renewMs: 5, agent: gate.agent });
+    const second = createTestHost({ ...times, store });
     const { result } = await first.call("execute_task", hello);
-    const endMs = Date.now() + 200;
-    await eventually(async () => {
-      expect((await second.call("get_task", { task_id: result?.task_id })).result?.status).toBe("accepted");
-      return Date.now() > endMs;
-    });
+    const name = { task_id: result?.task_id };
+    for (let renewals = 0; renewals < 5; renewals += 1) {
+      nowMs += 19_000;
+      await eventually(async () => (await store.get({ id: result?.task_id ?? "" }))?.lease?.untilMs === nowMs + 20_000);
+      expect((await second.call("get_task", name)).result?.status).toBe("accepted");
+    }
     gate.letGo();
-    const polled = await second.call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
-    expect(polled.result?.response_text).toBe("done");
+    expect((await second.call("get_task", { ...name, wait_ms: 10_000 })).result?.response_text).toBe("done");
   });
 });
 
@@ -177,13 +181,19 @@ describe("a host that stops", () => {
       await free;
       return store.replace(request);
     };
-    const { call, host } = createTestHost({ store: { ...store, replace } });
+    const gate = createGate();
+    const { call, host } = createTestHost({ store: { ...store, replace }, agent: gate.agent });
     const running = call("execute_task", hello);
     await asked;
-    const stopping = host.stop({ graceMs: 10_000 });
+    let isStopped = false;
+    const stopping = host.stop({ graceMs: 10_000 }).then(() => {
+      isStopped = true;
+    });
     letGo();
+    await gate.firstStart;
+    expect(isStopped).toBe(false);
+    gate.letGo();
     await stopping;
-    expect(host.busy()).toBe(false);
     expect((await running).result?.response_text).toBe("done");
   });
 

@@ -97,7 +97,7 @@ export function createGate({ heedsSignal = true, updates = [] as TaskUpdate[] } 
   return { agent, started, letGo, firstStart };
 }
 
-export function abortOf(signal: AbortSignal): Promise<void> {
+function abortOf(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
