@@ -32,9 +32,12 @@ export async function main(words: string[]): Promise<number> {
   if (name === undefined || entry === undefined) return overview(words[0]);
   const rest = words.slice(name.split(" ").length);
   const stop = new AbortController();
+  let firstAtMs = 0;
   const onSignal = () => {
-    // A second signal means that the person does not want to wait for a clean end.
-    if (stop.signal.aborted) process.exit(exitCodes.interrupted);
+    // A second signal means that the person does not want to wait for a clean end; but one Ctrl-C may arrive twice,
+    // from the terminal and from a parent (npm, npx) that passes it on.
+    if (stop.signal.aborted && Date.now() - firstAtMs > 500) process.exit(exitCodes.interrupted);
+    if (!stop.signal.aborted) firstAtMs = Date.now();
     stop.abort();
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);

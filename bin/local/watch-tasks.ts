@@ -18,10 +18,19 @@ export type TaskWatch = {
   tap(entry: TapEntry): void;
 };
 
+/** Accepted tasks that are remembered; the page shows fewer. */
+const maxTasks = 1000;
+
 /** Calls of other methods than `execute_task` have ids of their own: they are known by the task id that was accepted. */
 export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => void; now?: () => number }): TaskWatch {
   const requestIdOfTask = new Map<string, string>();
   const requestIdOfCall = new Map<string, string>();
+
+  function remember(taskId: string, requestId: string): void {
+    const [oldest] = requestIdOfTask.keys();
+    if (oldest !== undefined && requestIdOfTask.size >= maxTasks) requestIdOfTask.delete(oldest);
+    requestIdOfTask.set(taskId, requestId);
+  }
 
   function requestIdFor({ id, method, body, direction }: TapEntry): string | undefined {
     if (method === "execute_task") return id;
@@ -45,7 +54,7 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
       if (entry.direction === "response") {
         requestIdOfCall.delete(entry.id);
         const taskId = Object(Object(entry.body).result).task_id;
-        if (typeof taskId === "string") requestIdOfTask.set(taskId, requestId);
+        if (typeof taskId === "string") remember(taskId, requestId);
       }
       add({ requestId, atMs: entry.atMs, kind: entry.direction, title: entry.method, detail: entry.body });
     },

@@ -150,4 +150,20 @@ describe("the worker", () => {
     await world.run();
     expect(world.posts).toEqual([]);
   });
+
+  it("turns a dead letter into a failure in words, and never replaces an outcome that is known", async () => {
+    const buriedAt = async (maxSteps: number) => {
+      const world = createWorld({ pollsUntilDone: 5 });
+      world.deliver(ask);
+      await world.run({ maxSteps });
+      await world.buryAll();
+      await world.run();
+      expect(world.posts).toHaveLength(1);
+      expect(world.starts.length).toBeLessThanOrEqual(1);
+      return world.answers()[0];
+    };
+    expect(await buriedAt(0)).toBe("A checkpoint.");
+    for (const steps of [1, 2, 3, 5]) expect(await buriedAt(steps)).toContain('"reason":"internal"');
+    for (const steps of [7, 8]) expect(await buriedAt(steps)).toBe("A checkpoint.");
+  });
 });

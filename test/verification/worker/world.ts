@@ -224,6 +224,10 @@ export function createWorld({
       }
       for (const { land } of landings.splice(0)) land();
     },
+    /** The queue gives up on every message that is in it. */
+    async buryAll(): Promise<void> {
+      for (const { body } of messages.splice(0)) await workerOf({ yes: true }).deadLetter({ body });
+    },
     /** A worker handles the messages that are due now, whatever others are doing. */
     async handleDue(): Promise<void> {
       const due = messages.filter(({ visibleAtMs }) => visibleAtMs <= clockMs);
