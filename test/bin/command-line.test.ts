@@ -88,13 +88,6 @@ describe("sekisho start", () => {
     }
   });
 
-  it("takes one Ctrl-C that arrives twice (from the terminal and from npm) as one", async () => {
-    const process = start(["start"], { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" });
-    await process.prints("Ctrl-C");
-    process.child.kill("SIGINT");
-    expect(await process.kill("SIGINT")).toMatchObject({ code: 0 });
-  });
-
   it("says which port is taken and what to do", async () => {
     const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
     const first = start(["start"], ports);
@@ -125,6 +118,22 @@ describe("sekisho start", () => {
     const ended = await run(["start"], { SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain("SLACK_SIGNING_SECRET is not set");
+  });
+});
+
+describe("sekisho execution with a task under way", () => {
+  it.each([
+    ["takes one Ctrl-C that arrives twice (from the terminal and from npm) as one, and ends cleanly", 50, 0],
+    ["ends at once for a person who presses Ctrl-C again", 800, 130],
+  ])("%s", async (_what, pauseMs, code) => {
+    const port = String(await freePort());
+    const execution = start(["execution", "--port", port, "--store", join(folder, `${code}.db`)]);
+    await execution.prints("Execution zone:");
+    start(["send", "slow 60s"], { SEKISHO_EXECUTION_PORT: port });
+    await execution.prints("task_started");
+    execution.child.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    expect((await execution.kill("SIGINT")).code).toBe(code);
   });
 });
 

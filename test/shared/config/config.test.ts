@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
 import { configJsonSchema } from "../../../lambdas/shared/config/json-schema.ts";
@@ -20,8 +20,15 @@ function problemsOf(json: unknown): string[] {
   }
 }
 
+let folders: string[] = [];
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 function directoryWith(text: string): string {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-config-"));
+  folders = [...folders, directory];
   writeFileSync(join(directory, "sekisho.config.json"), text);
   return directory;
 }
