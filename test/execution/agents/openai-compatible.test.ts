@@ -143,6 +143,31 @@ describe("execution_failed, without a word of the endpoint's own, where it", () 
   });
 });
 
+it("a redirect is not followed: the key was not meant for elsewhere", async () => {
+  const agent = await agentOf((response) =>
+    server?.requests.length === 1 ? response.writeHead(307, { location: "/elsewhere" }).end() : whole(response),
+  );
+  const { error } = await createTestHost({ agent }).call("execute_task", hello);
+  expect(error?.data.reason).toBe("execution_failed");
+  expect(server?.requests).toHaveLength(1);
+});
+
+it("a stream may take longer than the wait for its next part", async () => {
+  const agent = await agentOf(
+    async (response) => {
+      stream(response);
+      for (let part = 0; part < 12; part += 1) {
+        response.write(delta("x"));
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      response.end("data: [DONE]\n\n");
+    },
+    { idleTimeoutMs: 800 },
+  );
+  const { result } = await createTestHost({ agent }).call("execute_task", hello);
+  expect(result?.response_text).toBe("x".repeat(12));
+});
+
 it("a cancel ends the request at the endpoint", async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const agent = await agentOf((response) => {

@@ -60,6 +60,40 @@ describe("two hosts on one store", () => {
   });
 });
 
+describe("a host that is late with its renewal", () => {
+  it("does not give up what it still runs itself", async () => {
+    let nowMs = 1_762_750_300_000;
+    const now = () => nowMs;
+    const gate = createGate();
+    const { call } = createTestHost({ store: memoryStore(now), now, agent: gate.agent, syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    nowMs += 600_000;
+    expect((await call("get_task", { task_id: result?.task_id })).result?.status).toBe("accepted");
+    gate.letGo();
+    const polled = await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
+    expect(polled.result?.response_text).toBe("done");
+  });
+
+  it("since its store is away, stops the agent when others may give the task up", async () => {
+    let nowMs = 1_762_750_300_000;
+    const now = () => nowMs;
+    const dying = mortalStore(memoryStore(now));
+    const gate = createGate();
+    const times = { syncBudgetMs: 0, leaseMs: 20_000, renewMs: 5, lostAfterMs: 30_000 };
+    const { call, lines, host } = createTestHost({ ...times, store: dying.store, now, agent: gate.agent });
+    await call("execute_task", hello);
+    await gate.firstStart;
+    dying.kill();
+    nowMs += 29_000;
+    const failures = () => lines.filter((line) => line.includes("store_failed")).length;
+    await eventually(() => failures() > 2);
+    expect(gate.started[0]?.context.signal.aborted).toBe(false);
+    nowMs += 21_000;
+    await eventually(() => !host.busy());
+    expect(gate.started[0]?.context.signal.aborted).toBe(true);
+  });
+});
+
 describe("a host that dies while its agent works", () => {
   it("leaves a task that the next reader gives up as lost, and that never runs again", async () => {
     const store = memoryStore();
