@@ -1,7 +1,7 @@
 /** The Execution zone's HTTP server: node:http under the host, for a machine, a container or AgentCore. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isLoopbackHost } from "../../contracts/methods.ts";
+import { close, listen } from "../shared/http-server.ts";
 import { type Log, silentLog } from "../shared/log.ts";
 import { causeKind } from "./host/cause-kind.ts";
 import type { Host } from "./host/host.ts";
@@ -15,8 +15,6 @@ const requestTimeoutMs = 30_000;
 const keepAliveTimeoutMs = 65_000;
 /** After an answer to a request that is still being sent, the rest is read and dropped for this long. */
 const lingerMs = 1000;
-/** Requests under way at the close get this long. */
-const closeGraceMs = 5000;
 
 /**
  * Listens on loopback unless another `hostname` is asked for, which a host without an authenticator refuses; port 0 takes
@@ -51,7 +49,7 @@ export async function startExecutionServer({
       response.destroy();
     });
   });
-  const bound = await listen({ server, hostname, port });
+  const bound = await listen({ server, hostname, port, portSetting: "SEKISHO_EXECUTION_PORT or --port" });
   return { url: `http://${urlHost}:${bound}`, port: bound, close: () => close(server) };
 }
 
@@ -78,28 +76,4 @@ function linger(request: IncomingMessage): void {
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(", ") : value;
-}
-
-async function listen({ server, hostname, port }: { server: Server; hostname: string; port: number }): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen({ host: hostname, port }, resolve);
-  try {
-    await promise;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    const remedy = "Stop what listens there, or choose another port (SEKISHO_EXECUTION_PORT or --port).";
-    throw new Error(`Port ${port} on ${hostname} is already in use. ${remedy}`, { cause: error });
-  }
-  server.removeListener("error", reject);
-  return (server.address() as AddressInfo).port;
-}
-
-/** Takes no new connection, lets requests under way end, and cuts what is left after the grace. */
-async function close(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  const cut = setTimeout(() => server.closeAllConnections(), closeGraceMs);
-  await promise;
-  clearTimeout(cut);
 }

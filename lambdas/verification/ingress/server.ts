@@ -1,6 +1,6 @@
 /** The Verification zone's HTTP server on one machine: Slack's events, a health check, and a page where one is given. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { close, listen } from "../../shared/http-server.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { HeaderPairs } from "./headers.ts";
 import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
@@ -10,9 +10,6 @@ import { readBody } from "./read-body.ts";
 export type Page = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
 export type VerificationServer = { url: string; port: number; close(): Promise<void> };
-
-/** Requests under way at the close get this long; the ingress needs less. */
-const closeGraceMs = 5000;
 
 /**
  * Serves `POST /slack/events`, `GET /healthz`, everything else to `page` or 404. Listens on loopback unless another `hostname`
@@ -68,7 +65,7 @@ export async function startVerificationServer({
       else respond(response, 500);
     });
   });
-  const bound = await listen({ server, hostname, port });
+  const bound = await listen({ server, hostname, port, portSetting: "SEKISHO_PORT or --port" });
   const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`;
   return { url, port: bound, close: () => close(server) };
 }
@@ -82,27 +79,4 @@ function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
   const pairs: [string, string][] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
   return pairs;
-}
-
-function listen({ server, hostname, port }: { server: Server; hostname: string; port: number }): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  server.once("error", (error: NodeJS.ErrnoException) => {
-    reject(error.code === "EADDRINUSE" ? portTaken({ hostname, port, cause: error }) : error);
-  });
-  server.listen(port, hostname, () => resolve((server.address() as AddressInfo).port));
-  return promise;
-}
-
-function portTaken({ hostname, port, cause }: { hostname: string; port: number; cause: Error }): Error {
-  const remedy = "Stop what listens there, or set SEKISHO_PORT to another port.";
-  return new Error(`Port ${port} on ${hostname} is already in use. ${remedy}`, { cause });
-}
-
-/** Takes no new connection, lets requests under way end, and cuts what is left after the grace. */
-async function close(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  const cut = setTimeout(() => server.closeAllConnections(), closeGraceMs);
-  await promise;
-  clearTimeout(cut);
 }
