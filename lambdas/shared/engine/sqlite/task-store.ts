@@ -46,9 +46,9 @@ export function createSqliteTaskStore<T extends TaskItem>({
       const columns = columnsOf(stored);
       const isCreated = await database.write(() => {
         const nowMs = now();
-        removeIfExpired.run(item.id, nowMs);
         removeSomeExpired.run(nowMs);
-        return insert.run(item.id, ...columns).changes === 1;
+        const isInserted = () => insert.run(item.id, ...columns).changes === 1;
+        return isInserted() || (removeIfExpired.run(item.id, nowMs).changes === 1 && isInserted());
       });
       return isCreated ? stored : undefined;
     },
