@@ -43,7 +43,8 @@ export function sekisho({
     output: () => stdout + stderr,
     async prints(text) {
       while (!(stdout + stderr).includes(text)) {
-        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`It ended without printing "${text}":\n${stdout}${stderr}`);
+        if (child.exitCode !== null || child.signalCode !== null)
+          throw new Error(`It ended without printing "${text}":\n${stdout}${stderr}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },

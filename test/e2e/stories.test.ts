@@ -121,7 +121,7 @@ describe("the way of a message", () => {
     expect(answers[0]?.text).toContain("hello");
   });
 
-  it("leaves no secret and no text of a message in any log line, and every line of a task carries its request id", async () => {
+  it("leaves no secret in any store, and neither a secret nor a text in any log line; every line of a task carries its request id", async () => {
     world = await startWorld({ transport: "agentcore" });
     const { requestId } = world.ask("a very private question");
     await world.over(requestId);
@@ -130,6 +130,8 @@ describe("the way of a message", () => {
     const text = world.lines.join("");
     for (const secret of [...Object.values(world.secrets), "private question", "echo agent"])
       expect(text).not.toContain(secret);
+    expect(world.stored()).toContain(requestId);
+    for (const secret of Object.values(world.secrets)) expect(world.stored()).not.toContain(secret);
     for (const line of world.lines) expect(() => JSON.parse(line)).not.toThrow();
     const ofTasks = world.lines.filter((line) => /"message":"(task_|message_|call_)/.test(line));
     expect(ofTasks.length).toBeGreaterThan(8);

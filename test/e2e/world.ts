@@ -1,5 +1,5 @@
 /** Both zones with real servers, the stand-in for Slack, and an AgentCore stub in front of the same host. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BothZones, openStandIn, startBothZones } from "../../bin/local/both-zones.ts";
@@ -80,6 +80,11 @@ export async function startWorld({
   return {
     standIn,
     lines,
+    /** All bytes of both zones' stores. */
+    stored: () =>
+      readdirSync(folder)
+        .map((name) => readFileSync(join(folder, name), "latin1"))
+        .join(""),
     observations,
     stub,
     executionUrl,

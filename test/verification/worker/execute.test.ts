@@ -1,0 +1,55 @@
+import { describe, expect, it } from "@jest/globals";
+import type { ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
+import { executeTask, pollTask } from "../../../lambdas/verification/worker/execute.ts";
+import { sampleTask } from "../task/sample.ts";
+
+const task = sampleTask({
+  sessionId: "s-1",
+  taskId: "t-1",
+  params: { channel: "C1", text: "hello", correlation_id: sampleTask().id },
+});
+const signal = new AbortController().signal;
+
+/** A client that keeps what it was asked. */
+function recordingClient() {
+  const calls: Parameters<ExecutionClient["call"]>[0][] = [];
+  const client: ExecutionClient = {
+    async call(call) {
+      calls.push(call as (typeof calls)[number]);
+      return { status: "success", response_text: "ok" } as never;
+    },
+    close: async () => {},
+  };
+  return { calls, client };
+}
+
+describe("the calls of a task", () => {
+  it("send the stored params as they are, under the task's own id and session", async () => {
+    const { calls, client } = recordingClient();
+    await executeTask({ client, callTimeoutMs: 1000, task, signal });
+    expect(calls).toMatchObject([
+      { method: "execute_task", id: task.id, sessionId: "s-1", params: task.params, trace: task.trace },
+    ]);
+    expect(calls[0]?.params).not.toHaveProperty("bot_token");
+  });
+
+  it("carry the bot token only where the destination asks for it, and never put it into the record", async () => {
+    const { calls, client } = recordingClient();
+    const before = structuredClone(task);
+    await executeTask({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
+    expect(calls[0]?.params).toEqual({ ...task.params, bot_token: "xoxb-1" });
+    expect(task).toEqual(before);
+  });
+
+  it("poll under ids of their own, in the task's session", async () => {
+    const { calls, client } = recordingClient();
+    const ids = ["a", "b"];
+    const poll = { client, callTimeoutMs: 1000, task, newId: () => ids.shift() ?? "", signal };
+    await pollTask({ ...poll, by: "task_id" });
+    await pollTask({ ...poll, by: "request_id" });
+    expect(calls).toMatchObject([
+      { method: "get_task", id: "a", sessionId: "s-1", params: { task_id: "t-1" } },
+      { method: "get_task", id: "b", sessionId: "s-1", params: { request_id: task.id } },
+    ]);
+  });
+});
