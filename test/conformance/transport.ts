@@ -10,7 +10,7 @@ import { faultCases } from "./transport-faults.ts";
 import { common } from "./transport-sample.ts";
 import { statusCases } from "./transport-statuses.ts";
 
-export const transportCases: readonly TransportCase[] = [...answerCases, ...faultCases, ...statusCases];
+const transportCases: readonly TransportCase[] = [...answerCases, ...faultCases, ...statusCases];
 
 export function describeTransport(transport: TransportUnderTest): void {
   describe(`the ${transport.name} transport conforms`, () => {

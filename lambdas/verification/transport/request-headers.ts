@@ -1,7 +1,7 @@
 /** The headers that every HTTP transport sends with a request. */
 import type { TransportRequest } from "./transport.ts";
 
-export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
+const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 
 export function requestHeaders({
   sessionId,
