@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { isLoopbackHost } from "../../contracts/methods.ts";
 import { close, listen } from "../shared/http-server.ts";
 import { type Log, silentLog } from "../shared/log.ts";
+import { readIncoming } from "../shared/read-incoming.ts";
 import { causeKind } from "./host/cause-kind.ts";
 import type { Host } from "./host/host.ts";
 
@@ -59,7 +60,7 @@ async function answer(exchange: { host: Host; request: IncomingMessage; response
     method: request.method ?? "",
     path: request.url?.split("?", 1)[0] ?? "",
     header: (name) => headerOf(request, name),
-    body: request.iterator({ destroyOnReturn: false }),
+    readBody: ({ maxBytes }) => readIncoming({ message: request, maxBytes }),
   });
   response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
   response.end(body);

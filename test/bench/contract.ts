@@ -79,14 +79,10 @@ function wholeHost(): (body: Uint8Array) => Promise<string> {
       method: "POST",
       path: "/",
       header: (name) => (name === "content-type" ? "application/json" : undefined),
-      body: one(body),
+      readBody: async () => body,
     });
     return answered;
   };
-}
-
-async function* one(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield body;
 }
 
 function requestBody({ index, ...extra }: { index: number; history?: typeof history }): Uint8Array {

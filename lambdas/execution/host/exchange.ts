@@ -6,7 +6,8 @@ export type Exchange = {
   path: string;
   /** By lower-case name. */
   header(name: string): string | undefined;
-  body: AsyncIterable<Uint8Array>;
+  /** Rejects with `payload_too_large` past `maxBytes`. Called at most once; whoever is refused before is not read at all. */
+  readBody(request: { maxBytes: number }): Promise<Uint8Array>;
 };
 
 export type ExchangeResponse = { status: number; headers: Record<string, string>; body: string };

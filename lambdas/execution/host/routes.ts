@@ -45,8 +45,7 @@ async function call({ settings, exchange }: { settings: Settings; exchange: Exch
     const principal = await authenticate({ settings, exchange });
     if (!isJson(exchange.header("content-type"))) throw new SekishoError("content_type_not_supported");
     const { maxRequestBytes: maxBytes, bodyTimeoutMs: timeoutMs } = settings;
-    const announced = exchange.header("content-length");
-    const body = await readBody({ body: exchange.body, announced, maxBytes, timeoutMs });
+    const body = await readBody({ exchange, maxBytes, timeoutMs });
     const { header } = exchange;
     const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
     return json({ body: await settings.dispatch({ body, caller: { principal, trace, receivedAtMs } }) });

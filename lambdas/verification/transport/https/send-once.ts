@@ -2,9 +2,9 @@
 import { type Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { SekishoError } from "../../../../contracts/errors.ts";
+import { readIncoming } from "../../../shared/read-incoming.ts";
 import { parseRetryAfter } from "../retry-after.ts";
 import type { TransportResponse } from "../transport.ts";
-import { readBody } from "./read-body.ts";
 import { refusalOf } from "./refusal.ts";
 
 /** Where to: what node:http makes of the URL, once for all requests. */
@@ -78,7 +78,7 @@ async function read({
   try {
     const refusal = refusalOf({ status, headers, maxBytes });
     if (refusal !== undefined) throw refusal;
-    return { status, retryAfterMs, body: await readBody({ response, maxBytes }) };
+    return { status, retryAfterMs, body: await readIncoming({ message: response, maxBytes }) };
   } catch (thrown) {
     response.destroy();
     if (status < 400) throw thrown;
