@@ -8,7 +8,7 @@ export type TaskEvent =
   | { type: "woken"; nowMs: number; resumed: boolean }
   | { type: "announced"; nowMs: number; ts: string }
   | { type: "answered"; nowMs: number; result: TaskResult }
-  | { type: "call_failed"; nowMs: number; error: CallFailure }
+  | { type: "call_failed"; nowMs: number; act: "send" | "poll" | "cancel"; error: CallFailure }
   | { type: "canceled"; nowMs: number }
   | { type: "delivered" }
   | { type: "swept" }

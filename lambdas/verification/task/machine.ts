@@ -1,4 +1,5 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
+import type { ClientReason } from "../../../contracts/errors.ts";
 import { maxTextLength } from "../../../contracts/methods.ts";
 import { isTooOld, maxAgeMs } from "../gate/age.ts";
 import { pollDelayMs, retryDelayMs } from "./delays.ts";
@@ -32,6 +33,15 @@ const maxAttempts = 8;
 /** A post that timed out lands within a minute or never. */
 const sweepAfterMs = 120_000;
 const afterDeadLetterMs = 5 * 60_000;
+
+const endReasons: readonly ClientReason[] = [
+  "execution_failed",
+  "timeout",
+  "canceled",
+  "plan_error",
+  "budget_exceeded",
+  "payload_too_large",
+];
 
 /** The next record and what to do. The record is to be stored before the act is begun. */
 export function next({ task, event, policy }: { task: Task; event: TaskEvent; policy: Policy }): Step {
@@ -73,13 +83,15 @@ function woken({ task, event, policy }: Given<"woken">): Step {
       if (isPastDeadline(task, nowMs)) return conclude(task, failed({ reason: "timeout", lost: false }));
       return { task: advance(task, { state: "sent" }), effects: [{ type: "send" }] };
     case "sent": {
-      const doubted = resumed ? { ...task, mayHaveArrived: true } : task;
-      const mayRepeat = !doubted.mayHaveArrived || destinationOf(doubted, policy).idempotent;
-      return { task: doubted, effects: [mayRepeat ? { type: "send" } : { type: "poll", by: "request_id" }] };
+      // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
+      const inDoubt = resumed || task.mayHaveArrived;
+      if (inDoubt) return { task: { ...task, mayHaveArrived: true }, effects: [{ type: "poll", by: "request_id" }] };
+      if (isPastDeadline(task, nowMs)) return conclude(task, failed({ reason: "timeout", lost: false }));
+      return { task, effects: [{ type: "send" }] };
     }
     case "waiting":
       if (task.expired || isPastDeadline(task, nowMs - graceMs)) {
-        return { task: { ...task, expired: true }, effects: [{ type: "cancel" }] };
+        return { task: { ...task, expired: true, attempts: 0 }, effects: [{ type: "cancel" }] };
       }
       return { task: { ...task, polls: task.polls + 1 }, effects: [{ type: "poll", by: "task_id" }] };
     case "delivering":
@@ -140,19 +152,40 @@ function answered({ task, event: { result } }: Given<"answered">): Step {
   }
 }
 
-function callFailed({ task, event: { nowMs, error }, policy }: Given<"call_failed">): Step {
+function callFailed({ task, event: { nowMs, act, error }, policy }: Given<"call_failed">): Step {
   if (task.state === "waiting") return pollFailed({ task, nowMs, error });
-  if (error.reason === "ambiguous" || error.retryable) {
-    const mayHaveArrived = task.mayHaveArrived || error.reason === "ambiguous";
+  return act === "send" ? sendFailed({ task, nowMs, error }) : lookUpFailed({ task, nowMs, error, policy });
+}
+
+function sendFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: CallFailure }): Step {
+  const mayHaveArrived = task.mayHaveArrived || error.reason === "ambiguous";
+  if (isPassing(error)) {
     const again = { ...task, mayHaveArrived, attempts: task.attempts + 1 };
-    if (again.attempts < maxAttempts && !isPastDeadline(task, nowMs)) {
-      return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
-    }
-    return conclude(again, failed(mayHaveArrived ? { reason: "ambiguous", lost: false } : error));
+    if (again.attempts < maxAttempts && !isPastDeadline(task, nowMs)) return later(again, error);
   }
-  // Looked up at a peer that does not deduplicate: any answer but the task itself leaves the doubt.
-  const inDoubt = task.mayHaveArrived && !destinationOf(task, policy).idempotent && saysNothingOfTheTask(error);
-  return conclude(task, failed(inDoubt ? { reason: "ambiguous", lost: false } : error));
+  // The doubt of an earlier try stays: what is refused now may be running since then.
+  return conclude(task, failed(mayHaveArrived && !endsTheTask(error) ? { reason: "ambiguous", lost: false } : error));
+}
+
+/** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
+function lookUpFailed({
+  task,
+  nowMs,
+  error,
+  policy,
+}: {
+  task: Task;
+  nowMs: number;
+  error: CallFailure;
+  policy: Policy;
+}): Step {
+  if (endsTheTask(error)) return conclude(task, failed(error));
+  const again = { ...task, attempts: task.attempts + 1 };
+  if (isPassing(error) && again.attempts < maxAttempts) return later(again, error);
+  const mayRepeat = !isPassing(error) && destinationOf(task, policy).idempotent;
+  if (mayRepeat && !isPastDeadline(task, nowMs)) return { task, effects: [{ type: "send" }] };
+  const neverArrived = mayRepeat && error.reason === "task_not_found";
+  return conclude(task, failed({ reason: neverArrived ? "timeout" : "ambiguous", lost: false }));
 }
 
 /** Reading is safe to repeat: only what the task itself ended with, or its absence, ends the wait before the deadline. */
@@ -163,10 +196,11 @@ function pollFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: 
     if (ended) return { task: { ...task, attempts: 1 }, effects: [{ type: "poll", by: "task_id" }] };
     return conclude(task, failed({ reason: "timeout", lost: false }));
   }
-  const passing = error.reason === "ambiguous" || error.retryable;
-  const puzzling = error.reason === "invalid_response" && task.attempts + 1 < maxAttempts;
-  if (!passing && !puzzling) return conclude(task, failed(error));
+  if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
   const again = { ...task, attempts: task.attempts + 1 };
+  // A peer that cannot be reached may come back; one that answers nonsense, or lets us in no more, hardly does.
+  if (!isPassing(error) && again.attempts >= maxAttempts)
+    return conclude(task, failed({ reason: "ambiguous", lost: false }));
   const untilDeadlineMs = Math.max(0, (task.deadlineAtMs ?? nowMs) + graceMs - nowMs);
   return { task: again, effects: [wake(Math.min(retryDelayMs(again.attempts, error.retryAfterMs), untilDeadlineMs))] };
 }
@@ -180,6 +214,10 @@ function slackFailed({ task, event: { nowMs, kind, retryAfterMs }, policy }: Giv
       ? { task: forget(task), effects: [] }
       : { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };
   }
+  // An answer that Slack does not take is told in words of ours; those are refused by nothing but a Slack that is gone.
+  if (kind === "refused" && task.outcome?.type === "answer") {
+    return conclude(task, failed({ reason: "internal", lost: false }));
+  }
   const givenUp = terminal || nowMs - task.receivedAtMs > maxAgeMs;
   if (givenUp) return { task: { ...forget(task), state: "done" }, effects: stopSession(task, policy) };
   return { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };
@@ -188,9 +226,11 @@ function slackFailed({ task, event: { nowMs, kind, retryAfterMs }, policy }: Giv
 /** Before the outcome is known, the failure is the outcome; from then on the delivery is taken up again later. */
 function deadLettered(task: Task): Step {
   if (task.state === "done" || task.state === "delivering") {
-    return { task, effects: task.swept ? [] : [wake(afterDeadLetterMs)] };
+    const again = { ...task, attempts: Math.max(1, task.attempts) };
+    return { task: again, effects: task.swept ? [] : [wake(afterDeadLetterMs)] };
   }
-  return conclude(task, failed({ reason: "internal", lost: false }));
+  const mayRun = task.state === "sent" || task.state === "waiting";
+  return conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
 }
 
 function conclude(task: Task, outcome: Outcome): Step {
@@ -215,14 +255,24 @@ function wake(delayMs: number): TaskEffect {
   return { type: "wake", delayMs };
 }
 
+function later(task: Task, error: CallFailure): Step {
+  return { task, effects: [wake(retryDelayMs(task.attempts, error.retryAfterMs))] };
+}
+
 function stopSession(task: Task, policy: Policy): TaskEffect[] {
   return task.destination !== undefined && destinationOf(task, policy).stopAfterResult
     ? [{ type: "stop_session" }]
     : [];
 }
 
-function saysNothingOfTheTask({ reason }: CallFailure): boolean {
-  return reason !== "execution_failed" && reason !== "timeout" && reason !== "canceled" && reason !== "plan_error";
+/** Nobody knows, or certainly not processed: the same call may be made again. */
+function isPassing({ reason, retryable }: CallFailure): boolean {
+  return reason === "ambiguous" || retryable;
+}
+
+/** What a task itself can have ended with, as opposed to what can be wrong with a call about it. */
+function endsTheTask({ reason }: CallFailure): boolean {
+  return endReasons.includes(reason);
 }
 
 /** A destination that the configuration no longer names is treated as one that cannot be asked twice. */

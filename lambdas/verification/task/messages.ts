@@ -29,7 +29,13 @@ export const askSchema = z.object({
 export type Ask = z.infer<typeof askSchema>;
 
 /** `seq` says which link of the task's chain of wake-ups this is; below the record's `wakeSeq` it is dropped. */
-const wakeSchema = z.object({ type: z.literal("wake"), requestId, seq: z.int().min(1) });
+const wakeSchema = z.object({
+  type: z.literal("wake"),
+  requestId,
+  seq: z.int().min(1),
+  /** How often it came while the record was not saved yet. */
+  early: z.int().optional(),
+});
 
 export const queueMessageSchema = z.discriminatedUnion("type", [askSchema, wakeSchema]);
 export type QueueMessage = z.infer<typeof queueMessageSchema>;

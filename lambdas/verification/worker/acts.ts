@@ -9,6 +9,7 @@ import { type AnswerText, deliver, sweep } from "./deliver.ts";
 import { cancelTask, executeTask, pollTask } from "./execute.ts";
 
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
+type CallAct = Extract<Act, { type: "send" | "poll" | "cancel" }>;
 type ActRequest = { act: Act; task: Task; signal: AbortSignal };
 
 /** Never rejects for what the other side does; a rejection is a defect, and the message comes again. */
@@ -75,7 +76,9 @@ export function createRunAct({ slack, destinations, answerText, newId, now = Dat
       if (thrown instanceof SlackError) {
         return { type: "slack_failed", nowMs: now(), kind: thrown.kind, retryAfterMs: thrown.retryAfterMs };
       }
-      if (thrown instanceof SekishoError) return { type: "call_failed", nowMs: now(), error: failureOf(thrown) };
+      if (thrown instanceof SekishoError && isCall(request.act)) {
+        return { type: "call_failed", nowMs: now(), act: request.act.type, error: failureOf(thrown) };
+      }
       throw thrown;
     }
   };
@@ -86,6 +89,10 @@ export function createRunAct({ slack, destinations, answerText, newId, now = Dat
         await client?.stopSession?.({ sessionId: task.sessionId, signal }).catch(() => {});
     },
   });
+}
+
+function isCall(act: Act): act is CallAct {
+  return act.type === "send" || act.type === "poll" || act.type === "cancel";
 }
 
 function failureOf(error: SekishoError): CallFailure {

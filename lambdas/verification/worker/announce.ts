@@ -2,8 +2,8 @@
 import type { SlackApi } from "../slack/slack.ts";
 import { type Task, threadOf } from "../task/task.ts";
 import type { AnswerText } from "./deliver.ts";
-
-const receivedReaction = "eyes";
+import { ownPostsOrKnown } from "./own-posts.ts";
+import { react } from "./react.ts";
 
 /** Resolves to the placeholder's `ts`. With `heal`, a placeholder whose answer was lost is found instead of posted again. */
 export async function announce({
@@ -19,11 +19,10 @@ export async function announce({
   answerText: AnswerText;
   signal: AbortSignal;
 }): Promise<string> {
-  const { channel, ts } = task.message;
+  const { channel } = task.message;
   const threadTs = threadOf(task.message);
   if (heal) {
-    const messages = await slack.replies({ channel, threadTs, oldestTs: ts, signal });
-    const earlier = messages.find(({ key }) => key?.requestId === task.id);
+    const [earlier] = await ownPostsOrKnown({ slack, task, signal });
     if (earlier !== undefined) return earlier.ts;
   }
   const posted = await slack.post({
@@ -35,20 +34,4 @@ export async function announce({
   });
   await react({ slack, task, present: true, signal });
   return posted.ts;
-}
-
-/** Decoration: whether it works changes nothing. */
-export async function react({
-  slack,
-  task,
-  present,
-  signal,
-}: {
-  slack: SlackApi;
-  task: Task;
-  present: boolean;
-  signal: AbortSignal;
-}): Promise<void> {
-  const { channel, ts } = task.message;
-  await slack.react({ channel, ts, name: receivedReaction, present, signal }).catch(() => {});
 }

@@ -1,8 +1,9 @@
 /** The acts that bring the answer into the thread: deliver it, and two minutes later look once more. */
-import { type PostedMessage, type SlackApi, SlackError } from "../slack/slack.ts";
+import type { SlackApi } from "../slack/slack.ts";
 import { type Task, threadOf } from "../task/task.ts";
-import { react } from "./announce.ts";
 import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
+import { isSlackError, knownPosts, ownPosts, ownPostsOrKnown } from "./own-posts.ts";
+import { react } from "./react.ts";
 
 /** The words for a task: pure, so that every try at the delivery says the same. */
 export type AnswerText = {
@@ -19,7 +20,7 @@ type DeliverRequest = { slack: SlackApi; task: Task; answerText: AnswerText; sig
 /** With `heal` an earlier try may have left posts behind: they are looked up by their metadata first. */
 export async function deliver(request: DeliverRequest & { heal: boolean; nowMs: number }): Promise<void> {
   const { task, heal, answerText, nowMs } = request;
-  const found = heal ? await ownPosts(request) : knownPosts(task);
+  const found = heal ? await ownPostsOrKnown(request) : knownPosts(task);
   const asNew = task.announcedAtMs !== undefined && nowMs - task.announcedAtMs > editNotifiesNobodyAfterMs;
   for (const action of planDelivery({ parts: answerText.parts(task), found, asNew })) await perform(request, action);
   if (task.placeholderTs !== undefined) await react({ ...request, present: false });
@@ -42,8 +43,10 @@ async function perform(request: DeliverRequest, action: DeliveryAction): Promise
     try {
       return await slack.update({ ...post, ts: action.ts });
     } catch (thrown) {
-      if (!(thrown instanceof SlackError) || thrown.kind !== "no_such_message") throw thrown;
-      // Where an edit is impossible it is posted anew.
+      if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
+      // Where an edit is impossible it is posted anew, and what could not be edited goes.
+      await slack.post({ ...post, threadTs: threadOf(task.message) });
+      return unlessGone(slack.remove({ channel, ts: action.ts, signal }));
     }
   }
   await slack.post({ ...post, threadTs: threadOf(task.message) });
@@ -53,17 +56,6 @@ async function unlessGone(removal: Promise<void>): Promise<void> {
   try {
     await removal;
   } catch (thrown) {
-    if (!(thrown instanceof SlackError) || thrown.kind !== "no_such_message") throw thrown;
+    if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
   }
-}
-
-async function ownPosts({ slack, task, signal }: DeliverRequest): Promise<PostedMessage[]> {
-  const { channel, ts } = task.message;
-  const messages = await slack.replies({ channel, threadTs: threadOf(task.message), oldestTs: ts, signal });
-  return messages.filter(({ key }) => key?.requestId === task.id);
-}
-
-function knownPosts(task: Task): PostedMessage[] {
-  if (task.placeholderTs === undefined) return [];
-  return [{ ts: task.placeholderTs, text: "", key: { requestId: task.id, part: 0 } }];
 }

@@ -3,7 +3,7 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
-import { next, type Policy } from "../task/machine.ts";
+import { next, type Policy, type Step } from "../task/machine.ts";
 import { type QueueMessage, queueMessageSchema } from "../task/messages.ts";
 import { receivedTask, type Task } from "../task/task.ts";
 import type { Act, RunAct } from "./acts.ts";
@@ -12,8 +12,11 @@ import type { Act, RunAct } from "./acts.ts";
 export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
 
 export type Worker = {
-  /** Resolves when the message is dealt with and may be removed; rejects when it must come again. */
-  handle(request: { body: string }): Promise<void>;
+  /**
+   * Resolves when the message is dealt with and may be removed; rejects when it must come again.
+   * `signal` ends the act under way; what it may have done is then found out by the next wake-up.
+   */
+  handle(request: { body: string; signal?: AbortSignal }): Promise<void>;
   /** For a message that the queue gave up on: the task fails in words, and what cannot fail is tried again later. */
   deadLetter(request: { body: string }): Promise<void>;
 };
@@ -36,26 +39,45 @@ const beyondLeaseMs = 250;
 const afterDeadLetterMs = 5 * 60_000;
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { queue, log } = options;
+  const { log } = options;
   return {
-    async handle({ body }) {
+    async handle({ body, signal }) {
       const message = parse(body);
       if (message === undefined) return log.error("queue_message_refused", { bytes: body.length });
-      await handleMessage(options, message);
+      await handleMessage(options, message, signal);
     },
     async deadLetter({ body }) {
       const message = parse(body);
       if (message === undefined) return log.error("queue_message_refused", { bytes: body.length });
       log.error("dead_letter", { request_id: message.requestId, event: message.type });
-      const task = await options.store.get({ id: message.requestId });
-      // Never claimed: the store was out of reach all the time. The message is all there is, so it is kept going.
-      if (task === undefined && message.type === "ask") return queue.send({ body, delayMs: afterDeadLetterMs });
-      if (task !== undefined) await moveOn(options, task, { type: "dead_lettered" }, seqOf(message));
+      await handleDeadLetter(options, message, body);
     },
   };
 }
 
-async function handleMessage(options: WorkerOptions, message: QueueMessage): Promise<void> {
+async function handleDeadLetter(options: WorkerOptions, message: QueueMessage, body: string): Promise<void> {
+  const { store, queue, policy, now = Date.now } = options;
+  const seq = seqOf(message);
+  const task = await store.get({ id: message.requestId });
+  // Never claimed: the store was out of reach all the time. The message is all there is, so it is kept going.
+  if (task === undefined) {
+    if (message.type === "ask") await queue.send({ body, delayMs: afterDeadLetterMs });
+    return;
+  }
+  if (seq < task.wakeSeq) return;
+  const heldMs = (task.lease?.untilMs ?? 0) - now();
+  if (heldMs > 0) return queue.send({ body, delayMs: heldMs + beyondLeaseMs });
+  const event: TaskEvent = { type: "dead_lettered" };
+  const step = next({ task, event, policy });
+  observe(options, event, step.task, step.effects);
+  await finishStep(options, step, seq);
+}
+
+async function handleMessage(
+  options: WorkerOptions,
+  message: QueueMessage,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { store, queue, policy, leaseMs, newId, now = Date.now } = options;
   const log = options.log.with({ request_id: message.requestId });
   const seq = seqOf(message);
@@ -66,9 +88,9 @@ async function handleMessage(options: WorkerOptions, message: QueueMessage): Pro
 
   const nowMs = now();
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    const delayMs = task.lease.untilMs - nowMs + beyondLeaseMs;
-    await queue.send({ body: JSON.stringify(message), delayMs });
-    return log.debug("lease_held", { seq, delay_ms: delayMs });
+    const copy = copyPastLease({ message, lease: task.lease, wakeSeq: task.wakeSeq, nowMs });
+    await queue.send(copy);
+    return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
   }
   const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
   const first = next({ task, event, policy });
@@ -80,8 +102,29 @@ async function handleMessage(options: WorkerOptions, message: QueueMessage): Pro
     return log.debug("claim_lost", { seq });
   }
   observe(options, event, claimed, first.effects);
-  const last = await runEffects(options, { task: claimed, effects: first.effects });
+  const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
   await finishStep(options, last, seq);
+}
+
+/**
+ * Held by a worker that acts: the copy comes when the lease is over. But a wake-up ahead of the record was sent by a worker
+ * that is only about to save; it comes again soon, and later each time, in case that worker died in between.
+ */
+function copyPastLease({
+  message,
+  lease,
+  wakeSeq,
+  nowMs,
+}: {
+  message: QueueMessage;
+  lease: NonNullable<Task["lease"]>;
+  wakeSeq: number;
+  nowMs: number;
+}) {
+  const restMs = lease.untilMs - nowMs + beyondLeaseMs;
+  if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
+  const early = (message.early ?? 0) + 1;
+  return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(restMs, 50 * 2 ** Math.min(early, 20)) };
 }
 
 /** The conditional create is the only claim of a message: of all its deliveries one makes the record. */
@@ -92,13 +135,18 @@ async function claimMessage({ store, log }: WorkerOptions, message: Extract<Queu
 }
 
 /** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
-async function runEffects(options: WorkerOptions, step: { task: Task; effects: TaskEffect[] }) {
-  const { policy, runAct, leaseMs } = options;
-  const signal = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
+async function runEffects(options: WorkerOptions, step: Step, stop: AbortSignal | undefined): Promise<Step> {
+  const { policy, runAct, leaseMs, log } = options;
+  const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
+  const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
   let { task, effects } = step;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
     const event = await runAct({ act, task, signal });
+    const before = task.state;
     ({ task, effects } = next({ task, event, policy }));
+    if (event.type === "slack_failed" && before !== "done" && task.state === "done") {
+      log.error("answer_not_delivered", { request_id: task.id, reason: event.kind });
+    }
     observe(options, event, task, effects);
   }
   if (effects.some((effect) => effect.type === "stop_session")) await runAct.stopSession({ task, signal });
@@ -106,11 +154,7 @@ async function runEffects(options: WorkerOptions, step: { task: Task; effects: T
 }
 
 /** Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on. */
-async function finishStep(
-  options: WorkerOptions,
-  { task, effects }: { task: Task; effects: TaskEffect[] },
-  seq: number,
-) {
+async function finishStep(options: WorkerOptions, { task, effects }: Step, seq: number): Promise<void> {
   const { store, queue, log } = options;
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
@@ -120,12 +164,6 @@ async function finishStep(
   const { lease: _lease, ...rest } = task;
   const saved = await store.replace({ item: { ...rest, wakeSeq: seq + 1 } });
   if (saved === undefined) log.warn("lease_lost", { request_id: task.id, seq });
-}
-
-async function moveOn(options: WorkerOptions, task: Task, event: TaskEvent, seq: number): Promise<void> {
-  const step = next({ task, event, policy: options.policy });
-  observe(options, event, step.task, step.effects);
-  await finishStep(options, step, Math.max(seq, task.wakeSeq));
 }
 
 function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {

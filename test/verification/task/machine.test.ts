@@ -12,11 +12,18 @@ const resumed = { type: "woken", nowMs, resumed: true } as const;
 const announced = { type: "announced", nowMs, ts: "1.1" } as const;
 const success = { type: "answered", nowMs, result: { status: "success", response_text: "A checkpoint." } } as const;
 const accepted = { type: "answered", nowMs, result: { status: "accepted", task_id: "t-1" } } as const;
+type Failure = Extract<TaskEvent, { type: "call_failed" }>;
+
 const ambiguous = failure({ reason: "ambiguous", retryable: false });
 const unavailable = failure({ reason: "unavailable", retryable: true });
 
-function failure(error: Omit<CallFailure, "lost"> & { lost?: boolean }, atMs = nowMs): TaskEvent {
-  return { type: "call_failed", nowMs: atMs, error: { lost: false, ...error } };
+function failure(error: Omit<CallFailure, "lost"> & { lost?: boolean }, atMs = nowMs): Failure {
+  return { type: "call_failed", nowMs: atMs, act: "send", error: { lost: false, ...error } };
+}
+
+/** The same as the answer to a look-up. */
+function lookedUp(event: Failure): Failure {
+  return { ...event, act: "poll" };
 }
 
 /** Lets the events happen one after the other; gives the record and what each step asked for. */
@@ -121,39 +128,52 @@ describe("the stories of a task", () => {
 });
 
 describe("a send of which nobody knows whether it arrived", () => {
-  it("is repeated with the stored params where the peer is idempotent", () => {
+  const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
+
+  it("is looked up by the request id first, and repeated with the stored params where an idempotent peer does not know it", () => {
     const first = play([woken, announced, woken]);
-    const again = play([ambiguous, woken], { task: first.task });
+    const again = play([ambiguous, woken, unknown], { task: first.task });
+    expect(again.asked[1]).toEqual([{ type: "poll", by: "request_id" }]);
     expect(again.last).toEqual([{ type: "send" }]);
     expect(again.task.params).toEqual(first.task.params);
   });
 
-  it("is looked up by the request id where the peer is not idempotent, never repeated", () => {
-    const policy = samplePolicy({ idempotent: false });
-    expect(play([woken, announced, woken, ambiguous, woken], { policy }).last).toEqual([
-      { type: "poll", by: "request_id" },
-    ]);
-  });
-
-  it("is told as such where the look-up does not know the task", () => {
-    const policy = samplePolicy({ idempotent: false });
-    const unknown = failure({ reason: "task_not_found", retryable: false });
-    expect(play([woken, announced, woken, ambiguous, woken, unknown], { policy }).task.outcome).toMatchObject({
-      reason: "ambiguous",
+  it("goes on as accepted where the look-up finds the task at work", () => {
+    expect(play([woken, announced, woken, ambiguous, woken, accepted]).task).toMatchObject({
+      state: "waiting",
+      taskId: "t-1",
     });
   });
 
-  it("is what a worker leaves behind that died in the act of sending", () => {
+  it("is never repeated at a peer that is not idempotent: the user reads that the task may have run", () => {
     const policy = samplePolicy({ idempotent: false });
-    const { task } = play([woken, announced, woken], { policy });
-    expect(play([resumed], { task, policy }).last).toEqual([{ type: "poll", by: "request_id" }]);
-    expect(play([resumed], { task }).last).toEqual([{ type: "send" }]);
+    const { task, asked } = play([woken, announced, woken, ambiguous, woken, unknown], { policy });
+    expect(asked[4]).toEqual([{ type: "poll", by: "request_id" }]);
+    expect(task.outcome).toMatchObject({ reason: "ambiguous" });
   });
 
-  it("stays in doubt when a later try is refused: the user reads that the task may have run", () => {
+  it("is what a worker leaves behind that died in the act of sending", () => {
+    const { task } = play([woken, announced, woken]);
+    expect(play([resumed], { task }).last).toEqual([{ type: "poll", by: "request_id" }]);
+  });
+
+  it("is not repeated after the deadline, however late the worker comes back", () => {
+    const { task } = play([woken, announced, woken]);
+    const days = { ...resumed, nowMs: nowMs + 3 * 24 * 3600_000 };
+    const late = { ...unknown, nowMs: days.nowMs };
+    expect(play([days, late], { task }).task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
+    const certain = play([woken, announced, woken, unavailable]).task;
+    expect(play([{ ...days, resumed: false }], { task: certain }).task.outcome).toMatchObject({ reason: "timeout" });
+  });
+
+  it("stays in doubt when the look-ups fail or the repetition is refused", () => {
     let { task } = play([woken, announced, woken, ambiguous]);
-    for (let i = 0; i < 10 && task.state === "sent"; i++) task = play([woken, unavailable], { task }).task;
+    for (let i = 0; i < 10 && task.state === "sent"; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
+    const refused = failure({ reason: "permission_denied", retryable: false });
+    expect(play([woken, announced, woken, ambiguous, woken, unknown, refused]).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
   });
 });
 
@@ -182,6 +202,16 @@ describe("failures of the Execution zone", () => {
     expect(play([woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
   });
 
+  it("do not end a task that is at work for one answer that says nothing of it, and are borne a bounded number of times", () => {
+    for (const reason of ["unauthenticated", "permission_denied", "internal", "invalid_response"] as const) {
+      const puzzling = lookedUp(failure({ reason, retryable: false }));
+      let { task } = play([woken, announced, woken, accepted, woken, puzzling]);
+      expect(task.state).toBe("waiting");
+      for (let i = 0; i < 20 && task.state === "waiting"; i++) task = play([woken, puzzling], { task }).task;
+      expect(task.outcome).toMatchObject({ reason: "ambiguous" });
+    }
+  });
+
   it("pass on that the task was lost on the way", () => {
     const lost = failure({ reason: "execution_failed", retryable: false, lost: true });
     expect(play([woken, announced, woken, accepted, woken, lost]).task.outcome).toEqual({
@@ -204,7 +234,8 @@ describe("the deadline", () => {
 
   it("still takes the result of a task that had ended when it was to be canceled", () => {
     const ended = failure({ reason: "invalid_state", retryable: false }, late.nowMs);
-    const { task, asked } = play([late, ended, success], { task: waiting() });
+    const polledInVain = play([woken, lookedUp(unavailable)], { task: waiting() }).task;
+    const { task, asked } = play([late, ended, success], { task: polledInVain });
     expect(asked[1]).toEqual([{ type: "poll", by: "task_id" }]);
     expect(task.outcome).toMatchObject({ type: "answer" });
   });
@@ -231,6 +262,13 @@ describe("failures of Slack", () => {
     expect(last).toEqual([]);
   });
 
+  it("let an answer that Slack does not take be told in words of ours, once", () => {
+    const refused = { type: "slack_failed", nowMs, kind: "refused" } as const;
+    const { task } = play([woken, announced, woken, success, woken, refused]);
+    expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
+    expect(play([woken, refused], { task }).task.state).toBe("done");
+  });
+
   it("never end a delivery that may still succeed within a day", () => {
     let { task } = play([woken, announced, woken, success]);
     for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
@@ -245,10 +283,17 @@ describe("a dead letter", () => {
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
   });
 
-  it("never replaces an outcome that is being delivered", () => {
-    const { task, last } = play([woken, announced, woken, success, { type: "dead_lettered" }]);
+  it("says that the task may have run once it was sent", () => {
+    expect(play([woken, announced, woken, { type: "dead_lettered" }]).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
+  });
+
+  it("never replaces an outcome that is being delivered, and the next try looks first", () => {
+    const { task, asked } = play([woken, announced, woken, success, { type: "dead_lettered" }, woken]);
     expect(task.outcome).toMatchObject({ type: "answer" });
-    expect(last).toMatchObject([{ type: "wake" }]);
+    expect(asked[4]).toMatchObject([{ type: "wake" }]);
+    expect(asked[5]).toEqual([{ type: "deliver", heal: true }]);
   });
 });
 
@@ -258,22 +303,13 @@ describe("whatever happens in whatever order", () => {
     retryable: fc.boolean(),
     lost: fc.boolean(),
   });
+  const failed = (act: "send" | "poll" | "cancel") =>
+    anyFailure.map((error): TaskEvent => ({ type: "call_failed", nowMs, act, error }));
   const outcomes: Record<string, fc.Arbitrary<TaskEvent>> = {
     announce: fc.oneof(fc.constant(announced), slackFailure()),
-    send: fc.oneof(
-      fc.constant<TaskEvent>(success),
-      fc.constant<TaskEvent>(accepted),
-      anyFailure.map((error) => failure(error)),
-    ),
-    poll: fc.oneof(
-      fc.constant<TaskEvent>(success),
-      fc.constant<TaskEvent>(accepted),
-      anyFailure.map((error) => failure(error)),
-    ),
-    cancel: fc.oneof(
-      fc.constant<TaskEvent>({ type: "canceled", nowMs }),
-      anyFailure.map((error) => failure(error)),
-    ),
+    send: fc.oneof(fc.constant<TaskEvent>(success), fc.constant<TaskEvent>(accepted), failed("send")),
+    poll: fc.oneof(fc.constant<TaskEvent>(success), fc.constant<TaskEvent>(accepted), failed("poll")),
+    cancel: fc.oneof(fc.constant<TaskEvent>({ type: "canceled", nowMs }), failed("cancel")),
     deliver: fc.oneof(fc.constant<TaskEvent>({ type: "delivered" }), slackFailure()),
     sweep: fc.oneof(fc.constant<TaskEvent>({ type: "swept" }), slackFailure()),
   };
@@ -290,16 +326,19 @@ describe("whatever happens in whatever order", () => {
         let task = sampleTask();
         let clockMs = nowMs;
         const sends: boolean[] = [];
+        const late: boolean[] = [];
         for (let steps = 0; steps < 60 && !task.swept; steps++) {
           let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
           for (let acts = 0; acts < 4; acts++) {
             const act = step.effects.find(({ type }) => type !== "wake" && type !== "stop_session");
             if (act === undefined) break;
             if (act.type === "send") sends.push(step.task.mayHaveArrived);
+            if (act.type === "send") late.push(clockMs >= (step.task.deadlineAtMs ?? 0));
             expect(step.effects).toHaveLength(1);
             const outcome = outcomes[act.type];
             if (outcome === undefined) throw new Error(`no outcome for ${act.type}`);
-            step = next({ task: step.task, event: { ...gen(() => outcome) }, policy });
+            const event = { ...gen(() => outcome) };
+            step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
           }
           task = step.task;
           expect(() => taskSchema.parse(JSON.parse(JSON.stringify(task)))).not.toThrow();
@@ -307,6 +346,7 @@ describe("whatever happens in whatever order", () => {
           expect(wake).toHaveLength(task.swept ? 0 : 1);
           clockMs += gen(() => fc.constantFrom(0, 1000, 30_000));
         }
+        expect(late.filter(Boolean)).toEqual([]);
         if (!idempotent) expect(sends.filter(Boolean)).toEqual([]);
       }),
       { numRuns: 500 },

@@ -163,7 +163,8 @@ describe("the worker", () => {
       return world.answers()[0];
     };
     expect(await buriedAt(0)).toBe("A checkpoint.");
-    for (const steps of [1, 2, 3, 5]) expect(await buriedAt(steps)).toContain('"reason":"internal"');
+    expect(await buriedAt(1)).toContain('"reason":"internal"');
+    for (const steps of [2, 3, 5]) expect(await buriedAt(steps)).toContain('"reason":"ambiguous"');
     for (const steps of [7, 8]) expect(await buriedAt(steps)).toBe("A checkpoint.");
   });
 });

@@ -1,0 +1,31 @@
+/** The posts of one task in its thread: looked up by their metadata, or as far as the record knows them. */
+import { type PostedMessage, type SlackApi, SlackError, type SlackErrorKind } from "../slack/slack.ts";
+import { type Task, threadOf } from "../task/task.ts";
+
+type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
+
+/** Oldest first. Rejects with a SlackError. */
+export async function ownPosts({ slack, task, signal }: Request): Promise<PostedMessage[]> {
+  const { channel, ts } = task.message;
+  const messages = await slack.replies({ channel, threadTs: threadOf(task.message), oldestTs: ts, signal });
+  return messages.filter(({ key }) => key?.requestId === task.id);
+}
+
+/** Where Slack does not let us look (a missing scope), what the record knows must do: an answer is worth more than a doubled one. */
+export async function ownPostsOrKnown(request: Request): Promise<PostedMessage[]> {
+  try {
+    return await ownPosts(request);
+  } catch (thrown) {
+    if (!isSlackError(thrown, ["refused", "gone"])) throw thrown;
+    return knownPosts(request.task);
+  }
+}
+
+export function knownPosts(task: Task): PostedMessage[] {
+  if (task.placeholderTs === undefined) return [];
+  return [{ ts: task.placeholderTs, text: "", key: { requestId: task.id, part: 0 } }];
+}
+
+export function isSlackError(thrown: unknown, kinds: readonly SlackErrorKind[]): boolean {
+  return thrown instanceof SlackError && kinds.includes(thrown.kind);
+}
