@@ -16,6 +16,9 @@ import { taskSchema } from "../../lambdas/verification/task/task.ts";
 import { createRunAct, type WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
 import { createWorker, type Observation } from "../../lambdas/verification/worker/worker.ts";
 
+/** Steps under way get this long to end by themselves when the zone is closed; then their calls are ended. */
+const closeGraceMs = 3000;
+
 export type VerificationZone = { url: string; port: number; close(): Promise<void> };
 
 export type VerificationOptions = {
@@ -55,9 +58,14 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     ...(options.observe === undefined ? {} : { observe: options.observe }),
   });
   const stop = new AbortController();
-  const loop = { visibilityTimeoutMs, signal: stop.signal, log };
+  const loop = { visibilityTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
   const loops = [
-    runQueueLoop({ ...loop, consumer: queue, handle: (message) => worker.handle(message), concurrency }),
+    runQueueLoop({
+      ...loop,
+      consumer: queue,
+      handle: ({ body }, signal) => worker.handle({ body, signal }),
+      concurrency,
+    }),
     runQueueLoop({ ...loop, consumer: deadLetters, handle: (message) => worker.deadLetter(message), concurrency: 1 }),
   ];
   const closeEngine = async () => {

@@ -7,6 +7,8 @@ import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
 /** What SQS gives at most to one receive, and how long it waits at most. */
 const maxPerReceive = 10;
 const waitMs = 20_000;
+/** What handlers get, once their signal has aborted, to write down how far they came. */
+const settleMs = 2000;
 /** Between receives that fail. */
 const failureBackoff = { baseMs: 100, capMs: 10_000 };
 
@@ -16,7 +18,7 @@ type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 /**
  * Runs until `signal` aborts and never rejects. A message whose handler resolves is finished; one whose handler rejects
  * is left, and comes back after the visibility timeout. A handler's own signal aborts when its message may be given to
- * someone else, and when the loop has stopped and its grace time is over; then the loop returns without waiting for it.
+ * someone else, and when the loop has stopped and its grace time is over; two seconds later the loop returns in any case.
  */
 export async function runQueueLoop({
   consumer,
@@ -71,6 +73,7 @@ export async function runQueueLoop({
   }
   await settled({ running, graceMs, sleep });
   overdue.abort();
+  await settled({ running, graceMs: settleMs, sleep });
 }
 
 /** Resolves when all are done, or after `graceMs`. */
