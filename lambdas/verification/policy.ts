@@ -2,7 +2,7 @@
 import type { AllowlistRule, Config } from "../shared/config/schema.ts";
 import { isAllowed } from "./gate/allowlist.ts";
 import { routeOf } from "./gate/route.ts";
-import type { Policy } from "./task/machine.ts";
+import type { Policy } from "./task/policy.ts";
 
 /** `extraRules` join those of the configuration (the stand-in's workspace on one machine). */
 export function createPolicy({

@@ -3,8 +3,10 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
-import { next, type Policy, type Step } from "../task/machine.ts";
+import { next } from "../task/machine.ts";
 import { type QueueMessage, queueMessageSchema } from "../task/messages.ts";
+import type { Policy } from "../task/policy.ts";
+import type { Step } from "../task/step.ts";
 import { receivedTask, type Task } from "../task/task.ts";
 import type { Act, RunAct } from "./acts.ts";
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { reasons, SekishoError } from "../../../contracts/errors.ts";
 import type { CallFailure, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { next, type Policy } from "../../../lambdas/verification/task/machine.ts";
+import { next } from "../../../lambdas/verification/task/machine.ts";
+import type { Policy } from "../../../lambdas/verification/task/policy.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 

@@ -1,6 +1,7 @@
 /** A task and a policy for tests of the task machine. */
-import type { Policy } from "../../../lambdas/verification/task/machine.ts";
+
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
+import type { Policy } from "../../../lambdas/verification/task/policy.ts";
 import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
 
 export const askedAtMs = 1_760_000_000_000;

@@ -1,0 +1,28 @@
+/** What follows when Slack did not take an announcement, a delivery or a sweep. */
+import { maxAgeMs } from "../gate/age.ts";
+import { retryDelayMs } from "./delays.ts";
+import type { TaskEvent } from "./events.ts";
+import type { Policy } from "./policy.ts";
+import { conclude, failed, forget, maxAttempts, type Step, stopSession, wake } from "./step.ts";
+import type { Task } from "./task.ts";
+
+type SlackFailed = Extract<TaskEvent, { type: "slack_failed" }>;
+
+export function slackFailed({ task, event, policy }: { task: Task; event: SlackFailed; policy: Policy }): Step {
+  const { nowMs, kind, retryAfterMs } = event;
+  const again = { ...task, attempts: task.attempts + 1 };
+  const terminal = kind === "gone" || kind === "refused" || kind === "no_such_message";
+  if (task.state === "done") {
+    const givenUp = terminal || again.attempts >= maxAttempts;
+    return givenUp
+      ? { task: forget(task), effects: [] }
+      : { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };
+  }
+  // An answer that Slack does not take is told in words of ours; those are refused by nothing but a Slack that is gone.
+  if (kind === "refused" && task.outcome?.type === "answer") {
+    return conclude(task, failed({ reason: "internal", lost: false }));
+  }
+  const givenUp = terminal || nowMs - task.receivedAtMs > maxAgeMs;
+  if (givenUp) return { task: { ...forget(task), state: "done" }, effects: stopSession(task, policy) };
+  return { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };
+}

@@ -1,0 +1,47 @@
+/** One step of the task machine: the next record and what it asks for; and the steps that more than one event leads to. */
+import { retryDelayMs } from "./delays.ts";
+import type { CallFailure, TaskEffect } from "./events.ts";
+import { destinationOf, type Policy } from "./policy.ts";
+import type { Outcome, Task } from "./task.ts";
+
+export type Step = { task: Task; effects: TaskEffect[] };
+
+/** What the host is given beyond the deadline to say `timeout` itself. */
+export const graceMs = 15_000;
+/** Failed acts in a row after which sending, looking up or sweeping is given up. */
+export const maxAttempts = 8;
+export function conclude(task: Task, outcome: Outcome): Step {
+  return { task: advance(task, { state: "delivering", outcome }), effects: [wake(0)] };
+}
+
+export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): Outcome {
+  return { type: "failed", reason, lost };
+}
+
+/** The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. */
+export function forget(task: Task): Task {
+  const { params: _params, outcome: _outcome, ...rest } = task;
+  return { ...rest, message: { ...task.message, text: "" }, swept: true };
+}
+
+export function advance(task: Task, changes: Partial<Task>): Task {
+  return { ...task, attempts: 0, ...changes };
+}
+
+export function wake(delayMs: number): TaskEffect {
+  return { type: "wake", delayMs };
+}
+
+export function later(task: Task, error: CallFailure): Step {
+  return { task, effects: [wake(retryDelayMs(task.attempts, error.retryAfterMs))] };
+}
+
+export function stopSession(task: Task, policy: Policy): TaskEffect[] {
+  return task.destination !== undefined && destinationOf(task, policy).stopAfterResult
+    ? [{ type: "stop_session" }]
+    : [];
+}
+
+export function isPastDeadline(task: Task, nowMs: number): boolean {
+  return task.deadlineAtMs !== undefined && nowMs >= task.deadlineAtMs;
+}
