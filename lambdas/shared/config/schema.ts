@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { crossCheck } from "./cross-checks.ts";
 
 const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
@@ -124,7 +125,12 @@ const executionSchema = z
   .strictObject({
     agent: agentSchema.default("echo"),
     authenticator: authenticatorSchema.default({ type: "none" }),
-    syncBudgetMs: z.int().min(0).max(60_000).default(20_000).describe("How long a call waits for the result itself."),
+    syncBudgetMs: z
+      .int()
+      .min(0)
+      .max(60_000)
+      .default(20_000)
+      .describe("How long a call waits for the result itself; less than 0.9 times limits.callTimeoutMs."),
     maxTaskMs: z
       .int()
       .min(1000)
@@ -170,24 +176,7 @@ export const configSchema = z
     limits: limitsSchema.prefault({}),
   })
   .superRefine((config, context) => {
-    config.routes.forEach(({ team, channel, destination }, index) => {
-      if ((team ?? channel) === undefined && index < config.routes.length - 1) {
-        const message = "only the last route may be without team and channel: behind it, none is ever reached";
-        context.addIssue({ code: "custom", path: ["routes", index], message });
-      }
-      if (destination in config.destinations) return;
-      const known = Object.keys(config.destinations).join(", ");
-      context.addIssue({
-        code: "custom",
-        path: ["routes", index, "destination"],
-        message: `there is no destination "${destination}"; known: ${known || "none"}`,
-      });
-    });
-    for (const [name, destination] of Object.entries(config.destinations)) {
-      for (const problem of destinationProblems(destination)) {
-        context.addIssue({ code: "custom", path: ["destinations", name, ...problem.path], message: problem.message });
-      }
-    }
+    for (const problem of crossCheck(config)) context.addIssue({ code: "custom", ...problem });
   });
 
 export type Config = z.infer<typeof configSchema>;
@@ -195,12 +184,6 @@ export type Destination = z.infer<typeof destinationSchema>;
 export type AgentConfig = z.infer<typeof agentSchema>;
 export type AuthenticatorConfig = z.infer<typeof authenticatorSchema>;
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
-
-function destinationProblems(destination: Destination): { path: string[]; message: string }[] {
-  if (destination.transport !== "https" || destination.url === undefined) return [];
-  if (destination.authorizer.type !== "none" || isLoopbackHost(new URL(destination.url).hostname)) return [];
-  return [{ path: ["authorizer"], message: '"none" is refused for anything but loopback; use bearer or sigv4' }];
-}
 
 function httpUrl() {
   return z.string().refine((text) => {

@@ -87,6 +87,21 @@ describe("the configuration file", () => {
     expect(problemsOf({ limits: { leaseMs: 90_000 } }).join()).toContain("limits.visibilityTimeoutMs");
   });
 
+  it.each([
+    ["as a function", { transport: "in-process" }],
+    ["without a url", { transport: "https" }],
+  ])("refuses a call to the local host (%s) that ends before the host answers `accepted`", (_how, local) => {
+    const withTimes = (syncBudgetMs: number, callTimeoutMs: number) =>
+      problemsOf({ destinations: { local }, execution: { syncBudgetMs }, limits: { callTimeoutMs } });
+    expect(withTimes(1349, 1500)).toEqual([]);
+    expect(withTimes(1350, 1500)).toEqual([
+      expect.stringMatching(/^execution\.syncBudgetMs: .*lower it to 1349 or less, or raise limits\.callTimeoutMs$/),
+    ]);
+    const far = { transport: "https", url: "http://127.0.0.1:9/" };
+    const times = { execution: { syncBudgetMs: 60_000 }, limits: { callTimeoutMs: 1500 } };
+    expect(problemsOf({ destinations: { far }, routes: [], ...times })).toEqual([]);
+  });
+
   it("treats a foreign endpoint as one that does not deduplicate, unless it is declared", () => {
     const far = {
       transport: "https",

@@ -1,0 +1,48 @@
+/** What the parts of the configuration demand of each other, once each part alone is fine. */
+import { isLoopbackHost } from "../../../contracts/methods.ts";
+import type { Config, Destination } from "./schema.ts";
+
+/** `path` leads to the field to change, `message` says what would be right. */
+type Problem = { path: (string | number)[]; message: string };
+
+export function crossCheck(config: Config): Problem[] {
+  return [...routeProblems(config), ...destinationProblems(config), ...budgetProblems(config)];
+}
+
+function routeProblems({ routes, destinations }: Config): Problem[] {
+  const known = Object.keys(destinations).join(", ") || "none";
+  return routes.flatMap(({ team, channel, destination }, index) => {
+    const problems: Problem[] = [];
+    if ((team ?? channel) === undefined && index < routes.length - 1) {
+      const message = "only the last route may be without team and channel: behind it, none is ever reached";
+      problems.push({ path: ["routes", index], message });
+    }
+    if (!(destination in destinations)) {
+      const message = `there is no destination "${destination}"; known: ${known}`;
+      problems.push({ path: ["routes", index, "destination"], message });
+    }
+    return problems;
+  });
+}
+
+function destinationProblems({ destinations }: Config): Problem[] {
+  return Object.entries(destinations).flatMap(([name, destination]) => {
+    if (destination.transport !== "https" || destination.url === undefined) return [];
+    if (destination.authorizer.type !== "none" || isLoopbackHost(new URL(destination.url).hostname)) return [];
+    const message = '"none" is refused for anything but loopback; use bearer or sigv4';
+    return [{ path: ["destinations", name, "authorizer"], message }];
+  });
+}
+
+/** Where the call ends before the host answers `accepted`, nobody knows what became of a task that takes longer. */
+function budgetProblems({ destinations, execution: { syncBudgetMs }, limits: { callTimeoutMs } }: Config): Problem[] {
+  if (syncBudgetMs < callTimeoutMs * 0.9 || !Object.values(destinations).some(isLocalHost)) return [];
+  const most = Math.ceil(callTimeoutMs * 0.9) - 1;
+  const message = `must be less than 0.9 times limits.callTimeoutMs, so that the host answers before the call ends; lower it to ${most} or less, or raise limits.callTimeoutMs`;
+  return [{ path: ["execution", "syncBudgetMs"], message }];
+}
+
+/** Whether it is the Execution host of the `execution` section that answers. */
+function isLocalHost(destination: Destination): boolean {
+  return destination.transport === "in-process" || (destination.transport === "https" && destination.url === undefined);
+}
