@@ -6,7 +6,12 @@ import type { Config, Destination } from "./schema.ts";
 type Problem = { path: (string | number)[]; message: string };
 
 export function crossCheck(config: Config): Problem[] {
-  return [...routeProblems(config), ...destinationProblems(config), ...budgetProblems(config)];
+  return [
+    ...routeProblems(config),
+    ...destinationProblems(config),
+    ...budgetProblems(config),
+    ...tokenProblems(config),
+  ];
 }
 
 function routeProblems({ routes, destinations }: Config): Problem[] {
@@ -40,6 +45,23 @@ function budgetProblems({ destinations, execution: { syncBudgetMs }, limits: { c
   const most = Math.ceil(callTimeoutMs * 0.9) - 1;
   const message = `must be less than 0.9 times limits.callTimeoutMs, so that the host answers before the call ends; lower it to ${most} or less, or raise limits.callTimeoutMs`;
   return [{ path: ["execution", "syncBudgetMs"], message }];
+}
+
+/** Only what a route uses is a problem: the others may be there for a day without the authenticator. */
+function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
+  if (execution.authenticator.type !== "bearer") return [];
+  const used = new Set(routes.map(({ destination }) => destination));
+  const without = Object.entries(destinations).filter(
+    ([name, destination]) => used.has(name) && isLocalHost(destination) && !sendsToken(destination),
+  );
+  if (without.length === 0) return [];
+  const places = without.map(([name]) => `destinations.${name}`).join(", ");
+  const message = `"bearer" refuses what comes from ${places}, which sends no token to the local host; give it transport "https" with a bearer authorizer, or take it out of the routes`;
+  return [{ path: ["execution", "authenticator"], message }];
+}
+
+function sendsToken(destination: Destination): boolean {
+  return destination.transport === "https" && destination.authorizer.type === "bearer";
 }
 
 /** Whether it is the Execution host of the `execution` section that answers. */

@@ -102,6 +102,23 @@ describe("the configuration file", () => {
     expect(problemsOf({ destinations: { far }, routes: [], ...times })).toEqual([]);
   });
 
+  it.each([
+    ["as a function", { transport: "in-process" }],
+    ["without a url", { transport: "https" }],
+    ["signed", { transport: "https", authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1" } }],
+  ])("refuses a route to the local host (%s) that brings no token where the host wants one", (_how, local) => {
+    const token = { env: "TOKEN" };
+    const execution = { authenticator: { type: "bearer", tokens: [token] } };
+    const other = { transport: "https", authorizer: { type: "bearer", token } };
+    const destinations = { local, other };
+    const toLocal = [{ destination: "local" }];
+    expect(problemsOf({ destinations, routes: toLocal, execution })).toEqual([
+      expect.stringMatching(/^execution\.authenticator: .*destinations\.local, .*bearer authorizer/),
+    ]);
+    expect(problemsOf({ destinations, routes: [{ destination: "other" }], execution })).toEqual([]);
+    expect(problemsOf({ destinations, routes: toLocal })).toEqual([]);
+  });
+
   it("treats a foreign endpoint as one that does not deduplicate, unless it is declared", () => {
     const far = {
       transport: "https",
