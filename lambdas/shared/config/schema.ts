@@ -144,7 +144,14 @@ const executionSchema = z
 
 const limitsSchema = z
   .strictObject({
-    concurrency: z.int().min(1).max(1000).default(16).describe("Tasks that are moved at once."),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(64)
+      .describe(
+        "Tasks that are moved at once. A call under way holds one of these slots and costs hardly anything else.",
+      ),
     callTimeoutMs: z.int().min(100).default(30_000).describe("One call to the Execution zone."),
     leaseMs: z.int().min(500).default(60_000).describe("A worker's claim on a task; longer than a call."),
     visibilityTimeoutMs: z.int().min(1000).default(90_000).describe("The queue's; longer than the lease."),

@@ -119,6 +119,10 @@ describe("the configuration file", () => {
     expect(problemsOf({ destinations, routes: toLocal })).toEqual([]);
   });
 
+  it("lets many slow calls be under way before the next person waits for the placeholder", () => {
+    expect(parseConfig({ json: {} }).limits.concurrency).toBe(64);
+  });
+
   it("treats a foreign endpoint as one that does not deduplicate, unless it is declared", () => {
     const far = {
       transport: "https",
