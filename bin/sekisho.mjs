@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
 
-if (major > 22 || (major === 22 && minor >= 18)) {
+if (!existsSync(fileURLToPath(new URL("../node_modules", import.meta.url)))) {
+  console.error("sekisho's packages are not installed yet. Run npm ci first.");
+  process.exitCode = 2;
+} else if (major > 22 || (major === 22 && minor >= 18)) {
   const { main } = await import("./sekisho.ts");
   process.exitCode = await main(process.argv.slice(2));
 } else if (existsSync(pinned)) {

@@ -198,12 +198,22 @@ describe("an older Node", () => {
   });
 
   it("without a pinned one is told in one line what to install, and loads no TypeScript file", () => {
-    const alone = join(folder, "bin");
-    mkdirSync(alone);
+    const alone = join(folder, "installed", "bin");
+    mkdirSync(alone, { recursive: true });
+    mkdirSync(join(folder, "installed", "node_modules"));
     copyFileSync(join(__dirname, "../../bin/sekisho.mjs"), join(alone, "sekisho.mjs"));
     const ended = runEntry(join(alone, "sekisho.mjs"), ["start"]);
     expect(ended.stderr.trim().split("\n")).toHaveLength(1);
     expect(ended.stderr).toContain("22.18");
+    expect(ended.status).toBe(2);
+  });
+
+  it("or a newer one, without the packages, is told to run npm ci", () => {
+    const alone = join(folder, "fresh", "bin");
+    mkdirSync(alone, { recursive: true });
+    copyFileSync(join(__dirname, "../../bin/sekisho.mjs"), join(alone, "sekisho.mjs"));
+    const ended = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], { encoding: "utf8", cwd: folder });
+    expect(ended.stderr).toContain("npm ci");
     expect(ended.status).toBe(2);
   });
 });
