@@ -19,6 +19,10 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "one task over a configured transport, its answer on the terminal",
     load: async () => (await import("./commands/send.ts")).send,
   },
+  manifest: {
+    summary: "the manifest from which a Slack app is created",
+    load: async () => (await import("./commands/manifest.ts")).manifest,
+  },
   "config check": {
     summary: "checks sekisho.config.json and lists every problem",
     load: async () => (await import("./commands/config-check.ts")).configCheck,

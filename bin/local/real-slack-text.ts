@@ -5,11 +5,11 @@ export function realSlackText({ port }: { port: number }): string {
   const manifest = slackManifest({ name: "Sekisho", eventsUrl: "https://YOUR-TUNNEL.example/slack/events" });
   return `
 Slack must be able to reach this machine: point a tunnel at port ${port} and put its https address
-in place of YOUR-TUNNEL.example below. Then create the app from this manifest
+in place of YOUR-TUNNEL.example below (or: npx sekisho manifest --url https://…). Then create the app from this manifest
 (https://api.slack.com/apps, "Create New App", "From a manifest"), install it, and invite it to a channel.
 
 ${JSON.stringify(manifest, null, 2)}
 
-Whoever is refused reads which ids to add to the allowlist in sekisho.config.json.
+Whoever is refused reads which ids to add to the allowlist in sekisho.config.json; restart after an edit.
 `;
 }

@@ -28,7 +28,7 @@ describe("the sekisho command", () => {
   it("says what it can do, for every command", async () => {
     const overview = await run(["--help"]);
     expect(overview.code).toBe(0);
-    for (const command of ["start", "verification", "execution", "send", "config check"]) {
+    for (const command of ["start", "verification", "execution", "send", "manifest", "config check"]) {
       expect(overview.stdout).toContain(command);
       const help = await run([...command.split(" "), "--help"]);
       expect(help).toMatchObject({ code: 0, stderr: "" });
@@ -60,6 +60,17 @@ describe("the sekisho command", () => {
     expect(ended.stderr).toContain("routes[0].destination");
     expect(ended.stderr).toContain("colour");
     expect((await run(["config", "check"])).code).toBe(0);
+  });
+});
+
+describe("sekisho manifest", () => {
+  it("prints the manifest with the address at which Slack reaches the Verification zone", async () => {
+    const { code, stdout } = await run(["manifest", "--url", "https://tunnel.example", "--name", "Checkpoint"]);
+    expect(code).toBe(0);
+    const { display_information, settings } = JSON.parse(stdout);
+    expect(display_information.name).toBe("Checkpoint");
+    expect(settings.event_subscriptions.request_url).toBe("https://tunnel.example/slack/events");
+    expect((await run(["manifest", "--url", "http://tunnel.example"])).code).toBe(2);
   });
 });
 
@@ -164,6 +175,25 @@ describe("sekisho send", () => {
     await execution.prints("task_started");
     expect((await sending.kill("SIGINT")).code).toBe(130);
     await execution.prints('"reason":"canceled"');
+  });
+
+  it("gives the task no longer than the destination's deadline, and exits with 1", async () => {
+    const config = join(folder, "deadline.json");
+    const destinations = { here: { transport: "in-process", deadlineMs: 1000 } };
+    const times = { execution: { syncBudgetMs: 100 }, limits: { callTimeoutMs: 1501 } };
+    writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], ...times }));
+    const ended = await run(["send", "slow 60s", "--config", config]);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("The task failed (timeout)") });
+  });
+
+  it("exits with 2 and names the variable when the token of the destination is not set", async () => {
+    const config = join(folder, "token.json");
+    const authorizer = { type: "bearer", token: { env: "AGENTS_TOKEN" } };
+    const destinations = { far: { transport: "https", url: "https://127.0.0.1:9/", authorizer } };
+    writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "far" }] }));
+    const ended = await run(["send", "hello", "--config", config]);
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("AGENTS_TOKEN is not set") });
+    expect((await run(["send", "hello", "--config", config], { AGENTS_TOKEN: "t" })).code).toBe(3);
   });
 
   it("exits with 3 and says what to start when nobody is there", async () => {
