@@ -9,6 +9,7 @@ import {
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { AuthenticatorConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
@@ -22,14 +23,16 @@ const graceMs = 3000;
 
 type HostOptions = { config: Config["execution"]; file: string; directory: string; log: Log };
 
-/** The host alone, to be called as a function. */
+/** The host alone, to be called as a function. Rejects with a ConfigError where the agent cannot be loaded. */
 export async function openHost({
   config,
   file,
   directory,
   log,
 }: HostOptions): Promise<{ host: Host; close(): Promise<void> }> {
-  const agent = await loadAgent({ agent: config.agent, cwd: directory, readSecret });
+  const agent = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
+    throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
+  });
   const database = openDatabase({ file });
   const host = createHost({
     agent,

@@ -47,8 +47,26 @@ describe("the sekisho command", () => {
       [["verification"], "SLACK_SIGNING_SECRET is not set"],
     ] as const) {
       const ended = await run([...words]);
-      expect({ words, ...ended }).toMatchObject({ words, code: words.includes("./nothing.ts" as never) ? 1 : 2 });
+      expect({ words, ...ended }).toMatchObject({ words, code: 2 });
       expect(ended.stderr).toContain(text);
+    }
+  });
+
+  it.each([
+    ["send", "hi"],
+    ["execution", "--port", "0"],
+    ["start", "--once", "hi"],
+  ])("exits with 2 when the agent file of the configuration cannot be used (%s)", async (...words) => {
+    const config = join(folder, "agent.json");
+    writeFileSync(join(folder, "empty.ts"), "export {};");
+    for (const [agent, text] of [
+      ["./nothing.ts", "nothing.ts does not exist"],
+      ["./empty.ts", 'does not export a function "agent"'],
+    ] as const) {
+      const destinations = { here: { transport: "in-process" } };
+      writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], execution: { agent } }));
+      const ended = await run([...words, "--config", config]);
+      expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
     }
   });
 

@@ -10,8 +10,8 @@ const configFileName = "sekisho.config.json";
 export class ConfigError extends Error {
   readonly problems: string[];
 
-  constructor(file: string, problems: string[]) {
-    super(`${file} cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`);
+  constructor(file: string, problems: string[], options?: ErrorOptions) {
+    super(`${file} cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`, options);
     this.name = "ConfigError";
     this.problems = problems;
   }
