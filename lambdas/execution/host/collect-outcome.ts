@@ -48,7 +48,8 @@ export async function collectOutcome({
     }
     context.log.warn("agent_without_answer");
   } catch (error) {
-    context.log.warn("agent_threw", { cause_kind: causeKind(error) });
+    // What an agent throws because it was told to stop is no fault of it.
+    if (!context.signal.aborted) context.log.warn("agent_threw", { cause_kind: causeKind(error) });
   }
   return { type: "failure", reason: "execution_failed" };
 }
