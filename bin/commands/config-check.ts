@@ -4,6 +4,7 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { type Command, exitCodes } from "./command.ts";
+import { secretsOfAuthenticator, secretsOfDestination } from "./secrets.ts";
 
 export const configCheck: Command = {
   help: `
@@ -20,21 +21,15 @@ Exit code 0: it can be used; 2: it cannot.
       `The configuration is fine: destinations ${Object.keys(config.destinations).join(", ")}; routes to ${routes}.`,
     );
     if (config.allowlist.length === 0) note("The allowlist is empty: in a real workspace nobody may ask.");
-    for (const { env } of secretsOf(config)) note(`Note: the environment variable ${env} is not set here.`);
+    for (const { env } of unsetSecrets(config)) note(`Note: the environment variable ${env} is not set here.`);
     return exitCodes.success;
   },
 };
 
 /** The references that cannot be resolved here; that is no problem of the file. */
-function secretsOf(config: Config): SecretReference[] {
-  const { slack, destinations, execution } = config;
-  const tokens = Object.values(destinations).flatMap((destination) =>
-    destination.transport === "https" && destination.authorizer.type === "bearer" ? [destination.authorizer.token] : [],
-  );
-  const accepted = execution.authenticator.type === "bearer" ? execution.authenticator.tokens : [];
-  const { agent } = execution;
+function unsetSecrets({ slack, destinations, execution: { authenticator, agent } }: Config): SecretReference[] {
+  const tokens = Object.values(destinations).flatMap(secretsOfDestination);
   const apiKey = typeof agent === "object" && agent.apiKey !== undefined ? [agent.apiKey] : [];
-  return [slack.signingSecret, slack.botToken, ...tokens, ...accepted, ...apiKey].filter(
-    (secret) => !hasSecret(secret),
-  );
+  const all = [slack.signingSecret, slack.botToken, ...tokens, ...secretsOfAuthenticator(authenticator), ...apiKey];
+  return all.filter((secret) => !hasSecret(secret));
 }

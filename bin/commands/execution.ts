@@ -6,6 +6,7 @@ import { loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
 import { aborted, type Command, exitCodes, UsageError } from "./command.ts";
+import { requireSecrets, secretsOfAuthenticator } from "./secrets.ts";
 
 export const execution: Command = {
   help: `
@@ -32,6 +33,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     });
     const { executionPort, logLevel } = readEnvironment();
     const { execution: configured } = loadConfig({ directory, file: values.config });
+    requireSecrets(secretsOfAuthenticator(configured.authenticator));
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const zone = await startExecutionZone({
       config: { ...configured, agent },

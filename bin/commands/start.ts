@@ -17,6 +17,7 @@ import { createPage } from "../local/page/page.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
 import { aborted, type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+import { requireSecrets, secretsOfAuthenticator } from "./secrets.ts";
 
 export const start: Command = {
   help: `
@@ -39,6 +40,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
       options: { once: { type: "string" }, config: { type: "string" } },
     });
     const config = loadConfig({ directory: run.directory, file: values.config });
+    requireSecrets(secretsOfAuthenticator(config.execution.authenticator));
     const environment = readEnvironment();
     if (values.once !== undefined) return once(run, { config, environment, text: values.once });
     const { signingSecret, botToken } = config.slack;

@@ -70,6 +70,17 @@ describe("the sekisho command", () => {
     }
   });
 
+  it.each(["execution --port 0", "start", "start --once hi"])(
+    "exits with 2 when a token that lets callers in is not set (%s)",
+    async (words) => {
+      const config = join(folder, "tokens.json");
+      const authenticator = { type: "bearer", tokens: [{ env: "OLD_TOKEN" }, { env: "NEW_TOKEN" }] };
+      writeFileSync(config, JSON.stringify({ routes: [], execution: { authenticator } }));
+      const ended = await run([...words.split(" "), "--config", config], { OLD_TOKEN: "t" });
+      expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("NEW_TOKEN is not set") });
+    },
+  );
+
   it("exits with 2 for a configuration that cannot be used, with every problem", async () => {
     const file = join(folder, "bad.json");
     writeFileSync(file, JSON.stringify({ routes: [{ destination: "x" }], colour: "blue" }));
