@@ -29,6 +29,18 @@ export class UsageError extends Error {
   }
 }
 
+/** Waits until the person wants to end, then ends; says so where it takes its time. */
+export async function untilStopped({ signal, note }: CommandRun, close: () => Promise<void>): Promise<void> {
+  await aborted(signal);
+  const text = "Stopping; what is under way gets a few seconds. Ctrl-C again ends at once.";
+  const timer = setTimeout(() => note(text), 700);
+  try {
+    await close();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Resolves when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
-import { aborted, type Command, exitCodes, UsageError } from "./command.ts";
+import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { requireSecrets, secretsOfAuthenticator } from "./secrets.ts";
 
 export const execution: Command = {
@@ -19,9 +19,11 @@ Runs the Execution zone on 127.0.0.1 until Ctrl-C.
   --store FILE    where tasks are kept, instead of .sekisho/execution.db
   --config FILE   instead of ./sekisho.config.json
 
-Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
+Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error). They never hold texts;
+SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while you write it.
 `,
-  async run({ words, directory, signal, print }) {
+  async run(run) {
+    const { words, directory, print } = run;
     const { values } = parseArgs({
       args: words,
       options: {
@@ -42,9 +44,8 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
       port: values.port === undefined ? executionPort : portOf(values.port),
       log: createLog({ service: "execution", level: logLevel ?? "info" }),
     });
-    print(`Execution zone: ${zone.url}`);
-    await aborted(signal);
-    await zone.close();
+    print(`Execution zone: ${zone.url}   (agent: ${typeof agent === "string" ? agent : agent.type}; Ctrl-C ends it)`);
+    await untilStopped(run, zone.close);
     return exitCodes.success;
   },
 };

@@ -16,7 +16,7 @@ import { createJourney } from "../local/journey/journey.ts";
 import { createPage } from "../local/page/page.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
-import { aborted, type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+import { aborted, type Command, type CommandRun, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { requireSecrets, secretsOfAuthenticator } from "./secrets.ts";
 
 export const start: Command = {
@@ -69,9 +69,10 @@ async function withStandIn(run: CommandRun, { config, environment }: Given): Pro
     run.print(`Verification zone: ${zones.verificationUrl}   (open it in a browser: the page stands in for Slack)`);
     run.print(`Execution zone:    ${zones.executionUrl}`);
     run.print("Ctrl-C ends both.");
-    await aborted(run.signal);
-    page.close();
-    await zones.close();
+    await untilStopped(run, () => {
+      page.close();
+      return zones.close();
+    });
     return exitCodes.success;
   } finally {
     await standIn.close();
@@ -90,8 +91,7 @@ async function withRealSlack(run: CommandRun, { config, environment }: Given): P
   run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
   run.print(`Execution zone:    ${zones.executionUrl}`);
   run.print(realSlackText({ port: zones.verificationPort }));
-  await aborted(run.signal);
-  await zones.close();
+  await untilStopped(run, zones.close);
   return exitCodes.success;
 }
 

@@ -3,13 +3,15 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
-import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { startVerificationZone } from "../local/verification-zone.ts";
-import { aborted, type Command, exitCodes, UsageError } from "./command.ts";
+import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { portOf } from "./execution.ts";
+import { requireSecrets } from "./secrets.ts";
 
 export const verification: Command = {
   help: `
@@ -26,7 +28,8 @@ The signing secret and the bot token come from where the configuration says
 
 Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
 `,
-  async run({ words, directory, signal, print }) {
+  async run(run) {
+    const { words, directory, print } = run;
     const { values } = parseArgs({
       args: words,
       options: { port: { type: "string" }, store: { type: "string" }, config: { type: "string" } },
@@ -34,19 +37,8 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     const { port, executionPort, logLevel } = readEnvironment();
     const config = loadConfig({ directory, file: values.config });
     const { signingSecret, botToken, apiUrl } = config.slack;
-    for (const secret of [signingSecret, botToken]) {
-      if (!hasSecret(secret)) throw new UsageError(`The environment variable ${secret.env} is not set.`);
-    }
-    if (Object.values(config.destinations).some(({ transport }) => transport === "in-process")) {
-      const used = config.routes.find(
-        ({ destination }) => config.destinations[destination]?.transport === "in-process",
-      );
-      if (used !== undefined) {
-        throw new UsageError(
-          `The route to "${used.destination}" needs the Execution zone in this process: use sekisho start.`,
-        );
-      }
-    }
+    requireSecrets([signingSecret, botToken]);
+    refuseInProcess(config);
     const log = createLog({ service: "verification", level: logLevel ?? "info" });
     const destinations = createDestinations({
       config,
@@ -67,9 +59,19 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     });
     print(`Verification zone: ${zone.url}`);
     print(realSlackText({ port: zone.port }));
-    await aborted(signal);
-    await zone.close();
-    await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+    await untilStopped(run, async () => {
+      await zone.close();
+      await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+    });
     return exitCodes.success;
   },
 };
+
+/** Another process has no host to call as a function; a destination that no route uses may stay in the file. */
+function refuseInProcess({ routes, destinations }: Config): void {
+  const used = routes.find(({ destination }) => destinations[destination]?.transport === "in-process");
+  if (used === undefined) return;
+  throw new UsageError(
+    `The route to "${used.destination}" needs the Execution zone in this process: use sekisho start.`,
+  );
+}

@@ -9,12 +9,14 @@ import {
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { AuthenticatorConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
+import { showAgentErrors } from "./show-agent-errors.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
 
@@ -30,9 +32,11 @@ export async function openHost({
   directory,
   log,
 }: HostOptions): Promise<{ host: Host; close(): Promise<void> }> {
-  const agent = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
+  const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
     throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
   });
+  const show = (text: string) => process.stderr.write(`${text}\n`);
+  const agent = readEnvironment().showAgentErrors ? showAgentErrors({ agent: loaded, show }) : loaded;
   const database = openDatabase({ file });
   const host = createHost({
     agent,

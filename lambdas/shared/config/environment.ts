@@ -11,6 +11,7 @@ const portSchema = z
 const environmentSchema = z.object({
   SEKISHO_PORT: portSchema.default(3000),
   SEKISHO_EXECUTION_PORT: portSchema.default(8080),
+  SEKISHO_SHOW_AGENT_ERRORS: z.enum(["0", "1"]).default("0"),
   SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).optional(),
 });
 
@@ -18,6 +19,8 @@ export type Environment = {
   port: number;
   executionPort: number;
   logLevel: "debug" | "info" | "warn" | "error" | undefined;
+  /** Whoever writes an agent reads what it threw. */
+  showAgentErrors: boolean;
 };
 
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
@@ -28,5 +31,5 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     throw new ConfigError("The environment", problems);
   }
   const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_LOG_LEVEL: logLevel } = parsed.data;
-  return { port, executionPort, logLevel };
+  return { port, executionPort, logLevel, showAgentErrors: parsed.data.SEKISHO_SHOW_AGENT_ERRORS === "1" };
 }
