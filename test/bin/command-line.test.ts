@@ -52,35 +52,6 @@ describe("the sekisho command", () => {
     }
   });
 
-  it.each([
-    ["send", "hi"],
-    ["execution", "--port", "0"],
-    ["start", "--once", "hi"],
-  ])("exits with 2 when the agent file of the configuration cannot be used (%s)", async (...words) => {
-    const config = join(folder, "agent.json");
-    writeFileSync(join(folder, "empty.ts"), "export {};");
-    for (const [agent, text] of [
-      ["./nothing.ts", "nothing.ts does not exist"],
-      ["./empty.ts", 'does not export a function "agent"'],
-    ] as const) {
-      const destinations = { here: { transport: "in-process" } };
-      writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], execution: { agent } }));
-      const ended = await run([...words, "--config", config]);
-      expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
-    }
-  });
-
-  it.each(["execution --port 0", "start", "start --once hi"])(
-    "exits with 2 when a token that lets callers in is not set (%s)",
-    async (words) => {
-      const config = join(folder, "tokens.json");
-      const authenticator = { type: "bearer", tokens: [{ env: "OLD_TOKEN" }, { env: "NEW_TOKEN" }] };
-      writeFileSync(config, JSON.stringify({ routes: [], execution: { authenticator } }));
-      const ended = await run([...words.split(" "), "--config", config], { OLD_TOKEN: "t" });
-      expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("NEW_TOKEN is not set") });
-    },
-  );
-
   it("exits with 2 for a configuration that cannot be used, with every problem", async () => {
     const file = join(folder, "bad.json");
     writeFileSync(file, JSON.stringify({ routes: [{ destination: "x" }], colour: "blue" }));
@@ -213,16 +184,6 @@ describe("sekisho send", () => {
     writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], ...times }));
     const ended = await run(["send", "slow 60s", "--config", config]);
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("The task failed (timeout)") });
-  });
-
-  it("exits with 2 and names the variable when the token of the destination is not set", async () => {
-    const config = join(folder, "token.json");
-    const authorizer = { type: "bearer", token: { env: "AGENTS_TOKEN" } };
-    const destinations = { far: { transport: "https", url: "https://127.0.0.1:9/", authorizer } };
-    writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "far" }] }));
-    const ended = await run(["send", "hello", "--config", config]);
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("AGENTS_TOKEN is not set") });
-    expect((await run(["send", "hello", "--config", config], { AGENTS_TOKEN: "t" })).code).toBe(3);
   });
 
   it("exits with 3 and says what to start when nobody is there", async () => {
