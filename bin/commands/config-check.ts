@@ -16,10 +16,11 @@ Exit code 0: it can be used; 2: it cannot.
   async run({ words, directory, print, note }) {
     const { values } = parseArgs({ args: words, options: { config: { type: "string" } } });
     const config = loadConfig({ directory, file: values.config });
-    const routes = config.routes.map(({ destination }) => destination).join(", ");
+    const routes = config.routes.map(({ destination }) => destination).join(", ") || "nowhere";
     print(
       `The configuration is fine: destinations ${Object.keys(config.destinations).join(", ")}; routes to ${routes}.`,
     );
+    if (config.routes.length === 0) note("There is no route: whoever asks is told that no agent is set up.");
     if (config.allowlist.length === 0) note("The allowlist is empty: in a real workspace nobody may ask.");
     for (const { env } of unsetSecrets(config)) note(`Note: the environment variable ${env} is not set here.`);
     return exitCodes.success;

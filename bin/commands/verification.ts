@@ -9,7 +9,7 @@ import { createLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { startVerificationZone } from "../local/verification-zone.ts";
-import { aborted, type Command, exitCodes, UsageError } from "./command.ts";
+import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { portOf } from "./execution.ts";
 import { requireSecrets } from "./secrets.ts";
 
@@ -28,7 +28,8 @@ The signing secret and the bot token come from where the configuration says
 
 Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
 `,
-  async run({ words, directory, signal, print }) {
+  async run(run) {
+    const { words, directory, print } = run;
     const { values } = parseArgs({
       args: words,
       options: { port: { type: "string" }, store: { type: "string" }, config: { type: "string" } },
@@ -58,9 +59,10 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     });
     print(`Verification zone: ${zone.url}`);
     print(realSlackText({ port: zone.port }));
-    await aborted(signal);
-    await zone.close();
-    await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+    await untilStopped(run, async () => {
+      await zone.close();
+      await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+    });
     return exitCodes.success;
   },
 };

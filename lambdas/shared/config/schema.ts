@@ -8,7 +8,10 @@ const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
 
 const secretSchema = z
-  .strictObject({ env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "the name of an environment variable, not its value") })
+  .strictObject(
+    { env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "the name of an environment variable, not its value") },
+    'a reference such as { "env": "NAME" }, never the secret itself',
+  )
   .describe("A reference to a secret, never the secret itself: the name of an environment variable.");
 export type SecretReference = z.infer<typeof secretSchema>;
 
