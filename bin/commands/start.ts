@@ -59,7 +59,10 @@ type Given = { config: Config; environment: Environment };
 
 async function withStandIn(run: CommandRun, { config, environment }: Given): Promise<number> {
   const log = logsOf(environment);
-  const { standIn, slack } = await openStandIn({ log: log("sekisho") });
+  const { standIn, slack } = await openStandIn({
+    log: log("sekisho"),
+    file: join(run.directory, ".sekisho/stand-in.json"),
+  });
   const journey = createJourney({ secrets: [await slack.signingSecret(), await slack.botToken()] });
   const page = createPage({ standIn, journey });
   const { observe, tap } = watchTasks({ add: journey.add });

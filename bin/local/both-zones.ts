@@ -44,11 +44,17 @@ export type SlackSide = {
   extraRules: { team: string }[];
 };
 
-/** A stand-in with secrets of its own; its workspace is allowed. */
-export async function openStandIn({ log }: { log: Log }): Promise<{ standIn: SlackStandIn; slack: SlackSide }> {
+/** A stand-in with secrets of its own, new ones each time; its workspace is allowed. `file` keeps its messages. */
+export async function openStandIn({
+  log,
+  file,
+}: {
+  log: Log;
+  file?: string;
+}): Promise<{ standIn: SlackStandIn; slack: SlackSide }> {
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
-  const standIn = await startSlackStandIn({ signingSecret, botToken, log });
+  const standIn = await startSlackStandIn({ signingSecret, botToken, log, file });
   const slack = {
     apiUrl: standIn.apiUrl,
     signingSecret: async () => signingSecret,

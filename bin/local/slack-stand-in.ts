@@ -5,6 +5,7 @@ import { escapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
 import { eventPayload } from "./event-payload.ts";
 import { type Delivery, sendEvent } from "./signed-events.ts";
 import { createFaults, type Fault } from "./stand-in/faults.ts";
+import { keepMessages, readMessages } from "./stand-in/message-file.ts";
 import { type Change, createMessages, type StandInMessage } from "./stand-in/messages.ts";
 import { createMethods } from "./stand-in/methods.ts";
 import { type StandInCall, startWebApiServer } from "./stand-in/web-api-server.ts";
@@ -35,12 +36,14 @@ export type SlackStandIn = {
   close(): Promise<void>;
 };
 
+/** Without `file` the messages are gone with the process. Rejects where the file holds something else. */
 export async function startSlackStandIn({
   signingSecret,
   botToken,
   hostname = "127.0.0.1",
   port = 0,
   pageSize = 5,
+  file,
   log = silentLog,
   now = Date.now,
 }: {
@@ -50,10 +53,15 @@ export async function startSlackStandIn({
   port?: number;
   /** The most replies on one page of `conversations.replies`. */
   pageSize?: number;
+  /** Where the messages are kept. */
+  file?: string | undefined;
   log?: Log;
   now?: () => number;
 }): Promise<SlackStandIn> {
-  const messages = createMessages({ now });
+  const messages = createMessages({ now, stored: file === undefined ? undefined : readMessages({ file }) });
+  if (file !== undefined) {
+    keepMessages({ messages, file, onFailure: (code) => log.error("stand_in_not_kept", { cause_kind: code }) });
+  }
   const faults = createFaults();
   const callListeners = new Set<(call: StandInCall) => void>();
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** The stand-in's messages, in memory, and whoever wants to know when they change. */
+/** The stand-in's messages, and whoever wants to know when they change. */
 
 /** `metadata` is what was posted with it; `reactions` are the bot's. A changed message is a new object. */
 export type StandInMessage = {
@@ -14,6 +14,9 @@ export type StandInMessage = {
 
 export type Change = { type: "message"; message: StandInMessage } | { type: "removed"; channel: string; ts: string };
 
+/** `lastMicros` is the latest `ts` that was given out, its message removed or not. */
+export type Stored = { lastMicros: number; messages: readonly StandInMessage[] };
+
 type Place = { channel: string; ts: string };
 
 export type Messages = {
@@ -24,14 +27,22 @@ export type Messages = {
   /** The message and its replies, oldest first; none where it does not exist. */
   thread(place: Place): StandInMessage[];
   all(): StandInMessage[];
+  /** What a later `createMessages` goes on from. */
+  snapshot(): Stored;
   /** Calls back at each change, until the returned function is called. */
   onChange(listener: (change: Change) => void): () => void;
 };
 
-export function createMessages({ now }: { now: () => number }): Messages {
-  const byPlace = new Map<string, StandInMessage>();
+export function createMessages({
+  now,
+  stored = { lastMicros: 0, messages: [] },
+}: {
+  now: () => number;
+  stored?: Stored | undefined;
+}): Messages {
+  const byPlace = new Map(stored.messages.map((message) => [keyOf(message), message]));
   const listeners = new Set<(change: Change) => void>();
-  let lastMicros = 0;
+  let { lastMicros } = stored;
 
   /** Slack's `ts`: seconds and microseconds, different for each message and growing. */
   function nextTs(): string {
@@ -58,6 +69,7 @@ export function createMessages({ now }: { now: () => number }): Messages {
         (message) => message.channel === channel && (message.ts === ts || message.threadTs === ts),
       ),
     all: () => [...byPlace.values()],
+    snapshot: () => ({ lastMicros, messages: [...byPlace.values()] }),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,0 +1,121 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { workspace } from "../../bin/local/stand-in/workspace.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
+
+const botToken = "xoxb-of-this-run";
+const channel = workspace.channel.id;
+
+let folder: string;
+let file: string;
+let standIn: SlackStandIn | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "stand-in-"));
+  file = join(folder, ".sekisho", "stand-in.json");
+});
+afterEach(async () => {
+  await standIn?.close();
+  standIn = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(options: Partial<Parameters<typeof startSlackStandIn>[0]> = {}): Promise<SlackStandIn> {
+  await standIn?.close();
+  standIn = await startSlackStandIn({ signingSecret: "s", botToken, file, ...options });
+  return standIn;
+}
+
+async function call({ apiUrl }: SlackStandIn, method: string, args: Record<string, string>) {
+  const headers = { authorization: `Bearer ${botToken}` };
+  const response = await fetch(`${apiUrl}${method}`, { method: "POST", headers, body: new URLSearchParams(args) });
+  return response.json() as Promise<{ ok: boolean; ts: string }>;
+}
+
+/** Events go to the stand-in itself, which takes none: only the messages matter here. */
+function ask(asked: SlackStandIn, text: string) {
+  return asked.ask({ eventsUrl: asked.apiUrl, text }).message;
+}
+
+describe("a stand-in that is started again with its file", () => {
+  it("still has the thread, and the late answer lands in it", async () => {
+    const first = await start();
+    const question = ask(first, "slow 60s");
+    const inThread = { channel, thread_ts: question.ts };
+    const metadata = JSON.stringify({ event_type: "a", event_payload: { request_id: "r" } });
+    const placeholder = await call(first, "chat.postMessage", { ...inThread, text: "Working", metadata });
+    await call(first, "reactions.add", { channel, timestamp: question.ts, name: "eyes" });
+    const before = first.thread(question);
+
+    const second = await start();
+    expect(second.thread(question)).toEqual(before);
+    await call(second, "chat.update", { channel, ts: placeholder.ts, text: "The answer" });
+    await call(second, "chat.postMessage", { ...inThread, text: "Its second part" });
+    expect(second.thread(question).map(({ text }) => text.replace(/^<@\w+> /, ""))).toEqual([
+      "slow 60s",
+      "The answer",
+      "Its second part",
+    ]);
+  });
+
+  it("has what was answered even if nobody closed it: the file is written before the answer", async () => {
+    const running = await start();
+    const { ts } = await call(running, "chat.postMessage", { channel, text: "told" });
+    expect(JSON.parse(readFileSync(file, "utf8")).messages).toMatchObject([{ ts, text: "told" }]);
+  });
+
+  it("does not bring back what was deleted, and gives its ts to nobody else, even if the clock goes back", async () => {
+    const first = await start({ now: () => 1_700_000_000_000 });
+    const { ts } = await call(first, "chat.postMessage", { channel, text: "deleted" });
+    await call(first, "chat.delete", { channel, ts });
+    const second = await start({ now: () => 1_600_000_000_000 });
+    expect(second.messages()).toEqual([]);
+    expect(Number(ask(second, "later").ts)).toBeGreaterThan(Number(ts));
+  });
+
+  it("keeps the latest messages only, so that the file does not grow for ever", async () => {
+    const first = await start();
+    for (let count = 1; count <= 1001; count++) ask(first, `message ${count}`);
+    const kept = (await start()).messages();
+    expect([kept.length, kept[0]?.text, kept.at(-1)?.text]).toEqual([
+      1000,
+      expect.stringMatching(/ 2$/),
+      expect.stringMatching(/ 1001$/),
+    ]);
+  });
+});
+
+describe("the file", () => {
+  it("is private to the user, and the only one", async () => {
+    ask(await start(), "hi");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(folder, ".sekisho"))).toEqual(["stand-in.json"]);
+  });
+
+  it.each(["", "{", "[]", '{"lastMicros":0}', '{"lastMicros":0,"messages":[{"text":"hi"}]}'])(
+    "that holds %j is refused with what to do, and left alone",
+    async (text) => {
+      const broken = join(folder, "broken.json");
+      writeFileSync(broken, text);
+      await expect(start({ file: broken })).rejects.toThrow(`${broken} cannot be read. Delete the file`);
+      expect(readFileSync(broken, "utf8")).toBe(text);
+    },
+  );
+
+  it("that cannot be written is a line in the log, and the stand-in goes on", async () => {
+    const lines: string[] = [];
+    const running = await start({ log: createLog({ service: "sekisho", write: (line) => lines.push(line) }) });
+    rmSync(join(folder, ".sekisho"), { recursive: true });
+    ask(running, "hi");
+    expect(running.messages().length).toBe(1);
+    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ message: "stand_in_not_kept", cause_kind: "ENOENT" });
+  });
+
+  it("is not made where none is asked for", async () => {
+    ask(await start({ file: undefined }), "hi");
+    expect(existsSync(file)).toBe(false);
+  });
+});
