@@ -13,6 +13,7 @@ import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import { openStandIn, startBothZones } from "../local/both-zones.ts";
 import { createJourney } from "../local/journey/journey.ts";
+import { lockFolder } from "../local/lock-folder.ts";
 import { createPage } from "../local/page/page.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
@@ -51,7 +52,12 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
         `${missing} is not set. Set both secrets to talk to the real Slack, or none for the stand-in.`,
       );
     }
-    return secret ? withRealSlack(run, { config, environment }) : withStandIn(run, { config, environment });
+    const lock = lockFolder({ folder: storeFolderOf(run) });
+    try {
+      return await (secret ? withRealSlack : withStandIn)(run, { config, environment });
+    } finally {
+      lock.release();
+    }
   },
 };
 
@@ -61,7 +67,7 @@ async function withStandIn(run: CommandRun, { config, environment }: Given): Pro
   const log = logsOf(environment);
   const { standIn, slack } = await openStandIn({
     log: log("sekisho"),
-    file: join(run.directory, ".sekisho/stand-in.json"),
+    file: join(storeFolderOf(run), "stand-in.json"),
   });
   const journey = createJourney({ secrets: [await slack.signingSecret(), await slack.botToken()] });
   const page = createPage({ standIn, journey });
@@ -132,8 +138,12 @@ async function once(run: CommandRun, { config, environment, text }: Given & { te
   }
 }
 
-function common({ directory }: CommandRun, { config, environment: { port, executionPort } }: Given) {
-  return { config, directory, storeFolder: join(directory, ".sekisho"), port, executionPort };
+function common(run: CommandRun, { config, environment: { port, executionPort } }: Given) {
+  return { config, directory: run.directory, storeFolder: storeFolderOf(run), port, executionPort };
+}
+
+function storeFolderOf({ directory }: CommandRun): string {
+  return join(directory, ".sekisho");
 }
 
 function logsOf({ logLevel }: Environment) {

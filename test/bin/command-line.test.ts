@@ -103,10 +103,26 @@ describe("sekisho start", () => {
     const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
     const first = start(["start"], ports);
     await first.prints("Ctrl-C");
-    const second = await run(["start"], { ...ports, SEKISHO_EXECUTION_PORT: "0" });
+    const elsewhere = join(folder, "elsewhere");
+    mkdirSync(elsewhere);
+    const second = sekisho({ words: ["start"], cwd: elsewhere, env: { ...ports, SEKISHO_EXECUTION_PORT: "0" } });
+    running.push(second);
+    const ended = await second.exited;
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
+    expect(ended.stderr).toContain("SEKISHO_PORT");
+  });
+
+  it("refuses a folder in which another start works, on whatever ports, until that one is gone, even by SIGKILL", async () => {
+    const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
+    const first = start(["start"], anyPort);
+    await first.prints("Ctrl-C");
+    const second = await run(["start"], anyPort);
     expect(second.code).toBe(1);
-    expect(second.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
-    expect(second.stderr).toContain("SEKISHO_PORT");
+    expect(second.stderr).toContain("Another `sekisho start` uses");
+    await first.kill("SIGKILL");
+    const third = start(["start"], anyPort);
+    await third.prints("Ctrl-C");
   });
 
   it("with the secrets of a Slack app turns the page off and prints the manifest and that a tunnel is needed", async () => {

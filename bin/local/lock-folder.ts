@@ -1,0 +1,24 @@
+/** One `sekisho start` to a folder: two would take each other's tasks. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+/** sqlite's primary result code, see https://www.sqlite.org/rescode.html */
+const busy = 5;
+
+/**
+ * Makes the folder where it is missing. The lock is sqlite's on a file of its own: the operating system frees it when the
+ * process dies, kill -9 included, so that no stale one is ever left. Throws where another process holds it.
+ */
+export function lockFolder({ folder }: { folder: string }): { release(): void } {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const database = new DatabaseSync(join(folder, "lock.db"), { timeout: 0 });
+  try {
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    if ((Number((error as { errcode?: unknown }).errcode) & 0xff) !== busy) throw error;
+    throw new Error(`Another \`sekisho start\` uses ${folder}. Stop it, or start in another folder.`, { cause: error });
+  }
+  return { release: () => database.close() };
+}
