@@ -35,7 +35,7 @@ export async function complete({
   const sessionId = `cli-${requestId}`;
   const tooLate = AbortSignal.timeout(deadlineMs + graceMs);
   const signal = AbortSignal.any([interrupt, tooLate]);
-  const call = { sessionId, timeoutMs: callTimeoutMs, trace: newTrace() };
+  const call = { requestId, sessionId, timeoutMs: callTimeoutMs, trace: newTrace() };
   const params = { channel: "cli", text, correlation_id: requestId, session_id: sessionId, timeout_ms: deadlineMs };
   const wait_ms = Math.floor(Math.min(longestWaitMs, callTimeoutMs / 2));
   try {

@@ -3,4 +3,9 @@ import { newTrace } from "../../lambdas/shared/trace.ts";
 
 export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 export const sampleTrace = { ...newTrace(), tracestate: "vendor=value" };
-export const common = { sessionId: `session-${"0123456789".repeat(4)}`, timeoutMs: 5000, trace: sampleTrace };
+export const common = {
+  requestId: "0e984725-c51c-4bf4-9960-e1c80e27aba0",
+  sessionId: `session-${"0123456789".repeat(4)}`,
+  timeoutMs: 5000,
+  trace: sampleTrace,
+};

@@ -2,11 +2,15 @@
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/trace.ts";
 
-/** `timeoutMs` bounds the whole call, retries included; `id` is the JSON-RPC id and stays the same through them. */
+/**
+ * `timeoutMs` bounds the whole call, retries included; `id` is the JSON-RPC id and stays the same through them.
+ * `requestId` is the task's, whatever the method: it is for the log, and the same as `id` where the method is `execute_task`.
+ */
 export type Call<M extends MethodName> = {
   method: M;
   params: ParamsOf<M>;
   id: string;
+  requestId: string;
   sessionId: string;
   timeoutMs: number;
   trace: Trace;

@@ -52,9 +52,9 @@ export function createClient({
     innermost: exchange({ transport, dialect }),
   });
   return {
-    async call<M extends MethodName>({ method, params, id, sessionId, timeoutMs, trace, signal = never }: Call<M>) {
+    async call<M extends MethodName>({ timeoutMs, signal = never, ...call }: Call<M>) {
       const endsAtMs = now() + Math.min(timeoutMs, callTimeoutMs);
-      const result = await run({ method, params, id, sessionId, trace, signal, endsAtMs, attempt: 1 });
+      const result = await run({ ...call, signal, endsAtMs, attempt: 1 });
       return result as ResultOf<M>;
     },
     ...(transport.stopSession === undefined ? {} : { stopSession: transport.stopSession }),

@@ -28,5 +28,5 @@ export async function cancelTask(request: CallRequest & { newId: () => string })
 }
 
 function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: Task; signal: AbortSignal }) {
-  return { sessionId: task.sessionId ?? "", timeoutMs: callTimeoutMs, trace: task.trace, signal };
+  return { requestId: task.id, sessionId: task.sessionId ?? "", timeoutMs: callTimeoutMs, trace: task.trace, signal };
 }

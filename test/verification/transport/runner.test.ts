@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { childOf } from "../../../lambdas/shared/trace.ts";
+import { childOf, newTrace } from "../../../lambdas/shared/trace.ts";
 import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/wrappers/wrapper.ts";
 import { clientOver, done, execute, virtualTime } from "./sample.ts";
 
@@ -110,18 +111,38 @@ describe("a client", () => {
       },
       { log },
     );
-    const id = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
-    await execute(client, { id });
+    const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
+    await execute(client, { requestId });
     const [failed, answered] = lines.map((line) => JSON.parse(line));
     expect(failed).toMatchObject({
-      request_id: id,
+      request_id: requestId,
       attempt: 1,
       reason: "unavailable",
       cause_kind: "ECONNRESET",
       destination: "peer",
     });
-    expect(answered).toMatchObject({ request_id: id, attempt: 2, method: "execute_task", trace_id: failed.trace_id });
+    expect(answered).toMatchObject({
+      request_id: requestId,
+      attempt: 2,
+      method: "execute_task",
+      trace_id: failed.trace_id,
+    });
     expect(answered.duration_ms).toEqual(expect.any(Number));
     expect(lines.join("")).not.toMatch(/text of a|xoxb|done/);
+  });
+
+  it("logs every call under its task's request id, also where the call itself names only the task id", async () => {
+    const lines: string[] = [];
+    const log = createLog({ service: "verification", write: (line) => lines.push(line) });
+    const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
+    const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: newTrace() };
+    const client = clientOver(done, { log });
+    await client.call({ method: "get_task", params: { task_id: "t-1" }, id: randomUUID(), ...common });
+    const cancel = { method: "cancel_task", params: { task_id: "t-1" }, id: randomUUID() } as const;
+    await expect(client.call({ ...cancel, ...common })).rejects.toMatchObject({ reason: "invalid_response" });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: "call_answered", method: "get_task", request_id: requestId, task_id: "t-1" },
+      { message: "call_failed", method: "cancel_task", request_id: requestId, task_id: "t-1" },
+    ]);
   });
 });

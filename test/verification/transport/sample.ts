@@ -50,11 +50,15 @@ export function clientOver(
   });
 }
 
-export function execute(client: ExecutionClient, over: { id?: string; signal?: AbortSignal; timeoutMs?: number } = {}) {
+export function execute(
+  client: ExecutionClient,
+  over: { id?: string; requestId?: string; signal?: AbortSignal; timeoutMs?: number } = {},
+) {
   return client.call({
     method: "execute_task",
     params: { channel: "C1", text: "the text of a user", bot_token: "xoxb-of-nobody" },
     id: randomUUID(),
+    requestId: randomUUID(),
     sessionId: "s".repeat(33),
     timeoutMs: 30_000,
     trace: newTrace(),

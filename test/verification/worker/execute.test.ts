@@ -28,7 +28,14 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     await executeTask({ client, callTimeoutMs: 1000, task, signal });
     expect(calls).toMatchObject([
-      { method: "execute_task", id: task.id, sessionId: "s-1", params: task.params, trace: task.trace },
+      {
+        method: "execute_task",
+        id: task.id,
+        requestId: task.id,
+        sessionId: "s-1",
+        params: task.params,
+        trace: task.trace,
+      },
     ]);
     expect(calls[0]?.params).not.toHaveProperty("bot_token");
   });
@@ -48,8 +55,8 @@ describe("the calls of a task", () => {
     await pollTask({ ...poll, by: "task_id" });
     await pollTask({ ...poll, by: "request_id" });
     expect(calls).toMatchObject([
-      { method: "get_task", id: "a", sessionId: "s-1", params: { task_id: "t-1" } },
-      { method: "get_task", id: "b", sessionId: "s-1", params: { request_id: task.id } },
+      { method: "get_task", id: "a", requestId: task.id, sessionId: "s-1", params: { task_id: "t-1" } },
+      { method: "get_task", id: "b", requestId: task.id, sessionId: "s-1", params: { request_id: task.id } },
     ]);
   });
 });

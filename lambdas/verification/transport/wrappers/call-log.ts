@@ -20,16 +20,9 @@ export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper 
   };
 }
 
-/** The task's request id where the call names it: only `execute_task` carries it as its own id. */
-function fieldsOf({ method, params, id, attempt, trace }: RunningCall): LogFields {
-  const { request_id, task_id } = { request_id: undefined, task_id: undefined, ...params };
-  return {
-    method,
-    attempt,
-    trace_id: traceIdOf(trace),
-    request_id: method === "execute_task" ? id : request_id,
-    task_id,
-  };
+function fieldsOf({ method, params, requestId, attempt, trace }: RunningCall): LogFields {
+  const { task_id } = { task_id: undefined, ...params };
+  return { request_id: requestId, task_id, method, attempt, trace_id: traceIdOf(trace) };
 }
 
 /** A code such as ECONNREFUSED, or the error's class; never its message. */

@@ -7,6 +7,7 @@ export type RunningCall = {
   method: MethodName;
   params: ParamsOf<MethodName>;
   id: string;
+  requestId: string;
   sessionId: string;
   trace: Trace;
   signal: AbortSignal;

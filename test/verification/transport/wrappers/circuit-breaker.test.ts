@@ -19,6 +19,7 @@ function setUp() {
       method: "get_task",
       params: { task_id: "t" },
       id: "1",
+      requestId: "1",
       sessionId: "",
       trace: newTrace(),
       signal,

@@ -32,6 +32,7 @@ async function run(
     method: "execute_task",
     params,
     id,
+    requestId: id,
     sessionId: "",
     trace: newTrace(),
     signal,
