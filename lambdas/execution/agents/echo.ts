@@ -4,20 +4,23 @@ import type { Agent, AgentTask } from "./agent.ts";
 
 const longestMs = 3600_000;
 const progressSteps = 5;
-const progressMs = 3000;
+/** Six seconds in all: longer than a call waits before its task goes on in the background. */
+const defaultStepMs = 1200;
 
 /**
  * Words in the text, alone or together: `slow 5s` (or `slow 500ms`) answers that much later, `progress` reports five
- * times on the way (over three seconds, or over those of `slow`), `fail` fails at the end.
+ * times on the way (every `stepMs`, or over the time of `slow`), `fail` fails at the end.
  */
 export function createEchoAgent({
+  stepMs = defaultStepMs,
   sleep = ({ ms, signal }) => delay(ms, undefined, { signal }),
 }: {
+  stepMs?: number;
   /** Rejects when the signal aborts. */
   sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 } = {}): Agent {
   return async function* echo(task, { requestId, signal }) {
-    const { lengthMs, steps, fails } = wishesOf(task.text);
+    const { lengthMs, steps, fails } = wishesOf({ text: task.text, stepMs });
     for (let step = 1; step <= steps; step++) {
       await sleep({ ms: lengthMs / steps, signal });
       if (steps > 1) yield { type: "progress", text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
@@ -28,11 +31,15 @@ export function createEchoAgent({
 }
 
 /** `steps` is 0 where nothing is to be waited for. */
-function wishesOf(text: string): { lengthMs: number; steps: number; fails: boolean } {
+function wishesOf({ text, stepMs }: { text: string; stepMs: number }): {
+  lengthMs: number;
+  steps: number;
+  fails: boolean;
+} {
   const [, amount, unit] = /\bslow\s+(\d{1,9})\s*(ms|s)\b/i.exec(text) ?? [];
   const slowMs = amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
   const progress = /\bprogress\b/i.test(text);
-  const lengthMs = Math.min(longestMs, slowMs ?? (progress ? progressMs : 0));
+  const lengthMs = Math.min(longestMs, slowMs ?? (progress ? progressSteps * stepMs : 0));
   return { lengthMs, steps: progress ? progressSteps : lengthMs > 0 ? 1 : 0, fails: /\bfail\b/i.test(text) };
 }
 

@@ -39,6 +39,17 @@ describe("the echo agent", () => {
     expect(percents).toEqual([20, 40, 60, 80, 100, "answer"]);
   });
 
+  it("is at it for six seconds on progress alone, which outlasts the wait of a call", async () => {
+    expect((await updatesOf("progress")).slept).toEqual([1200, 1200, 1200, 1200, 1200]);
+  });
+
+  it("takes shorter steps where it is told to", async () => {
+    const slept: number[] = [];
+    const agent = createEchoAgent({ stepMs: 1, sleep: async ({ ms }) => void slept.push(ms) });
+    for await (const _update of agent({ channel: "C1", text: "progress" }, agentContext()));
+    expect(slept).toEqual([1, 1, 1, 1, 1]);
+  });
+
   it("fails on fail, after the time of slow", async () => {
     const { updates, slept } = await updatesOf("slow 3s fail");
     expect(slept).toEqual([3000]);
