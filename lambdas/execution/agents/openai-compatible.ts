@@ -62,6 +62,11 @@ export function createOpenAiCompatibleAgent({
         yield { type: "progress", text: `${text.length} characters so far` };
       }
       yield { type: "answer", text, ...(usage && { usage }) };
+    } catch (error) {
+      const code = connectionErrorOf(error);
+      if (code === undefined) throw error;
+      log.warn("model_unreachable", { cause_kind: code });
+      yield { type: "failure", reason: "execution_failed" };
     } finally {
       clearTimeout(timer);
     }
@@ -70,6 +75,12 @@ export function createOpenAiCompatibleAgent({
 
 function isEventStream({ ok, headers }: Response): boolean {
   return ok && /^text\/event-stream *(;|$)/i.test(headers.get("content-type") ?? "");
+}
+
+/** What `fetch` hides behind its TypeError: ECONNREFUSED, ENOTFOUND, a TLS failure, a socket that was closed. */
+function connectionErrorOf(error: unknown): string | undefined {
+  const { code } = Object(Object(error).cause) as { code?: unknown };
+  return typeof code === "string" ? code : undefined;
 }
 
 function endpointOf(baseUrl: string): string {

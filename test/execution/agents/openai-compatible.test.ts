@@ -192,6 +192,39 @@ it("the status of a refusal is logged, the key is not", async () => {
   expect(lines.join("")).not.toContain("key-1");
 });
 
+it.each<[string, (response: ServerResponse) => unknown]>([
+  ["before its head", (response) => response.destroy()],
+  [
+    "in its stream",
+    (response) => {
+      stream(response).write(delta("a"));
+      setImmediate(() => response.destroy());
+    },
+  ],
+])("a connection that breaks %s is logged by its code, not as a TypeError", async (_name, answer) => {
+  const { call, lines } = createTestHost({ agent: await agentOf(answer) });
+  expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+  expect(loggedBy(lines)).toEqual([{ message: "model_unreachable", cause_kind: "UND_ERR_SOCKET" }]);
+});
+
+it("an endpoint that is not there is logged as ECONNREFUSED", async () => {
+  const gone = await startModelServer(() => {});
+  await gone.close();
+  const { call, lines } = createTestHost({
+    agent: createOpenAiCompatibleAgent({ baseUrl: gone.baseUrl, model: "m" }),
+  });
+  expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+  expect(loggedBy(lines)).toEqual([{ message: "model_unreachable", cause_kind: "ECONNREFUSED" }]);
+});
+
+/** The warnings: which, and why. */
+function loggedBy(lines: readonly string[]): unknown[] {
+  return lines
+    .map((line) => JSON.parse(line))
+    .filter(({ level }) => level === "warn")
+    .map(({ message, cause_kind }) => ({ message, cause_kind }));
+}
+
 it.each(["http://models.example/v1", "http://127.0.0.1.models.example/v1", "ftp://127.0.0.1/v1"])(
   "the base URL %s is refused: a key must not travel in the clear",
   (baseUrl) => {
