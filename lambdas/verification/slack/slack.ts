@@ -10,16 +10,18 @@ export type PostKey = {
 export type PostedMessage = { ts: string; text: string; key: PostKey | undefined };
 
 type InChannel = { channel: string; signal: AbortSignal };
+/** The request id of the task that the call is made for; a post has it in its key. */
+type ForTask = InChannel & { requestId: string };
 
 /** Every method rejects with a SlackError. Timestamps are Slack's `ts` strings. */
 export type SlackApi = {
   post(request: InChannel & { threadTs: string; text: string; key: PostKey }): Promise<{ ts: string }>;
   update(request: InChannel & { ts: string; text: string; key: PostKey }): Promise<void>;
-  remove(request: InChannel & { ts: string }): Promise<void>;
+  remove(request: ForTask & { ts: string }): Promise<void>;
   /** Adding a reaction that is there, or removing one that is not, is no error. */
-  react(request: InChannel & { ts: string; name: string; present: boolean }): Promise<void>;
+  react(request: ForTask & { ts: string; name: string; present: boolean }): Promise<void>;
   /** All messages of the thread from `oldestTs` on (all pages), oldest first, with their metadata. */
-  replies(request: InChannel & { threadTs: string; oldestTs: string }): Promise<PostedMessage[]>;
+  replies(request: ForTask & { threadTs: string; oldestTs: string }): Promise<PostedMessage[]>;
 };
 
 /**

@@ -13,9 +13,9 @@ type Call = {
   method: string;
   args: Record<string, unknown>;
   signal: AbortSignal;
+  requestId: string;
   /** Doing it twice is the same as doing it once. */
   repeatable: boolean;
-  requestId?: string;
   /** Slack's errors that say that it is done already. */
   fine?: readonly string[];
 };
@@ -72,7 +72,7 @@ export function createSlackApi({
     }
   }
 
-  async function replies({ channel, threadTs, oldestTs, signal }: Parameters<SlackApi["replies"]>[0]) {
+  async function replies({ channel, threadTs, oldestTs, requestId, signal }: Parameters<SlackApi["replies"]>[0]) {
     const found = new Map<string, PostedMessage>();
     let cursor = "";
     for (let page = 0; page < maxPages; page++) {
@@ -81,6 +81,7 @@ export function createSlackApi({
         method: "conversations.replies",
         args: { ...args, limit: pageSize, ...(cursor === "" ? {} : { cursor }) },
         signal,
+        requestId,
         repeatable: true,
         // A thread that is gone has no posts.
         fine: ["thread_not_found"],
@@ -120,13 +121,13 @@ export function createSlackApi({
       const args = { channel, ts, ...content({ text, key }) };
       await call({ method: "chat.update", args, signal, repeatable: true, requestId: key.requestId });
     },
-    async remove({ channel, ts, signal }) {
-      await call({ method: "chat.delete", args: { channel, ts }, signal, repeatable: true });
+    async remove({ channel, ts, requestId, signal }) {
+      await call({ method: "chat.delete", args: { channel, ts }, signal, requestId, repeatable: true });
     },
-    async react({ channel, ts, name, present, signal }) {
+    async react({ channel, ts, name, present, requestId, signal }) {
       const method = present ? "reactions.add" : "reactions.remove";
       const fine = [present ? "already_reacted" : "no_reaction"];
-      await call({ method, args: { channel, timestamp: ts, name }, signal, repeatable: true, fine });
+      await call({ method, args: { channel, timestamp: ts, name }, signal, requestId, repeatable: true, fine });
     },
     replies,
   };

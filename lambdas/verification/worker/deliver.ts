@@ -36,7 +36,7 @@ export async function sweep(request: DeliverRequest): Promise<void> {
 async function perform(request: DeliverRequest, action: DeliveryAction): Promise<void> {
   const { slack, task, signal } = request;
   const { channel } = task.message;
-  if (action.type === "remove") return unlessGone(slack.remove({ channel, ts: action.ts, signal }));
+  if (action.type === "remove") return unlessGone(slack.remove({ channel, ts: action.ts, requestId: task.id, signal }));
   const { part, text } = action;
   const post = { channel, text, key: { requestId: task.id, part }, signal };
   if (action.type === "update") {
@@ -46,7 +46,7 @@ async function perform(request: DeliverRequest, action: DeliveryAction): Promise
       if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
       // Where an edit is impossible it is posted anew, and what could not be edited goes.
       await slack.post({ ...post, threadTs: threadOf(task.message) });
-      return unlessGone(slack.remove({ channel, ts: action.ts, signal }));
+      return unlessGone(slack.remove({ channel, ts: action.ts, requestId: task.id, signal }));
     }
   }
   await slack.post({ ...post, threadTs: threadOf(task.message) });

@@ -7,7 +7,13 @@ type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 /** Oldest first. Rejects with a SlackError. */
 export async function ownPosts({ slack, task, signal }: Request): Promise<PostedMessage[]> {
   const { channel, ts } = task.message;
-  const messages = await slack.replies({ channel, threadTs: threadOf(task.message), oldestTs: ts, signal });
+  const messages = await slack.replies({
+    channel,
+    threadTs: threadOf(task.message),
+    oldestTs: ts,
+    requestId: task.id,
+    signal,
+  });
   return messages.filter(({ key }) => key?.requestId === task.id);
 }
 

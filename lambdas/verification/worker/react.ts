@@ -17,5 +17,5 @@ export async function react({
   signal: AbortSignal;
 }): Promise<void> {
   const { channel, ts } = task.message;
-  await slack.react({ channel, ts, name: receivedReaction, present, signal }).catch(() => {});
+  await slack.react({ channel, ts, name: receivedReaction, present, requestId: task.id, signal }).catch(() => {});
 }

@@ -64,7 +64,7 @@ function answers(): string[] {
 describe("the Slack API", () => {
   it("posts into the thread with metadata, and finds it again by them", async () => {
     const { ts } = await post(api(), 3);
-    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, signal });
+    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
     expect(found).toEqual([
       { ts: asked.ts, text: `<@${workspace.botUser}> What is a sekisho?`, key: undefined },
       { ts, text, key: { requestId, part: 3 } },
@@ -75,7 +75,7 @@ describe("the Slack API", () => {
     const slack = api();
     const posted: string[] = [];
     for (let part = 0; part < 13; part++) posted.push((await post(slack, part)).ts);
-    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, signal });
+    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
     expect(found.map(({ ts }) => ts)).toEqual([asked.ts, ...posted]);
     expect(calls.filter((method) => method === "conversations.replies").length).toBe(3);
   });
@@ -83,32 +83,32 @@ describe("the Slack API", () => {
   it("reads a thread from the oldest message asked for, without the parent that Slack adds", async () => {
     const slack = api();
     const [, second, third] = [await post(slack), await post(slack), await post(slack)];
-    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: second.ts, signal });
+    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: second.ts, requestId, signal });
     expect(found.map(({ ts }) => ts)).toEqual([second.ts, third.ts]);
   });
 
   it("finds no posts in a thread that does not exist", async () => {
-    expect(await api().replies({ channel, threadTs: "1.000001", oldestTs: "1.000001", signal })).toEqual([]);
+    expect(await api().replies({ channel, threadTs: "1.000001", oldestTs: "1.000001", requestId, signal })).toEqual([]);
   });
 
   it("edits a post, text and metadata", async () => {
     const slack = api();
     const { ts } = await post(slack);
     await slack.update({ channel, ts, text: "Done.", key: { requestId, part: 1 }, signal });
-    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: ts, signal });
+    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: ts, requestId, signal });
     expect(found).toEqual([{ ts, text: "Done.", key: { requestId, part: 1 } }]);
   });
 
   it("removes a post", async () => {
     const slack = api();
     const { ts } = await post(slack);
-    await slack.remove({ channel, ts, signal });
+    await slack.remove({ channel, ts, requestId, signal });
     expect(answers()).toEqual([]);
   });
 
   it("adds and removes a reaction, and is content where that was done already", async () => {
     const slack = api();
-    const reaction = { channel, ts: asked.ts, name: "eyes", signal };
+    const reaction = { channel, ts: asked.ts, name: "eyes", requestId, signal };
     await slack.react({ ...reaction, present: true });
     await slack.react({ ...reaction, present: true });
     expect(standIn.messages()[0]?.reactions).toEqual(["eyes"]);
@@ -153,7 +153,7 @@ describe("what Slack refuses", () => {
     const place = { channel, ts: "1.000001", signal };
     const key = { requestId, part: 1 };
     expect((await failure(api().update({ ...place, text, key }))).kind).toBe("no_such_message");
-    expect((await failure(api().remove(place))).kind).toBe("no_such_message");
+    expect((await failure(api().remove({ ...place, requestId }))).kind).toBe("no_such_message");
   });
 
   it("a person's message cannot be edited", async () => {
@@ -203,7 +203,7 @@ describe("what goes wrong on the way", () => {
 
   it.each(["status", "reset", "lost_answer"] as const)("reads again after a %s", async (type) => {
     standIn.inject({ method: "conversations.replies", type, status: 500 });
-    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, signal });
+    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
     expect(found.length).toBe(1);
     expect(waits).toEqual([150]);
   });
@@ -219,7 +219,7 @@ describe("what goes wrong on the way", () => {
   it("gives up after three tries", async () => {
     for (let times = 0; times < 5; times++)
       standIn.inject({ method: "conversations.replies", type: "status", status: 503 });
-    const call = api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, signal });
+    const call = api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
     expect((await failure(call)).kind).toBe("ambiguous");
     expect(waits.length).toBe(2);
   });
@@ -250,6 +250,18 @@ describe("what goes wrong on the way", () => {
     expect(error.slackError).toBeUndefined();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("logs every failed call under the request id of the task that it is made for", async () => {
+    const slack = api();
+    const { ts } = await post(slack);
+    for (const method of ["chat.update", "conversations.replies", "reactions.add", "chat.delete"])
+      standIn.inject({ method, type: "status", status: 500 });
+    await slack.update({ channel, ts, text: "Done.", key: { requestId, part: 1 }, signal });
+    await slack.replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
+    await slack.react({ channel, ts, name: "eyes", present: true, requestId, signal });
+    await slack.remove({ channel, ts, requestId, signal });
+    expect(lines.map((line) => JSON.parse(line).request_id)).toEqual(Array(4).fill(requestId));
   });
 
   it("puts neither the token nor a text into logs or errors", async () => {
