@@ -69,7 +69,7 @@ export function createTasks(settings: TaskSettings): Tasks {
     const doubt = { nowMs: now(), lostAfterMs };
     if (runs.has(task.id) || !isLost({ task, ...doubt })) return task;
     const given = await changeTask({ task, change: giveUp({ ...doubt, expiresAtMs: doubt.nowMs + retentionMs }) });
-    if (given.changed) log.error("task_lost", { task_id: task.id });
+    if (given.changed) log.error("task_lost", { request_id: String(task.requestId), task_id: task.id });
     return given.task ?? gone();
   }
 

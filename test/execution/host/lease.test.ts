@@ -109,7 +109,8 @@ describe("a host that dies while its agent works", () => {
     const repeated = await second.call("execute_task", hello, { id });
     expect(repeated.error?.data).toMatchObject({ reason: "execution_failed", lost: true });
     expect(gate.started).toHaveLength(1);
-    expect(second.lines.join("")).toContain("task_lost");
+    const lost = second.lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "task_lost");
+    expect(lost).toMatchObject([{ request_id: id, task_id: result?.task_id }]);
   });
 
   it("is not doubted before its lease and the grace after it have passed", async () => {
