@@ -1,5 +1,6 @@
 /** One exchange with the Web API through `@slack/web-api`, which is asked for nothing but the call itself. */
 import type { Logger } from "@slack/web-api";
+import { abortable } from "../transport/abortable.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { SlackError } from "./slack.ts";
 
@@ -30,10 +31,9 @@ export async function callWebApi({
 }): Promise<unknown> {
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const { WebClient } = await import("@slack/web-api");
-  const secret = await token().catch((cause: unknown) => {
+  const secret = await abortable({ promise: token(), signal: bounded }).catch((cause: unknown) => {
     throw new SlackError("unavailable", { cause });
   });
-  if (bounded.aborted) throw new SlackError("unavailable");
   const client = new WebClient(secret, {
     slackApiUrl: apiUrl,
     fetch: boundedFetch({ signal: bounded }),

@@ -2,6 +2,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { Task } from "../task/task.ts";
+import { abortable } from "../transport/abortable.ts";
 import type { WorkerDestination } from "./acts.ts";
 
 type CallRequest = WorkerDestination & { task: Task; signal: AbortSignal };
@@ -9,7 +10,8 @@ type CallRequest = WorkerDestination & { task: Task; signal: AbortSignal };
 /** The stored params under the task's own id, the same at every repetition. */
 export async function executeTask({ client, callTimeoutMs, botToken, task, signal }: CallRequest): Promise<TaskResult> {
   if (task.params === undefined) throw new SekishoError("internal");
-  const params = botToken === undefined ? task.params : { ...task.params, bot_token: await botToken() };
+  const secret = botToken && { bot_token: await readToken({ botToken, callTimeoutMs, signal }) };
+  const params = { ...task.params, ...secret };
   return client.call({ method: "execute_task", params, id: task.id, ...common({ callTimeoutMs, task, signal }) });
 }
 
@@ -25,6 +27,16 @@ export async function cancelTask(request: CallRequest & { newId: () => string })
   const { client, callTimeoutMs, task, newId, signal } = request;
   const params = { task_id: task.taskId, reason: "deadline" };
   await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+}
+
+/** Without it nothing is sent. */
+async function readToken(request: { botToken: () => Promise<string>; callTimeoutMs: number; signal: AbortSignal }) {
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(request.callTimeoutMs)]);
+  try {
+    return await abortable({ promise: request.botToken(), signal });
+  } catch (cause) {
+    throw new SekishoError("unavailable", { cause });
+  }
 }
 
 function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: Task; signal: AbortSignal }) {

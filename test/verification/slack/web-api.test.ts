@@ -233,6 +233,16 @@ describe("what goes wrong on the way", () => {
     expect((await failure(post(noToken))).kind).toBe("unavailable");
   });
 
+  it("does not wait longer for a token than for an answer, nor when the caller gives up", async () => {
+    const token = () => new Promise<string>(() => {});
+    expect((await failure(post(api({ token, timeoutMs: 10 })))).kind).toBe("unavailable");
+    const caller = new AbortController();
+    const call = api({ token }).remove({ channel, ts: asked.ts, requestId, signal: caller.signal });
+    caller.abort();
+    expect((await failure(call)).kind).toBe("unavailable");
+    expect(calls).toEqual([]);
+  });
+
   it.each([
     ["a page of HTML", 200, "text/html", "<html>Bad gateway</html>"],
     ["a truncated answer", 200, "application/json", '{"ok":true,"ts":"1'],

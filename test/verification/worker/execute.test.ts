@@ -48,6 +48,21 @@ describe("the calls of a task", () => {
     expect(task).toEqual(before);
   });
 
+  it("are not made without the bot token: one that cannot be read, or is not there in time, is no send", async () => {
+    const { calls, client } = recordingClient();
+    const never = () => new Promise<string>(() => {});
+    const request = { client, callTimeoutMs: 60_000, task, signal };
+    const failing = executeTask({ ...request, botToken: () => Promise.reject(new Error("no such secret")) });
+    await expect(failing).rejects.toMatchObject({ reason: "unavailable" });
+    const slow = executeTask({ ...request, botToken: never, callTimeoutMs: 10 });
+    await expect(slow).rejects.toMatchObject({ reason: "unavailable" });
+    const given = new AbortController();
+    const aborted = executeTask({ ...request, botToken: never, signal: given.signal });
+    given.abort();
+    await expect(aborted).rejects.toMatchObject({ reason: "unavailable" });
+    expect(calls).toEqual([]);
+  });
+
   it("poll under ids of their own, in the task's session", async () => {
     const { calls, client } = recordingClient();
     const ids = ["a", "b"];
