@@ -145,11 +145,31 @@ describe("the page", () => {
     await reader.cancel();
   });
 
-  it("leaves other paths and methods alone", async () => {
-    expect((await ask("/nothing")).status).toBe(404);
-    expect((await ask("/constructor")).status).toBe(404);
-    expect((await ask("/local/messages")).status).toBe(405);
+  it("leaves what is the server's own alone", async () => {
     expect((await ask("/healthz")).status).toBe(200);
+    expect((await ask("/slack/events")).headers.allow).toBe("POST");
+  });
+
+  it("tells whoever is refused in one line of plain text what to do", async () => {
+    const origin = { origin: server.url };
+    const refused = await Promise.all([
+      ask("/nothing"),
+      ask("/constructor"),
+      ask("/local/messages"),
+      ask("/", { method: "POST", headers: origin }),
+      ask("/local/messages", { method: "POST", body: "{}" }),
+      ask("/local/messages", { method: "POST", headers: origin, body: "{}" }),
+      send({ text: "" }),
+      send({ text: "hi", thread_ts: "1.000001" }),
+      send(JSON.stringify({ text: "x".repeat(300_000) })),
+    ]);
+    expect(refused.map(({ status }) => status)).toEqual([404, 404, 405, 405, 403, 415, 400, 400, 413]);
+    for (const { headers, body } of refused) {
+      expect(headers["content-type"]).toBe("text/plain; charset=utf-8");
+      expect(body).toMatch(/^[A-Z][^\n]+\. Open http:\/\/127\.0\.0\.1:\d+\/ on this machine\.\n$/);
+      expect(body).toContain(`${server.url}/`);
+    }
+    expect(refused[2]?.headers.allow).toBe("POST");
   });
 });
 
@@ -170,7 +190,9 @@ describe("another site in the same browser", () => {
           headers: { host, origin: `http://${host}`, "content-type": "application/json" },
         });
         expect(answer.status).toBe(403);
-        expect(answer.body).toBe("{}");
+        expect(answer.body).toBe(
+          `Only the page of this server may ask this, under its own address. Open ${server.url}/ on this machine.\n`,
+        );
       }
     },
   );

@@ -9,6 +9,7 @@ import type { SlackStandIn } from "../slack-stand-in.ts";
 import { loadDocument } from "./document.ts";
 import { createEventStream } from "./event-stream.ts";
 import { refusalOf } from "./guard.ts";
+import { commonHeaders, refuse, respondJson } from "./respond.ts";
 
 /** `handle` is for `startVerificationServer`; `close` before the server's, so that open streams do not hold it up. */
 export type LocalPage = { handle: Page; close(): void };
@@ -24,7 +25,7 @@ const messageSchema = z.object({
 
 /**
  * `GET /`, `GET /local/events` (server-sent events) and `POST /local/messages`. The page makes the stand-in sign events, so
- * all three are refused with 403 to everyone but its own tab. Events go to `/slack/events` of the server that serves the page.
+ * all three are refused with 403 to everyone but its own tab. Every other path is a 404. Events go to `/slack/events` of the server that serves the page.
  */
 export function createPage({ standIn, journey }: { standIn: SlackStandIn; journey: Journey }): LocalPage {
   const document = loadDocument();
@@ -32,20 +33,21 @@ export function createPage({ standIn, journey }: { standIn: SlackStandIn; journe
   watchStandIn({ standIn, journey });
 
   async function takeMessage(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")) return respond(response, 415);
+    if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "")) {
+      return refuse(request, response, "not_json");
+    }
     const body = await readBody({ request, maxBytes: maxBodyBytes });
-    if (body === undefined) return respond(response, 413);
+    if (body === undefined) return refuse(request, response, "too_large");
     const parsed = messageSchema.safeParse(parseJson(body)).data;
-    if (parsed === undefined) return respond(response, 400);
+    if (parsed === undefined) return refuse(request, response, "unreadable");
     try {
       const { text, channel, thread_ts: threadTs } = parsed;
       const place = { ...(channel === undefined ? {} : { channel }), threadTs };
       const asked = standIn.ask({ eventsUrl: eventsUrlOf(request), text, ...place });
       recordAsked({ asked, journey });
-      return respond(response, 202, { request_id: asked.requestId, ts: asked.message.ts });
+      return respondJson(response, 202, { request_id: asked.requestId, ts: asked.message.ts });
     } catch {
-      // No such channel or thread.
-      return respond(response, 400);
+      return refuse(request, response, "no_place");
     }
   }
 
@@ -69,7 +71,10 @@ export function createPage({ standIn, journey }: { standIn: SlackStandIn; journe
     async handle(request, response) {
       const path = request.url?.split("?", 1)[0] ?? "";
       const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
-      if (route === undefined) return false;
+      if (route === undefined) {
+        refuse(request, response, "not_found");
+        return true;
+      }
       const { host, origin, "sec-fetch-site": fetchSite } = request.headers;
       const site = path === "/" ? undefined : one(fetchSite);
       const refusal = refusalOf({
@@ -79,26 +84,14 @@ export function createPage({ standIn, journey }: { standIn: SlackStandIn; journe
         fetchSite: site,
         port: request.socket.localPort,
       });
-      if (refusal !== undefined) respond(response, 403);
-      else if (request.method !== route.method) respond(response.setHeader("allow", route.method), 405);
+      if (refusal !== undefined) refuse(request, response, "not_own_page");
+      else if (request.method !== route.method)
+        refuse(request, response.setHeader("allow", route.method), "other_method");
       else await route.answer(request, response);
       return true;
     },
     close: stream.close,
   };
-}
-
-const commonHeaders = {
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-};
-
-function respond(response: ServerResponse, status: number, body: object = {}): void {
-  response.writeHead(status, { ...commonHeaders, "content-type": "application/json" });
-  response.end(JSON.stringify(body));
 }
 
 function eventsUrlOf({ socket }: IncomingMessage): string {

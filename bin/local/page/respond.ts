@@ -1,0 +1,32 @@
+/** The page's answers, and what whoever is refused reads: one line of what is wrong and what to do. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+export const commonHeaders = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+const refusals = {
+  unreadable: { status: 400, text: "A text of 1 to 40,000 characters is needed." },
+  no_place: { status: 400, text: "There is no such channel or thread." },
+  not_own_page: { status: 403, text: "Only the page of this server may ask this, under its own address." },
+  not_found: { status: 404, text: "There is nothing at this address." },
+  other_method: { status: 405, text: "This address takes another method." },
+  too_large: { status: 413, text: "The message is too long." },
+  not_json: { status: 415, text: "Messages are taken as application/json." },
+} as const;
+
+/** Nothing of the request is repeated in it. */
+export function refuse(request: IncomingMessage, response: ServerResponse, why: keyof typeof refusals): void {
+  const { status, text } = refusals[why];
+  response.writeHead(status, { ...commonHeaders, "content-type": "text/plain; charset=utf-8" });
+  response.end(`${text} Open http://127.0.0.1:${request.socket.localPort}/ on this machine.\n`);
+}
+
+export function respondJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { ...commonHeaders, "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
