@@ -20,8 +20,8 @@ export type SlackApi = {
   remove(request: ForTask & { ts: string }): Promise<void>;
   /** Adding a reaction that is there, or removing one that is not, is no error. */
   react(request: ForTask & { ts: string; name: string; present: boolean }): Promise<void>;
-  /** All messages of the thread from `oldestTs` on (all pages), oldest first, with their metadata. */
-  replies(request: ForTask & { threadTs: string; oldestTs: string }): Promise<PostedMessage[]>;
+  /** All messages of the thread from `oldestTs` on (all pages), oldest first; `key` is that of posts of the app `appId` alone. */
+  replies(request: ForTask & { threadTs: string; oldestTs: string; appId: string }): Promise<PostedMessage[]>;
 };
 
 /**

@@ -3,7 +3,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import * as z from "zod";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
-import { keyOf, metadataOf, metadataSchema } from "./metadata.ts";
+import { metadataOf } from "./metadata.ts";
+import { readRepliesPage } from "./replies-page.ts";
 import { retryDelayMs } from "./retry-policy.ts";
 import { type PostedMessage, type PostKey, type SlackApi, SlackError } from "./slack.ts";
 import { toSlackError } from "./to-slack-error.ts";
@@ -23,13 +24,9 @@ type Call = {
 const pageSize = 200;
 /** Ten thousand messages; a cursor that never ends is a fault of the other side. */
 const maxPages = 50;
+const emptyPage = { messages: [] };
 
 const postedSchema = z.object({ ts: z.string() });
-const repliesSchema = z.object({
-  messages: z.array(z.object({ ts: z.string(), text: z.string().catch(""), metadata: metadataSchema })).catch([]),
-  response_metadata: z.object({ next_cursor: z.string().catch("") }).catch({ next_cursor: "" }),
-});
-
 /**
  * `token` is asked for at every call, so that a rotated one is used. `timeoutMs` bounds one exchange, and each wait before
  * it is repeated; the caller's signal bounds the whole. `apiUrl` is https, or http on loopback.
@@ -72,7 +69,8 @@ export function createSlackApi({
     }
   }
 
-  async function replies({ channel, threadTs, oldestTs, requestId, signal }: Parameters<SlackApi["replies"]>[0]) {
+  async function replies(request: Parameters<SlackApi["replies"]>[0]) {
+    const { channel, threadTs, oldestTs, appId, requestId, signal } = request;
     const found = new Map<string, PostedMessage>();
     let cursor = "";
     for (let page = 0; page < maxPages; page++) {
@@ -86,12 +84,10 @@ export function createSlackApi({
         // A thread that is gone has no posts.
         fine: ["thread_not_found"],
       });
-      const { messages, response_metadata } = repliesSchema.parse(answer ?? {});
+      const { posts, nextCursor } = readRepliesPage({ page: answer ?? emptyPage, appId });
       // Slack puts the thread's first message on every page, however old it is.
-      for (const { ts, text, metadata } of messages) {
-        if (!isBefore(ts, oldestTs)) found.set(ts, { ts, text, key: keyOf(metadata) });
-      }
-      cursor = response_metadata.next_cursor;
+      for (const post of posts) if (!isBefore(post.ts, oldestTs)) found.set(post.ts, post);
+      cursor = nextCursor;
       if (cursor === "") return [...found.values()].sort((a, b) => (isBefore(a.ts, b.ts) ? -1 : 1));
     }
     throw new SlackError("ambiguous");

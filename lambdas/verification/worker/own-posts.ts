@@ -6,11 +6,12 @@ type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
 /** Oldest first. Rejects with a SlackError. */
 export async function ownPosts({ slack, task, signal }: Request): Promise<PostedMessage[]> {
-  const { channel, ts } = task.message;
+  const { appId, channel, ts } = task.message;
   const messages = await slack.replies({
     channel,
     threadTs: threadOf(task.message),
     oldestTs: ts,
+    appId,
     requestId: task.id,
     signal,
   });

@@ -10,6 +10,7 @@ import { createSlackApi } from "../../../lambdas/verification/slack/web-api.ts";
 const botToken = "xoxb-stand-in-token";
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const channel = workspace.channel.id;
+const appId = workspace.app;
 const text = "The answer that nobody may log";
 
 let standIn: SlackStandIn;
@@ -64,18 +65,31 @@ function answers(): string[] {
 describe("the Slack API", () => {
   it("posts into the thread with metadata, and finds it again by them", async () => {
     const { ts } = await post(api(), 3);
-    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
+    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, appId, requestId, signal });
     expect(found).toEqual([
       { ts: asked.ts, text: `<@${workspace.botUser}> What is a sekisho?`, key: undefined },
       { ts, text, key: { requestId, part: 3 } },
     ]);
   });
 
+  it("finds no key on a post of another app, whatever its metadata say", async () => {
+    const { ts } = await post(api(), 3);
+    const found = await api().replies({
+      channel,
+      threadTs: asked.ts,
+      oldestTs: ts,
+      appId: "AOTHER",
+      requestId,
+      signal,
+    });
+    expect(found).toEqual([{ ts, text, key: undefined }]);
+  });
+
   it("reads all pages of a thread, oldest first, each message once", async () => {
     const slack = api();
     const posted: string[] = [];
     for (let part = 0; part < 13; part++) posted.push((await post(slack, part)).ts);
-    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
+    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, appId, requestId, signal });
     expect(found.map(({ ts }) => ts)).toEqual([asked.ts, ...posted]);
     expect(calls.filter((method) => method === "conversations.replies").length).toBe(3);
   });
@@ -83,19 +97,21 @@ describe("the Slack API", () => {
   it("reads a thread from the oldest message asked for, without the parent that Slack adds", async () => {
     const slack = api();
     const [, second, third] = [await post(slack), await post(slack), await post(slack)];
-    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: second.ts, requestId, signal });
+    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: second.ts, appId, requestId, signal });
     expect(found.map(({ ts }) => ts)).toEqual([second.ts, third.ts]);
   });
 
   it("finds no posts in a thread that does not exist", async () => {
-    expect(await api().replies({ channel, threadTs: "1.000001", oldestTs: "1.000001", requestId, signal })).toEqual([]);
+    expect(
+      await api().replies({ channel, threadTs: "1.000001", oldestTs: "1.000001", appId, requestId, signal }),
+    ).toEqual([]);
   });
 
   it("edits a post, text and metadata", async () => {
     const slack = api();
     const { ts } = await post(slack);
     await slack.update({ channel, ts, text: "Done.", key: { requestId, part: 1 }, signal });
-    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: ts, requestId, signal });
+    const found = await slack.replies({ channel, threadTs: asked.ts, oldestTs: ts, appId, requestId, signal });
     expect(found).toEqual([{ ts, text: "Done.", key: { requestId, part: 1 } }]);
   });
 
@@ -203,7 +219,7 @@ describe("what goes wrong on the way", () => {
 
   it.each(["status", "reset", "lost_answer"] as const)("reads again after a %s", async (type) => {
     standIn.inject({ method: "conversations.replies", type, status: 500 });
-    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
+    const found = await api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, appId, requestId, signal });
     expect(found.length).toBe(1);
     expect(waits).toEqual([150]);
   });
@@ -219,7 +235,7 @@ describe("what goes wrong on the way", () => {
   it("gives up after three tries", async () => {
     for (let times = 0; times < 5; times++)
       standIn.inject({ method: "conversations.replies", type: "status", status: 503 });
-    const call = api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
+    const call = api().replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, appId, requestId, signal });
     expect((await failure(call)).kind).toBe("ambiguous");
     expect(waits.length).toBe(2);
   });
@@ -268,7 +284,7 @@ describe("what goes wrong on the way", () => {
     for (const method of ["chat.update", "conversations.replies", "reactions.add", "chat.delete"])
       standIn.inject({ method, type: "status", status: 500 });
     await slack.update({ channel, ts, text: "Done.", key: { requestId, part: 1 }, signal });
-    await slack.replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, requestId, signal });
+    await slack.replies({ channel, threadTs: asked.ts, oldestTs: asked.ts, appId, requestId, signal });
     await slack.react({ channel, ts, name: "eyes", present: true, requestId, signal });
     await slack.remove({ channel, ts, requestId, signal });
     expect(lines.map((line) => JSON.parse(line).request_id)).toEqual(Array(4).fill(requestId));

@@ -43,9 +43,9 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
     async react() {
       check("react");
     },
-    async replies() {
+    async replies({ appId }) {
       check("replies");
-      return posts;
+      return posts.map((post) => (appId === task.message.appId ? post : { ...post, key: undefined }));
     },
   };
   return { slack, texts: () => posts.map(({ text }) => text) };
