@@ -9,6 +9,7 @@ import { platformReason } from "./platform-error.ts";
 const sdkErrorSchema = z.object({
   name: z.string().catch(""),
   code: z.string().optional().catch(undefined),
+  syscall: z.string().optional().catch(undefined),
   error: errorObjectSchema.optional().catch(undefined),
   $metadata: z.object({ httpStatusCode: z.int().optional(), requestId: z.string().optional() }).catch({}),
   $response: z
@@ -30,7 +31,7 @@ export function classify({
   const { data } = sdkErrorSchema.safeParse(thrown);
   const status = data?.$metadata.httpStatusCode;
   if (data === undefined || status === undefined) {
-    const neverConnected = !wasSent || notConnected.test(data?.code ?? "");
+    const neverConnected = !wasSent || data?.syscall === "connect" || notConnected.test(data?.code ?? "");
     return new SekishoError(neverConnected ? "unavailable" : "ambiguous", { cause: thrown });
   }
   const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
@@ -42,9 +43,12 @@ export function classify({
   });
 }
 
-/** DNS, connect and TLS failures, by Node's codes. */
+/**
+ * Node's codes of what can only happen before anything is sent: no address, nobody there, a certificate that is not
+ * believed. Other TLS errors (`EPROTO`, `ERR_SSL_…`) also end connections over which a request went out.
+ */
 const notConnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EPROTO|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|ERR_TLS_CERT_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
 
 function reasonOf({ status, name }: { status: number; name: string }): ClientReason {
   switch (status) {
