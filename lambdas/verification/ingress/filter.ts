@@ -12,8 +12,7 @@ type Drop =
   | "hidden"
   | "edited"
   | "no_user"
-  | "not_mentioned"
-  | "empty";
+  | "not_mentioned";
 
 export type Filtered = { asked: AskedMessage } | { drop: Drop };
 
@@ -22,7 +21,7 @@ const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast"];
 
 /**
  * For the bot are: `app_mention`; any `message` in a direct message with it; a `message` elsewhere that mentions it.
- * The same post may come as both; what comes out is the same.
+ * The same post may come as both; what comes out is the same. Who says nothing to the bot, or sends only a file, is answered too.
  */
 export function filterEvent(callback: EventCallback): Filtered {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
@@ -31,10 +30,8 @@ export function filterEvent(callback: EventCallback): Filtered {
   const botUsers = botUsersOf(callback);
   const drop = dropOf({ event, botUsers });
   if (drop !== undefined) return { drop };
-  const { user, text: rawText, thread_ts: threadTs } = event;
+  const { user, thread_ts: threadTs } = event;
   if (!user) return { drop: "no_user" };
-  const text = askedText({ text: rawText ?? "", botUsers });
-  if (text === "" && !event.files?.length) return { drop: "empty" };
   return {
     asked: {
       appId: callback.api_app_id,
@@ -44,7 +41,7 @@ export function filterEvent(callback: EventCallback): Filtered {
       ts: event.ts,
       ...(threadTs ? { threadTs } : {}),
       direct: isDirect(event),
-      text,
+      text: askedText({ text: event.text ?? "", botUsers }),
     },
   };
 }

@@ -34,7 +34,6 @@ export const messageEventSchema = z.object({
   ts: slackTs,
   thread_ts: slackTs.nullish(),
   text: z.string().nullish(),
-  files: z.array(z.unknown()).nullish(),
 });
 export type MessageEvent = z.infer<typeof messageEventSchema>;
 

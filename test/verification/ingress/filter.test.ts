@@ -60,6 +60,14 @@ describe("what is for the bot", () => {
     expect(askedOf(withEvent("file-share", { text: `<@${botUser}>` })).text).toBe("");
   });
 
+  it.each([
+    ["nothing but a mention", withEvent("app-mention", { text: ` <@${botUser}>\n` })],
+    ["nothing but a mention that came as a message", withEvent("message-with-mention", { text: `<@${botUser}>` })],
+    ["a direct message without a text", withEvent("message-im", { text: undefined })],
+  ])("is %s: whoever sent it gets an answer as well", (_what, payload) => {
+    expect(askedOf(payload).text).toBe("");
+  });
+
   it("is a thread reply that was also sent to the channel", () => {
     expect(askedOf(fixture("thread-broadcast")).text).toBe("also for the channel");
   });
@@ -100,7 +108,6 @@ describe("what is not for the bot", () => {
       "not_mentioned",
       withEvent("message-im", { channel: "G1", channel_type: "mpim" }),
     ],
-    ["nothing but the mention", "empty", withEvent("app-mention", { text: ` <@${botUser}>\n` })],
     ["a reaction", "other_event", fixture("reaction-added")],
     ["an event whose channel is an object", "other_event", fixture("channel-created")],
     ["a message without a channel", "malformed_message", withEvent("app-mention", { channel: undefined })],
