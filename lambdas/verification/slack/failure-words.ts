@@ -15,6 +15,7 @@ type Situation =
   | "not_let_in"
   | "no_agent"
   | "no_budget"
+  | "no_words"
   | "no_plan"
   | "not_permitted"
   | "task_gone"
@@ -28,7 +29,7 @@ const situations: Record<ClientReason, Situation> = {
   parse_error: "mismatch",
   invalid_request: "mismatch",
   method_not_found: "mismatch",
-  invalid_params: "mismatch",
+  invalid_params: "no_words",
   internal: "wrong",
   timeout: "too_long",
   task_not_found: "task_gone",
@@ -131,6 +132,16 @@ const words: Record<Situation, Record<Locale, Words>> = {
       todo: "必要なことをもう少し詳しく書いてください。",
     },
   },
+  no_words: {
+    en: {
+      happened: "I found nothing in your message that the agent could work with.",
+      todo: "Please write in words what it should do (files are not passed on).",
+    },
+    ja: {
+      happened: "メッセージの中に、エージェントが扱える内容が見つかりませんでした。",
+      todo: "してほしいことを文章で書いてください（ファイルは渡されません）。",
+    },
+  },
   not_permitted: {
     en: { happened: "The agent is not permitted to do that.", todo: "Please ask your administrator for permission." },
     ja: { happened: "エージェントにはその操作が許可されていません。", todo: "管理者に許可を依頼してください。" },
@@ -148,12 +159,12 @@ const words: Record<Situation, Record<Locale, Words>> = {
   },
   too_long: {
     en: {
-      happened: "The task took longer than it may and was stopped.",
-      todo: "Please ask for something smaller, or try again later.",
+      happened: "The task took longer than it may, and it may still be running.",
+      todo: "Please check what was done already before you ask again, or ask for something smaller.",
     },
     ja: {
-      happened: "タスクが制限時間を超えたため、停止しました。",
-      todo: "もっと小さな内容にするか、後でもう一度試してください。",
+      happened: "タスクが制限時間を超えました（まだ動いている可能性があります）。",
+      todo: "どこまで行われたかを確認してからもう一度お願いするか、もっと小さな内容にしてください。",
     },
   },
   unreachable: {

@@ -49,6 +49,23 @@ describe("what a user reads when a task failed", () => {
   });
 });
 
+describe("what a user reads of a message without words", () => {
+  it("says what to do, and blames neither the agent nor the administrator's setup", () => {
+    expect(wordsFor({ reason: "invalid_params", locale: "en", requestId })).toMatch(
+      /nothing in your message.*in words/,
+    );
+    expect(wordsFor({ reason: "invalid_params", locale: "ja", requestId })).toMatch(/見つかりません.*文章で/);
+    for (const locale of locales)
+      expect(wordsFor({ reason: "invalid_params", locale, requestId })).not.toMatch(/administrator|管理者/);
+  });
+});
+
+it("a user whose task took too long does not read that it was stopped, since nobody knows that", () => {
+  expect(wordsFor({ reason: "timeout", locale: "en", requestId })).toMatch(/may still be running/);
+  expect(wordsFor({ reason: "timeout", locale: "ja", requestId })).toMatch(/まだ動いている可能性/);
+  for (const locale of locales) expect(wordsFor({ reason: "timeout", locale, requestId })).not.toMatch(/stopped|停止/);
+});
+
 describe("what a user reads who is not served", () => {
   it("names the ids that the allowlist needs", () => {
     for (const locale of locales) {
