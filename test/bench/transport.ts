@@ -1,42 +1,66 @@
 /** Bench of a call over loopback: runner, https transport and host, beside a bare undici client and a bare echo. */
 import { fork } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Pool } from "undici";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { newTrace } from "../../lambdas/shared/trace.ts";
-import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/none.ts";
-import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
-import { createClient } from "../../lambdas/verification/transport/runner.ts";
 import type { BenchRow } from "./bench-row.ts";
+import { type Caller, nodeHttpCaller, ourCaller, undiciCaller } from "./transport-callers.ts";
 
 const rounds = 6;
 const callsAlone = 500;
 const callsTogether = 3000;
 const connections = 64;
-const params = { channel: "C012AB3CD", team_id: "T012AB3CD", user_id: "U012AB3CD", text: "What is a sekisho?" };
+/** Which of our servers is called by which client; the other side of each row is undici and an echo. */
+type Case = {
+  name: string;
+  server: "echo" | "memory" | "sqlite";
+  caller: (request: { url: string }) => Caller | Promise<Caller>;
+  note: string;
+};
 
-type Caller = { call: () => Promise<unknown>; close: () => Promise<void> };
+const ours = "runner, https transport and host; beside undici and an echo";
+const cases: readonly Case[] = [
+  {
+    name: "node:http alone",
+    server: "echo",
+    caller: nodeHttpCaller,
+    note: "what the transport is made of, to the same echo",
+  },
+  {
+    name: "no task",
+    server: "memory",
+    caller: ({ url }) => ourCaller({ url, method: "get_task" }),
+    note: `get_task, one read of the store: ${ours}`,
+  },
+  {
+    name: "memory store",
+    server: "memory",
+    caller: ({ url }) => ourCaller({ url, method: "execute_task" }),
+    note: ours,
+  },
+  {
+    name: "sqlite store",
+    server: "sqlite",
+    caller: ({ url }) => ourCaller({ url, method: "execute_task" }),
+    note: ours,
+  },
+];
 
-/** Both sides take turns, so that both meet the same machine; every server is a process of its own. */
 export async function benchTransport(): Promise<BenchRow[]> {
   const directory = await mkdtemp(join(tmpdir(), "sekisho-bench-"));
   try {
     const rows: BenchRow[] = [];
-    for (const store of ["memory", "sqlite"]) {
-      rows.push(...(await compare({ store, file: join(directory, "execution.db") })));
-    }
+    for (const each of cases) rows.push(...(await compare({ ...each, file: join(directory, "execution.db") })));
     return rows;
   } finally {
     await rm(directory, { recursive: true });
   }
 }
 
-async function compare({ store, file }: { store: string; file: string }): Promise<BenchRow[]> {
-  const [echo, host] = [await startServer(["echo"]), await startServer([store, file])];
-  const [bare, ours] = [bareCaller(echo.url), ourCaller(host.url)];
+/** Both sides take turns, so that both meet the same machine; every server is a process of its own. */
+async function compare({ name, server, caller, note, file }: Case & { file: string }): Promise<BenchRow[]> {
+  const [echo, peer] = [await startServer(["echo"]), await startServer([server, file])];
+  const [bare, ours] = [undiciCaller({ url: echo.url, connections }), await caller({ url: peer.url })];
   try {
     const alone = { bare: [] as number[], ours: [] as number[] };
     let [perSecond, barePerSecond] = [0, 0];
@@ -47,28 +71,21 @@ async function compare({ store, file }: { store: string; file: string }): Promis
       perSecond = Math.max(perSecond, await throughput(ours));
     }
     const [p50, bareP50] = [median(alone.ours), median(alone.bare)];
-    const note = "runner, https transport and host; beside undici and an echo";
+    const ratio = perSecond / barePerSecond;
     return [
+      { name: `one at a time, p50, ${name}`, ours: p50, baseline: bareP50, unit: "ms", ratio: p50 / bareP50, note },
       {
-        name: `one call at a time, p50, ${store} store`,
-        ours: p50,
-        baseline: bareP50,
-        unit: "ms",
-        ratio: p50 / bareP50,
-        note,
-      },
-      {
-        name: `${connections} at a time, ${store} store`,
+        name: `${connections} at a time, ${name}`,
         ours: perSecond,
         baseline: barePerSecond,
         unit: "calls/s",
-        ratio: perSecond / barePerSecond,
+        ratio,
         note,
       },
     ];
   } finally {
     await Promise.all([bare.close(), ours.close()]);
-    await Promise.all([echo.stop(), host.stop()]);
+    await Promise.all([echo.stop(), peer.stop()]);
   }
 }
 
@@ -87,38 +104,6 @@ async function startServer(words: string[]): Promise<{ url: string; stop: () => 
     await ended.promise;
   };
   return { url, stop };
-}
-
-function ourCaller(url: string): Caller {
-  const client = createClient({
-    transport: createHttpsTransport({ url, authorizer: noAuthorizer }),
-    destination: { name: "bench", dialect: "zone", idempotent: true, callTimeoutMs: 30_000 },
-    log: silentLog,
-  });
-  const sessionId = "bench".repeat(8);
-  const trace = newTrace();
-  return {
-    call: () => client.call({ method: "execute_task", params, id: randomUUID(), sessionId, timeoutMs: 30_000, trace }),
-    close: () => client.close(),
-  };
-}
-
-/** The same request and headers of the same length; the answer is read and parsed, and nothing else is done. */
-function bareCaller(url: string): Caller {
-  const pool = new Pool(url, { connections });
-  const headers = {
-    "content-type": "application/json",
-    accept: "application/json",
-    traceparent: newTrace().traceparent,
-  };
-  return {
-    async call() {
-      const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params });
-      const response = await pool.request({ method: "POST", path: "/", headers, body });
-      return response.body.json();
-    },
-    close: () => pool.close(),
-  };
 }
 
 async function timesAlone({ call }: Caller): Promise<number[]> {

@@ -21,8 +21,10 @@ export function noAuthenticator(): Authenticator {
   return {
     kind: "none",
     async authenticate({ header }) {
-      const host = header("host");
-      const isLocal = host === undefined || isLoopbackHost(URL.parse(`http://${host}`)?.hostname ?? "");
+      const hostname = header("host")
+        ?.toLowerCase()
+        .replace(/:\d{1,5}$/, "");
+      const isLocal = hostname === undefined || isLoopbackHost(hostname);
       return isLocal && header("origin") === undefined ? "anyone" : undefined;
     },
   };

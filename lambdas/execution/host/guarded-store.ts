@@ -3,6 +3,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ExecutionTask } from "./execution-task.ts";
+import { createTimeLimit } from "./time-limit.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace">;
 
@@ -16,16 +17,13 @@ export function guardedStore({
   timeoutMs: number;
   log: Log;
 }): ExecutionStore {
+  const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
   async function guarded<T>(work: Promise<T>): Promise<T> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new SekishoError("timeout")), timeoutMs);
     try {
-      return await Promise.race([work, late]);
+      return await withinTime(work);
     } catch (error) {
       log.error("store_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
       throw new SekishoError("unavailable", { cause: error });
-    } finally {
-      clearTimeout(timer);
     }
   }
   return {

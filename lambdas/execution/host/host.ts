@@ -19,6 +19,7 @@ import { getTask } from "./methods/get-task.ts";
 import { createRoutes } from "./routes.ts";
 import { createRuns } from "./runs.ts";
 import { createTasks } from "./tasks.ts";
+import { createTimeLimit } from "./time-limit.ts";
 import { webHandler } from "./web.ts";
 
 export type HostOptions = {
@@ -105,7 +106,8 @@ export function createHost({
   };
   const busy = () => runs.count() > 0;
   const dispatch = createDispatch({ methods, log });
-  const exchange = createRoutes({ dispatch, authenticator, busy, maxRequestBytes, bodyTimeoutMs, now, log });
+  const bodyTime = createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" });
+  const exchange = createRoutes({ dispatch, authenticator, busy, maxRequestBytes, bodyTime, now, log });
   return {
     handle: webHandler(exchange),
     exchange,

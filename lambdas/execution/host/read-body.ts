@@ -1,6 +1,7 @@
 /** Reads a body within a limit of bytes and of time. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 /**
  * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` where the body does
@@ -9,20 +10,17 @@ import type { Exchange } from "./exchange.ts";
 export async function readBody({
   exchange,
   maxBytes,
-  timeoutMs,
+  withinTime,
 }: {
   exchange: Exchange;
   maxBytes: number;
-  timeoutMs: number;
+  /** Ends with `unavailable`. */
+  withinTime: TimeLimit;
 }): Promise<Uint8Array> {
   if (Number(exchange.header("content-length") ?? 0) > maxBytes) throw new SekishoError("payload_too_large");
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new SekishoError("unavailable")), timeoutMs);
   try {
-    return await Promise.race([exchange.readBody({ maxBytes }), late]);
+    return await withinTime(exchange.readBody({ maxBytes }));
   } catch (error) {
     throw error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }

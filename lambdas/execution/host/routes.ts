@@ -8,13 +8,14 @@ import { type Dispatch, errorResponse } from "./dispatch.ts";
 import type { Exchange, ExchangeResponse } from "./exchange.ts";
 import { openRpc } from "./open-rpc.ts";
 import { readBody } from "./read-body.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 type Settings = {
   dispatch: Dispatch;
   authenticator: Authenticator;
   busy: () => boolean;
   maxRequestBytes: number;
-  bodyTimeoutMs: number;
+  bodyTime: TimeLimit;
   now: () => number;
   log: Log;
 };
@@ -44,8 +45,7 @@ async function call({ settings, exchange }: { settings: Settings; exchange: Exch
   try {
     const principal = await authenticate({ settings, exchange });
     if (!isJson(exchange.header("content-type"))) throw new SekishoError("content_type_not_supported");
-    const { maxRequestBytes: maxBytes, bodyTimeoutMs: timeoutMs } = settings;
-    const body = await readBody({ exchange, maxBytes, timeoutMs });
+    const body = await readBody({ exchange, maxBytes: settings.maxRequestBytes, withinTime: settings.bodyTime });
     const { header } = exchange;
     const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
     return json({ body: await settings.dispatch({ body, caller: { principal, trace, receivedAtMs } }) });

@@ -1,0 +1,41 @@
+/** Bounds many waits by the same time with one timer: a timer for each would be the dearest part of a short request. */
+import { type Reason, SekishoError } from "../../../contracts/errors.ts";
+
+/** Settles as `work` does, or rejects with the limit's reason when the time is over. */
+export type TimeLimit = <T>(work: Promise<T>) => Promise<T>;
+
+/** The timer keeps no process alive; it runs out once after the last wait, and stays away until the next. */
+export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }): TimeLimit {
+  /** In the order in which they fall due, since all of them get the same time. */
+  const waits = new Set<{ dueMs: number; end(): void }>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function endWhatIsDue(): void {
+    timer = undefined;
+    const nowMs = performance.now();
+    for (const wait of waits) {
+      if (wait.dueMs > nowMs) {
+        startTimer(wait.dueMs - nowMs);
+        return;
+      }
+      waits.delete(wait);
+      wait.end();
+    }
+  }
+
+  function startTimer(afterMs: number): void {
+    timer = setTimeout(endWhatIsDue, Math.ceil(afterMs)).unref();
+  }
+
+  return async (work) => {
+    const { promise: over, reject } = Promise.withResolvers<never>();
+    const wait = { dueMs: performance.now() + ms, end: () => reject(new SekishoError(reason)) };
+    waits.add(wait);
+    if (timer === undefined) startTimer(ms);
+    try {
+      return await Promise.race([work, over]);
+    } finally {
+      waits.delete(wait);
+    }
+  };
+}
