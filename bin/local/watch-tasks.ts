@@ -11,6 +11,8 @@ export type TaskStep = {
   kind: "claim" | "decision" | "request" | "response";
   title: string;
   detail: unknown;
+  /** The task's outcome is known by now, and is no answer. */
+  failed?: boolean;
 };
 
 export type TaskWatch = {
@@ -20,6 +22,7 @@ export type TaskWatch = {
 
 /** Accepted tasks that are remembered; the page shows fewer. */
 const maxTasks = 1000;
+const maxProgressLength = 80;
 
 /** Calls of other methods than `execute_task` have ids of their own: they are known by the task id that was accepted. */
 export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => void; now?: () => number }): TaskWatch {
@@ -46,7 +49,8 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
       const title = `${wordsFor(event)} → ${task.state}`;
       const asked = effects.map((effect) => (effect.type === "wake" ? `wake in ${effect.delayMs} ms` : effect.type));
       const kind = event.type === "woken" ? "claim" : "decision";
-      add({ requestId, atMs: now(), kind, title, detail: { event, next: asked } });
+      const failed = task.outcome !== undefined && task.outcome.type !== "answer";
+      add({ requestId, atMs: now(), kind, title, detail: { event, next: asked }, ...(failed && { failed }) });
     },
     tap(entry) {
       const requestId = requestIdFor(entry);
@@ -56,9 +60,17 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
         const taskId = Object(Object(entry.body).result).task_id;
         if (typeof taskId === "string") remember(taskId, requestId);
       }
-      add({ requestId, atMs: entry.atMs, kind: entry.direction, title: entry.method, detail: entry.body });
+      add({ requestId, atMs: entry.atMs, kind: entry.direction, title: titleOf(entry), detail: entry.body });
     },
   };
+}
+
+/** With the progress, where a response tells of some. */
+function titleOf({ method, direction, body }: TapEntry): string {
+  const { progress } = Object(Object(body).result) as { progress?: unknown };
+  const { text } = Object(progress) as { text?: unknown };
+  const isShown = direction === "response" && typeof text === "string" && text !== "";
+  return isShown ? `${method}: ${text.slice(0, maxProgressLength)}` : method;
 }
 
 /** The page reads the task's state behind the arrow of a title. */

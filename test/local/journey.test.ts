@@ -23,7 +23,7 @@ describe("the way of a task", () => {
   it("never shows a secret: not by name, not by form, not where it is only repeated", () => {
     const journey = createJourney({ secrets: ['sign"ing'] });
     const detail = { params: { bot_token: "anything", text: 'my xoxb-1-2-abc and sign"ing' } };
-    journey.add({ ...step, detail });
+    journey.add({ ...step, detail, title: 'get_task: xoxb-1-2-abc and sign"ing' });
     const shown = JSON.stringify(journey.steps());
     expect(shown).not.toMatch(/anything|xoxb-1|sign\\+"ing/);
     expect(shown).toContain("my ");

@@ -42,10 +42,11 @@ export function createJourney({
   }
 
   return {
-    add({ atMs = now(), detail, ...rest }) {
+    add({ atMs = now(), title, detail, ...rest }) {
       const steps = stepsOf(rest.requestId);
       if (steps.length >= maxSteps) return;
-      const step: Step = { ...rest, atMs, detail: withoutSecrets(detail, secrets) };
+      // By way of JSON, so that what a watcher gets is a copy and nothing changes under it.
+      const step: Step = { ...rest, atMs, ...withoutSecrets({ title, detail }, secrets) };
       steps.push(step);
       for (const listener of listeners) listener(step);
     },
@@ -57,9 +58,11 @@ export function createJourney({
   };
 }
 
-function withoutSecrets(detail: unknown, secrets: readonly string[]): unknown {
-  // By way of JSON, so that what a watcher gets is a copy and nothing changes under it.
-  let json = JSON.stringify(redact(detail));
+function withoutSecrets(
+  shown: Pick<Step, "title" | "detail">,
+  secrets: readonly string[],
+): Pick<Step, "title" | "detail"> {
+  let json = JSON.stringify(redact(shown));
   for (const secret of secrets) {
     if (secret !== "") json = json.replaceAll(JSON.stringify(secret).slice(1, -1), "[redacted]");
   }
