@@ -29,6 +29,8 @@ source.onmessage = ({ data }) => {
     workspace = change.workspace;
     messages = new Map();
     stepsByTask = new Map();
+    chosen = undefined;
+    $("problem").textContent = "";
     showConnection("connected", true);
   } else if (change.type === "message") {
     const key = `${change.message.channel}/${change.message.ts}`;
@@ -128,17 +130,23 @@ function drawSteps() {
   const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   list.replaceChildren(...steps.map((step, index) => drawStep(step, index, first)));
   if (isAtEnd) list.scrollTop = list.scrollHeight;
-  if (steps.length === 0) return;
+  $("summary").replaceChildren(...summaryOf(steps, first));
+}
+
+function summaryOf(steps, first) {
+  if (chosen === undefined) return ["Send a message and watch it pass the checkpoint."];
+  if (steps.length === 0) return [`Request ${chosen} · nothing since the server started`];
   const last = steps.at(-1);
   const state = steps
     .findLast(({ kind }) => kind === "claim" || kind === "decision")
     ?.title.split(" → ")
     .at(-1);
-  $("summary").textContent =
-    `Request ${chosen} · ${state ?? "on its way"} · ${steps.length} steps in ${seconds(last.atMs - first)}`;
+  const hasFailed = steps.some(({ failed }) => failed);
+  const where = element("span", hasFailed ? "failed" : "", `${state ?? "on its way"}${hasFailed ? ", failed" : ""}`);
+  return [`Request ${chosen} · `, where, ` · ${steps.length} steps in ${seconds(last.atMs - first)}`];
 }
 
-function drawStep({ kind, title, detail, atMs }, index, first) {
+function drawStep({ kind, title, detail, atMs, failed }, index, first) {
   const key = `${chosen}/${index}`;
   const summary = element("summary", "", title, outcomeOf(kind, detail), element("span", "kind", zones[kind] ?? kind));
   const details = element("details", "", summary);
@@ -146,14 +154,15 @@ function drawStep({ kind, title, detail, atMs }, index, first) {
   details.open = opened.has(key);
   details.ontoggle = () => (details.open ? opened.add(key) : opened.delete(key));
   const time = element("time", "", `+${seconds(atMs - first)}`);
-  return element("li", `step ${kind}`, time, element("span", "dot"), details);
+  return element("li", `step ${kind}${failed ? " failed" : ""}`, time, element("span", "dot"), details);
 }
 
 /** What a JSON-RPC response comes to, so that it can be read without opening it. */
 function outcomeOf(kind, detail) {
   if (kind !== "response") return "";
-  const outcome = detail?.result?.status ?? detail?.error?.data?.reason ?? detail?.failed ?? detail?.error?.message;
-  return outcome === undefined ? "" : element("span", "outcome", outcome);
+  const good = detail?.result?.status;
+  const outcome = good ?? detail?.error?.data?.reason ?? detail?.failed ?? detail?.error?.message;
+  return outcome === undefined ? "" : element("span", `outcome${good === undefined ? " failed" : ""}`, outcome);
 }
 
 function seconds(ms) {
@@ -176,21 +185,23 @@ function replyIn(ts) {
 async function send(text) {
   $("problem").textContent = "";
   const body = { text, channel: workspace[place].id, ...(threadTs === undefined ? {} : { thread_ts: threadTs }) };
-  try {
-    const headers = { "content-type": "application/json" };
-    const response = await fetch("/local/messages", { method: "POST", headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`The server answered ${response.status}.`);
-    return true;
-  } catch (error) {
-    $("problem").textContent = `Not sent. ${error.message}`;
-    return false;
-  }
+  const headers = { "content-type": "application/json" };
+  const sent = fetch("/local/messages", { method: "POST", headers, body: JSON.stringify(body) });
+  const problem = await sent.then(
+    async (response) => (response.ok ? "" : `Not sent: ${await response.text()}`),
+    () => "Not sent: is npm start still running?",
+  );
+  $("problem").textContent = problem;
+  return problem === "";
 }
 
 $("composer").onsubmit = async (event) => {
   event.preventDefault();
   const text = $("text").value.trim();
-  if (text !== "" && (await send(text))) $("text").value = "";
+  if (text === "") return;
+  // At once: what is typed meanwhile stays, and a second Enter does not send it again.
+  $("text").value = "";
+  if (!(await send(text))) $("text").value = [text, $("text").value].filter(Boolean).join("\n");
 };
 $("text").onkeydown = (event) => {
   // While an input method composes (Japanese), Enter is its own.
