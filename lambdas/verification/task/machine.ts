@@ -79,7 +79,7 @@ function received({ task, event, policy, heal }: Given<"woken"> & { heal: boolea
   if (isTooOld({ ts: message.ts, receivedAtMs: task.receivedAtMs, nowMs: event.nowMs }))
     return conclude(task, { type: "too_old" });
   if (!policy.isAllowed(message)) return conclude(task, { type: "refused" });
-  // A file without a word: attachments do not travel yet, so there is nothing to do.
+  // A bare mention, or a file without a word (attachments do not travel yet): there is nothing to do.
   if (message.text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));
   if (message.text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
   const name = task.destination ?? policy.routeOf(message);
