@@ -64,6 +64,9 @@ async function compare({ name, server, caller, note, file }: Case & { file: stri
   try {
     const alone = { bare: [] as number[], ours: [] as number[] };
     let [perSecond, barePerSecond] = [0, 0];
+    // Both are measured warm, as in a process that has been up for a while.
+    await throughput(bare);
+    await throughput(ours);
     for (let round = 0; round < rounds; round += 1) {
       alone.bare.push(...(await timesAlone(bare)));
       alone.ours.push(...(await timesAlone(ours)));
