@@ -46,6 +46,8 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
 
   return {
     observe({ requestId, event, task, effects }) {
+      // A task from before a restart was accepted unseen.
+      if (task.taskId !== undefined) remember(task.taskId, requestId);
       const title = `${wordsFor(event)} → ${task.state}`;
       const asked = effects.map((effect) => (effect.type === "wake" ? `wake in ${effect.delayMs} ms` : effect.type));
       const kind = event.type === "woken" ? "claim" : "decision";
