@@ -1,28 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { freePort, type Process, sekisho } from "../e2e/processes.ts";
+import { describe, expect, it } from "@jest/globals";
+import { freePort } from "../e2e/processes.ts";
+import { commandsInFolder } from "./commands-in-folder.ts";
 
-let folder: string;
-let running: Process[] = [];
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "sekisho-cli-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-afterEach(async () => {
-  await Promise.all(running.map((process) => process.kill("SIGKILL")));
-  running = [];
-});
-
-function start(words: string[], env: Record<string, string> = {}): Process {
-  const process = sekisho({ words, cwd: folder, env });
-  running.push(process);
-  return process;
-}
-const run = (words: string[], env: Record<string, string> = {}) => start(words, env).exited;
+const { folder, run, start } = commandsInFolder();
 
 describe("the sekisho command", () => {
   it("says what it can do, for every command", async () => {
@@ -105,9 +88,7 @@ describe("sekisho start", () => {
     await first.prints("Ctrl-C");
     const elsewhere = join(folder, "elsewhere");
     mkdirSync(elsewhere);
-    const second = sekisho({ words: ["start"], cwd: elsewhere, env: { ...ports, SEKISHO_EXECUTION_PORT: "0" } });
-    running.push(second);
-    const ended = await second.exited;
+    const ended = await run(["start"], { ...ports, SEKISHO_EXECUTION_PORT: "0" }, elsewhere);
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
     expect(ended.stderr).toContain("SEKISHO_PORT");

@@ -1,29 +1,10 @@
 /** What a command refuses before it does anything, with exit code 2 and words that say what to change. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Process, sekisho } from "../e2e/processes.ts";
+import { describe, expect, it } from "@jest/globals";
+import { commandsInFolder } from "./commands-in-folder.ts";
 
-let folder: string;
-let running: Process[] = [];
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "sekisho-refusals-"));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-afterEach(async () => {
-  await Promise.all(running.map((process) => process.kill("SIGKILL")));
-  running = [];
-});
-
-function start(words: string[], env: Record<string, string> = {}): Process {
-  const process = sekisho({ words, cwd: folder, env });
-  running.push(process);
-  return process;
-}
-const run = (words: string[], env: Record<string, string> = {}) => start(words, env).exited;
+const { folder, run, start } = commandsInFolder();
 
 describe("a command", () => {
   it.each([
