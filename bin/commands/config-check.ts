@@ -2,9 +2,9 @@
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
 import { type Command, exitCodes } from "./command.ts";
-import { secretsOfAuthenticator, secretsOfDestination } from "./secrets.ts";
+import { secretsOfAgent, secretsOfAuthenticator, secretsOfDestination } from "./required-secrets.ts";
 
 export const configCheck: Command = {
   help: `
@@ -22,7 +22,8 @@ Exit code 0: it can be used; 2: it cannot.
     );
     if (config.routes.length === 0) note("There is no route: whoever asks is told that no agent is set up.");
     if (config.allowlist.length === 0) note("The allowlist is empty: in a real workspace nobody may ask.");
-    for (const { env } of unsetSecrets(config)) note(`Note: the environment variable ${env} is not set here.`);
+    for (const secret of unsetSecrets(config))
+      note(`Note: the environment variable ${nameOfSecret(secret)} is not set here.`);
     return exitCodes.success;
   },
 };
@@ -30,7 +31,12 @@ Exit code 0: it can be used; 2: it cannot.
 /** The references that cannot be resolved here; that is no problem of the file. */
 function unsetSecrets({ slack, destinations, execution: { authenticator, agent } }: Config): SecretReference[] {
   const tokens = Object.values(destinations).flatMap(secretsOfDestination);
-  const apiKey = typeof agent === "object" && agent.apiKey !== undefined ? [agent.apiKey] : [];
-  const all = [slack.signingSecret, slack.botToken, ...tokens, ...secretsOfAuthenticator(authenticator), ...apiKey];
+  const all = [
+    slack.signingSecret,
+    slack.botToken,
+    ...tokens,
+    ...secretsOfAuthenticator(authenticator),
+    ...secretsOfAgent(agent),
+  ];
   return all.filter((secret) => !hasSecret(secret));
 }

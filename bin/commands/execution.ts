@@ -6,7 +6,7 @@ import { loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
-import { requireSecrets, secretsOfAuthenticator } from "./secrets.ts";
+import { requireSecrets, secretsOfAuthenticator } from "./required-secrets.ts";
 
 export const execution: Command = {
   help: `

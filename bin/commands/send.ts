@@ -8,7 +8,7 @@ import type { WorkerDestination } from "../../lambdas/verification/worker/acts.t
 import { openDestination } from "../local/open-destination.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 import { complete } from "./complete.ts";
-import { requireSecrets, secretsOfDestination } from "./secrets.ts";
+import { requireSecrets, secretsOfDestination } from "./required-secrets.ts";
 
 export const send: Command = {
   help: `

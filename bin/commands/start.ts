@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
@@ -18,7 +18,7 @@ import { createPage } from "../local/page/page.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
 import { aborted, type Command, type CommandRun, exitCodes, UsageError, untilStopped } from "./command.ts";
-import { requireSecrets, secretsOfAuthenticator } from "./secrets.ts";
+import { requireSecrets, secretsOfAuthenticator } from "./required-secrets.ts";
 
 export const start: Command = {
   help: `
@@ -47,7 +47,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
     const { signingSecret, botToken } = config.slack;
     const [secret, token] = [hasSecret(signingSecret), hasSecret(botToken)];
     if (secret !== token) {
-      const missing = secret ? botToken.env : signingSecret.env;
+      const missing = nameOfSecret(secret ? botToken : signingSecret);
       throw new UsageError(
         `${missing} is not set. Set both secrets to talk to the real Slack, or none for the stand-in.`,
       );

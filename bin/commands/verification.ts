@@ -11,7 +11,7 @@ import { realSlackText } from "../local/real-slack-text.ts";
 import { startVerificationZone } from "../local/verification-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { portOf } from "./execution.ts";
-import { requireSecrets } from "./secrets.ts";
+import { requireSecrets } from "./required-secrets.ts";
 
 export const verification: Command = {
   help: `

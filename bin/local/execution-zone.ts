@@ -13,6 +13,7 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { AuthenticatorConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
@@ -44,7 +45,7 @@ export async function openHost({
     store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
     authenticator: authenticatorOf(config.authenticator),
     syncBudgetMs: config.syncBudgetMs,
-    maxTaskMs: config.maxTaskMs,
+    maxTaskMs: maxTaskMsOf({ config: { execution: config } }),
     leaseMs: config.leaseMs,
     lostAfterMs: config.lostAfterMs,
     log,

@@ -25,6 +25,7 @@ export async function loadAgent({
 }): Promise<Agent> {
   if (agent === "echo") return createEchoAgent();
   if (typeof agent === "string") return fromFile({ file: resolve(cwd, agent), importFile });
+  if (agent.type === "bedrock") throw new Error("The agent bedrock is not here yet.");
   const { baseUrl, model, system, apiKey } = agent;
   return createOpenAiCompatibleAgent({
     baseUrl,

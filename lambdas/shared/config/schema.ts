@@ -3,16 +3,31 @@ import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import { crossCheck } from "./cross-checks.ts";
+import { regionSchema, stageNameSchema, stageSchema } from "./stage-schema.ts";
 
 const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
 
 const secretSchema = z
-  .strictObject(
-    { env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "the name of an environment variable, not its value") },
-    'a reference such as { "env": "NAME" }, never the secret itself',
+  .union(
+    [
+      z.strictObject({
+        env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "the name of an environment variable, not its value"),
+      }),
+      z.strictObject({
+        secretsManager: z
+          .string()
+          .regex(
+            /^(arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:)?[A-Za-z0-9/_+=.@-]{1,512}$/,
+            "a secret's name or ARN",
+          ),
+      }),
+    ],
+    'a reference such as { "env": "NAME" } or { "secretsManager": "name-or-arn" }, never the secret itself',
   )
-  .describe("A reference to a secret, never the secret itself: the name of an environment variable.");
+  .describe(
+    "A reference to a secret, never the secret itself: an environment variable (in a stage on AWS: the secret sekisho/STAGE/NAME), or a secret of AWS Secrets Manager.",
+  );
 export type SecretReference = z.infer<typeof secretSchema>;
 
 const slackSchema = z.strictObject({
@@ -114,6 +129,18 @@ const agentSchema = z.union([
       system: z.string().optional().describe("The system prompt."),
     })
     .describe("Any endpoint that speaks chat completions with streaming."),
+  z
+    .strictObject({
+      type: z.literal("bedrock"),
+      modelId: z.string().min(1).max(2048).describe("A model's or an inference profile's id or ARN."),
+      region: regionSchema.optional().describe("Default: where the Execution zone runs."),
+      system: z.string().optional().describe("The system prompt."),
+      maxTokens: z.int().min(1).optional(),
+      guardrail: z
+        .strictObject({ id: z.string().min(1), version: z.string().regex(/^(DRAFT|\d{1,8})$/, "DRAFT or a number") })
+        .optional(),
+    })
+    .describe("A model of Amazon Bedrock, by ConverseStream."),
 ]);
 
 const authenticatorSchema = z.discriminatedUnion("type", [
@@ -138,8 +165,10 @@ const executionSchema = z
       .int()
       .min(1000)
       .max(8 * 3600_000)
-      .default(3600_000)
-      .describe("The longest that a task may take."),
+      .optional()
+      .describe(
+        "The longest that a task may take. Default: one hour; on Lambda 14 minutes, which is also the most there.",
+      ),
     leaseMs: z.int().min(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
     lostAfterMs: z.int().min(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
   })
@@ -184,6 +213,7 @@ export const configSchema = z
       .describe("The first that fits decides."),
     execution: executionSchema.prefault({}),
     limits: limitsSchema.prefault({}),
+    stages: z.record(stageNameSchema, stageSchema).default({}).describe("Where `cdk deploy` puts the zones."),
   })
   .superRefine((config, context) => {
     for (const problem of crossCheck(config)) context.addIssue({ code: "custom", ...problem });

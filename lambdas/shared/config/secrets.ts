@@ -1,13 +1,31 @@
 /** Secrets are references in the configuration; here they are read, each time anew, so that a rotated one is seen. */
+import { defaultAwsCredentials } from "../aws/default-credentials.ts";
+import { createReadManagedSecret } from "../aws/secrets-manager.ts";
+import { endpointsOf } from "./aws-environment.ts";
 import type { SecretReference } from "./schema.ts";
 
-/** Resolves to the secret's value; rejects with a message that names the reference, never a value. */
+/** On one machine. Resolves to the secret's value; rejects with a message that names the reference, never a value. */
 export async function readSecret(reference: SecretReference): Promise<string> {
+  if ("secretsManager" in reference) return readManaged({ id: reference.secretsManager });
   const value = process.env[reference.env];
   if (!value) throw new Error(`The environment variable ${reference.env} is not set; the configuration refers to it.`);
   return value;
 }
 
+/** Of a secret in Secrets Manager nothing is known before it is read. */
 export function hasSecret(reference: SecretReference): boolean {
-  return Boolean(process.env[reference.env]);
+  return "secretsManager" in reference || Boolean(process.env[reference.env]);
+}
+
+/** How a person is told which secret is meant. */
+export function nameOfSecret(reference: SecretReference): string {
+  return "env" in reference ? reference.env : reference.secretsManager;
+}
+
+/** The ARN says the region; a mere name is looked for in the environment's. */
+async function readManaged({ id }: { id: string }): Promise<string> {
+  const region = id.startsWith("arn:") ? id.split(":")[3] : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);
+  if (!region) throw new Error(`Set AWS_REGION, or give the ARN of the secret ${id} in the configuration.`);
+  const surroundings = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) };
+  return createReadManagedSecret(surroundings)({ id });
 }

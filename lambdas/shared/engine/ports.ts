@@ -30,9 +30,12 @@ export type TaskStore<T extends TaskItem> = {
   }): Promise<{ items: T[]; cursor?: string }>;
 };
 
-/** Durable when `send` resolves. `delayMs` 0 where absent; `body` is text (JSON by convention), at most 256 KiB. */
+/**
+ * Durable when `send` resolves. `delayMs` 0 where absent; never comes earlier. `body` is text (JSON by convention), at most
+ * 256 KiB. `group` names the tenant: an engine that can be fair lets no group's burst hold up the others.
+ */
 export type TaskQueue = {
-  send(request: { body: string; delayMs?: number }): Promise<void>;
+  send(request: { body: string; delayMs?: number; group?: string }): Promise<void>;
 };
 
 export type ReceivedMessage = {

@@ -5,11 +5,13 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { agent as example } from "../../../examples/agent.ts";
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
+import type { SecretReference } from "../../../lambdas/shared/config/schema.ts";
+import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { createTestHost, hello } from "../host/test-host.ts";
 import { delta, startModelServer, stream } from "./model-server.ts";
 
 const files = resolve(import.meta.dirname, "files");
-const readSecret = async ({ env }: { env: string }) => `secret of ${env}`;
+const readSecret = async (reference: SecretReference) => `secret of ${nameOfSecret(reference)}`;
 
 async function loadedByNode(file: string, cwd = files): Promise<string> {
   const child = resolve(import.meta.dirname, "../children/load-agent.ts");

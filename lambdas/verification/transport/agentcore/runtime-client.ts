@@ -6,8 +6,8 @@ import type {
   StopRuntimeSessionCommand,
 } from "@aws-sdk/client-bedrock-agentcore";
 import { SekishoError } from "../../../../contracts/errors.ts";
+import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
 import { abortable } from "../abortable.ts";
-import type { AwsCredentialsProvider } from "../aws-credentials.ts";
 import { classify } from "./classify.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");

@@ -2,7 +2,8 @@
 import type { InvokeAgentRuntimeCommandOutput } from "@aws-sdk/client-bedrock-agentcore";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { sessionIdSchema } from "../../../../contracts/methods.ts";
-import { type AwsCredentialsProvider, defaultAwsCredentials } from "../aws-credentials.ts";
+import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
+import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { isJson } from "../content-type.ts";
 import { defaultMaxResponseBytes, readCapped } from "../read-capped.ts";
 import type { Transport, TransportResponse } from "../transport.ts";

@@ -1,0 +1,97 @@
+/**
+ * One signed call of an AWS service that speaks the JSON protocol (SQS, Secrets Manager, Systems Manager), over node:https.
+ * An SDK client would be several times the size of the whole ingress, and it is loaded before the first answer.
+ */
+import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { AwsSurroundings } from "./credentials.ts";
+import { createSigner } from "./signer.ts";
+
+/** AWS refused, or what came was no answer. `name` is the service's own error name, which says nothing of values. */
+export class AwsCallError extends Error {
+  readonly status: number;
+
+  constructor({ name, status }: { name: string; status: number }) {
+    super(`AWS answered ${name} (${status}).`);
+    this.name = name;
+    this.status = status;
+  }
+}
+
+export type JsonCall = (request: {
+  /** The operation with its target prefix, such as `AmazonSQS.SendMessage`. */
+  target: string;
+  input: Record<string, unknown>;
+  signal: AbortSignal;
+}) => Promise<Record<string, unknown>>;
+
+const maxResponseBytes = 1024 * 1024;
+
+/** `service` is both the endpoint's prefix and the signing name. Rejects with an AwsCallError, or as node:https does. Never repeats. */
+export function createJsonCall({
+  service,
+  version,
+  region,
+  credentials,
+  endpointOf,
+}: AwsSurroundings & { service: string; version: "1.0" | "1.1" }): JsonCall {
+  const sign = createSigner({ service, region, credentials });
+  const url = endpointOf(service);
+  const send = createSend(url);
+  return async ({ target, input, signal }) => {
+    const body = JSON.stringify(input);
+    const headers = { "content-type": `application/x-amz-json-${version}`, "x-amz-target": target };
+    const signed = await sign({ method: "POST", url, headers, body });
+    const { status, text } = await send({ headers: signed, body, signal });
+    const answer = parse(text);
+    if (status === 200 && answer !== undefined) return answer;
+    throw new AwsCallError({ name: errorName(answer), status });
+  };
+}
+
+/** node:https is loaded at the first call: until then the process starts without it. */
+function createSend(url: URL) {
+  const isPlain = url.protocol === "http:";
+  const loading = async () => {
+    const { Agent, request } = isPlain ? await import("node:http") : await import("node:https");
+    const agent = new Agent({ keepAlive: true });
+    return (options: RequestOptions): ClientRequest => request(url, { ...options, agent });
+  };
+  let loaded: ReturnType<typeof loading> | undefined;
+  return async (call: { headers: Record<string, string>; body: string; signal: AbortSignal }) => {
+    loaded ??= loading();
+    const start = await loaded;
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const request = start({ method: "POST", headers: call.headers, signal: call.signal });
+    request.once("response", resolve).on("error", reject).end(call.body);
+    const response = await promise;
+    return { status: response.statusCode ?? 0, text: await read(response) };
+  };
+}
+
+async function read(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response) {
+    bytes += chunk.length;
+    if (bytes > maxResponseBytes)
+      throw new AwsCallError({ name: "ResponseTooLarge", status: response.statusCode ?? 0 });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `__type` may carry a namespace before the `#` and a locator behind a `:`. */
+function errorName(answer: Record<string, unknown> | undefined): string {
+  const type = typeof answer?.__type === "string" ? answer.__type : "";
+  const [, name = "NoJsonAnswer"] = /([A-Za-z.]{1,80})(?::|$)/.exec(type.split("#").at(-1) ?? "") ?? [];
+  return name;
+}

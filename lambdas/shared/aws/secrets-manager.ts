@@ -1,0 +1,19 @@
+/** Reads secrets from AWS Secrets Manager, each time anew, so that a rotated one is seen. */
+import type { AwsSurroundings } from "./credentials.ts";
+import { createJsonCall } from "./json-call.ts";
+
+/** `id` is the secret's name or ARN. Rejects with a message that names the id, never a value. */
+export type ReadManagedSecret = (request: { id: string }) => Promise<string>;
+
+export function createReadManagedSecret({
+  timeoutMs = 2000,
+  ...surroundings
+}: AwsSurroundings & { timeoutMs?: number }): ReadManagedSecret {
+  const call = createJsonCall({ ...surroundings, service: "secretsmanager", version: "1.1" });
+  return async ({ id }) => {
+    const target = "secretsmanager.GetSecretValue";
+    const answer = await call({ target, input: { SecretId: id }, signal: AbortSignal.timeout(timeoutMs) });
+    if (typeof answer.SecretString === "string" && answer.SecretString !== "") return answer.SecretString;
+    throw new Error(`The secret ${id} of Secrets Manager holds no text.`);
+  };
+}

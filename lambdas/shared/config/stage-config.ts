@@ -1,0 +1,77 @@
+/** The configuration as one stage on AWS has it: destinations with their places, secrets as names of Secrets Manager. */
+import type { Config, Destination, SecretReference } from "./schema.ts";
+import type { ExecutionKind, Stage } from "./stage-schema.ts";
+
+/** Lambda ends a function after 15 minutes; the last is for storing the outcome. */
+export const maxLambdaTaskMs = 14 * 60_000;
+const defaultTaskMs = 3600_000;
+
+/** Where the Execution zone of a stage can be reached; known when it is deployed. */
+export type ExecutionAddress =
+  | { transport: "agentcore"; runtimeArn: string; qualifier: string }
+  | { transport: "https"; url: string; region: string };
+
+/** The longest that a task may take where the Execution zone of this configuration runs; `kind` is absent on one machine. */
+export function maxTaskMsOf({ config, kind }: { config: Pick<Config, "execution">; kind?: ExecutionKind }): number {
+  return config.execution.maxTaskMs ?? (kind === "lambda" ? maxLambdaTaskMs : defaultTaskMs);
+}
+
+/** A destination without an address of its own leads to the Execution zone of this configuration, wherever that runs. */
+export function isOwnExecution(destination: Destination): boolean {
+  return destination.transport === "https" && destination.url === undefined;
+}
+
+/** What the functions of a stage are given: every `{ env }` has become the secret `sekisho/STAGE/NAME`; stages are left out. */
+export function stageConfig({ config, stageName }: { config: Config; stageName: string }): Config {
+  const { stages: _stages, $schema: _schema, ...rest } = config;
+  const destinations = Object.entries(config.destinations).filter(([, { transport }]) => transport !== "in-process");
+  return withManagedSecrets({ ...rest, destinations: Object.fromEntries(destinations), stages: {} }, stageName);
+}
+
+/** The secret's name in Secrets Manager. */
+export function managedSecretName({ stageName, env }: { stageName: string; env: string }): string {
+  return `sekisho/${stageName}/${env}`;
+}
+
+/** Puts the deployed Execution zone's address where the configuration left it open. */
+export function withExecutionAddress({
+  config,
+  address,
+}: {
+  config: Config;
+  address: ExecutionAddress | undefined;
+}): Config {
+  if (address === undefined) return config;
+  const destinations = Object.entries(config.destinations).map(
+    ([name, destination]) => [name, isOwnExecution(destination) ? located(destination, address) : destination] as const,
+  );
+  return { ...config, destinations: Object.fromEntries(destinations) };
+}
+
+function located(destination: Destination, address: ExecutionAddress): Destination {
+  const { deadlineMs, dialect, forwardBotToken, maxResponseBytes } = destination;
+  const common = { deadlineMs, dialect, forwardBotToken, maxResponseBytes, idempotent: true };
+  if (address.transport === "agentcore") return { ...common, ...address, stopAfterResult: false };
+  const { url, region } = address;
+  return { ...common, transport: "https", url, authorizer: { type: "sigv4", service: "lambda", region } };
+}
+
+function withManagedSecrets<T>(value: T, stageName: string): T {
+  if (Array.isArray(value)) return value.map((entry) => withManagedSecrets(entry, stageName)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  if (isEnvReference(value)) return { secretsManager: managedSecretName({ stageName, env: value.env }) } as T;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [key, withManagedSecrets(entry, stageName)]),
+  ) as T;
+}
+
+function isEnvReference(value: object): value is Extract<SecretReference, { env: string }> {
+  return "env" in value && typeof value.env === "string" && Object.keys(value).length === 1;
+}
+
+/** The place of a stage's Execution zone; undefined where none is deployed. */
+export function executionPlaceOf(stage: Stage): { account: string; region: string } | undefined {
+  if (stage.execution.kind === "external") return undefined;
+  const { account = stage.verification.account, region = stage.verification.region } = stage.execution;
+  return { account, region };
+}

@@ -1,0 +1,24 @@
+/** The names that must be known before what bears them exists: of stacks, of roles across accounts, of a stack's outputs. */
+
+export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
+export type ZoneStack = (typeof zoneStacks)[number];
+
+/** What CloudFormation calls the stack. */
+export function stackNameOf({ stageName, zone }: { stageName: string; zone: ZoneStack }): string {
+  return `Sekisho-${stageName}-${zone}`;
+}
+
+/** Policies of the other account name these roles, and refuse a principal that does not exist: hence fixed names. */
+export function roleNameOf({ stageName, zone }: { stageName: string; zone: "Verification" | "Execution" }): string {
+  return `sekisho-${stageName}-${zone.toLowerCase()}`;
+}
+
+/** The outputs of the Verification stack, by which the command line finds what it works with. */
+export const verificationOutputs = {
+  eventsUrl: "EventsUrl",
+  queueUrl: "QueueUrl",
+  deadLettersUrl: "DeadLettersUrl",
+  tableName: "TableName",
+  routesParameter: "RoutesParameter",
+  deployedDestinations: "DeployedDestinations",
+} as const;
