@@ -26,7 +26,10 @@ export type JsonCall = (request: {
 
 const maxResponseBytes = 1024 * 1024;
 
-/** `service` is both the endpoint's prefix and the signing name. Rejects with an AwsCallError, or as node:https does. Never repeats. */
+/**
+ * `service` is both the endpoint's prefix and the signing name. Rejects with an AwsCallError, or as node:https does. Repeats
+ * only where a kept connection turns out to be dead, as it is in a function that slept: whatever is called must bear that.
+ */
 export function createJsonCall({
   service,
   version,
@@ -61,8 +64,13 @@ function createSend(url: URL) {
     loaded ??= loading();
     const start = await loaded;
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const request = start({ method: "POST", headers: call.headers, signal: call.signal });
-    request.once("response", resolve).on("error", reject).end(call.body);
+    const attempt = () => {
+      const request = start({ method: "POST", headers: call.headers, signal: call.signal });
+      const fail = (error: NodeJS.ErrnoException) =>
+        request.reusedSocket && error.code === "ECONNRESET" ? attempt() : reject(error);
+      request.once("response", resolve).on("error", fail).end(call.body);
+    };
+    attempt();
     const response = await promise;
     return { status: response.statusCode ?? 0, text: await read(response) };
   };
