@@ -1,5 +1,6 @@
 /** The `sekisho` command: finds the command, gives it its words, turns what it throws into a line and an exit code. */
 import { ConfigError } from "../lambdas/shared/config/load.ts";
+import { AwsFailure } from "./aws/aws-failure.ts";
 import { type Command, exitCodes, UsageError } from "./commands/command.ts";
 
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
@@ -26,6 +27,26 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
   "config check": {
     summary: "checks sekisho.config.json and lists every problem",
     load: async () => (await import("./commands/config-check.ts")).configCheck,
+  },
+  "config push": {
+    summary: "brings routes and live settings to a stage on AWS, without a deploy",
+    load: async () => (await import("./commands/config-push.ts")).configPush,
+  },
+  "secrets put": {
+    summary: "writes the secrets of a stage to AWS Secrets Manager",
+    load: async () => (await import("./commands/secrets-put.ts")).secretsPut,
+  },
+  "dead-letters list": {
+    summary: "the messages that a stage's workers gave up on",
+    load: async () => (await import("./commands/dead-letters-list.ts")).deadLettersList,
+  },
+  "dead-letters redrive": {
+    summary: "gives them another chance",
+    load: async () => (await import("./commands/dead-letters-redrive.ts")).deadLettersRedrive,
+  },
+  cost: {
+    summary: "what tasks cost on AWS",
+    load: async () => (await import("./commands/cost.ts")).cost,
   },
 };
 
@@ -66,7 +87,7 @@ export async function main(words: string[]): Promise<number> {
 }
 
 function overview(word: string | undefined): number {
-  const list = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(14)} ${summary}`);
+  const list = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(22)} ${summary}`);
   const text = [
     "sekisho: a checkpoint between Slack and the agents that do the work",
     "",
@@ -87,5 +108,6 @@ function explain(thrown: unknown, name: string): number {
     (thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
   const message = thrown instanceof Error ? thrown.message : "unknown error";
   process.stderr.write(isUsage ? `${message}\nsekisho ${name} --help says more.\n` : `${message}\n`);
+  if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
 }

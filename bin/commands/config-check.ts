@@ -20,6 +20,10 @@ Exit code 0: it can be used; 2: it cannot.
     print(
       `The configuration is fine: destinations ${Object.keys(config.destinations).join(", ")}; routes to ${routes}.`,
     );
+    for (const [name, { verification, execution }] of Object.entries(config.stages))
+      print(
+        `Stage ${name}: Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}.`,
+      );
     if (config.routes.length === 0) note("There is no route: whoever asks is told that no agent is set up.");
     if (config.allowlist.length === 0) note("The allowlist is empty: in a real workspace nobody may ask.");
     for (const secret of unsetSecrets(config))

@@ -1,25 +1,56 @@
 /** `sekisho manifest`: the manifest from which a Slack app is created. */
 import { parseArgs } from "node:util";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { slackManifest } from "../../lambdas/verification/slack/manifest.ts";
-import { type Command, exitCodes, UsageError } from "./command.ts";
+import { chooseStage } from "../aws/stage.ts";
+import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 const placeholderUrl = "https://YOUR-TUNNEL.example";
 
 export const manifest: Command = {
   help: `
-sekisho manifest [--url URL] [--name NAME]
+sekisho manifest [--stage NAME | --url URL] [--name NAME] [--config FILE]
 
 Prints the Slack app manifest: https://api.slack.com/apps, "Create New App", "From a manifest".
+The address that it holds is that of a deployed stage; without stages in the configuration a placeholder.
 
-  --url URL     the https address at which Slack reaches the Verification zone, without a path
-  --name NAME   the app's name, at most 35 characters (Sekisho)
+  --stage NAME   of the configuration's stages; without it the first
+  --url URL      instead of a stage: the https address at which Slack reaches the Verification zone, without a path
+  --name NAME    the app's name, at most 35 characters (Sekisho)
+  --config FILE  instead of ./sekisho.config.json
 `,
-  async run({ words, print }) {
-    const { values } = parseArgs({ args: words, options: { url: { type: "string" }, name: { type: "string" } } });
-    const { url = placeholderUrl, name = "Sekisho" } = values;
-    if (URL.parse(url)?.protocol !== "https:") throw new UsageError(`--url: "${url}" is no https address.`);
+  async run(run) {
+    const { values } = parseArgs({
+      args: run.words,
+      options: {
+        stage: { type: "string" },
+        url: { type: "string" },
+        name: { type: "string" },
+        config: { type: "string" },
+      },
+    });
+    const { stage, url, name = "Sekisho", config } = values;
+    if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
+      throw new UsageError(`--url: "${url}" is no https address.`);
+    }
+    if (url !== undefined && stage !== undefined) throw new UsageError("--stage or --url, not both.");
     if (name.length < 1 || name.length > 35) throw new UsageError("--name: 1 to 35 characters.");
-    print(JSON.stringify(slackManifest({ name, eventsUrl: new URL("/slack/events", url).href }), null, 2));
+    const eventsUrl =
+      url === undefined ? await eventsUrlOf(run, { stage, config }) : new URL("/slack/events", url).href;
+    run.print(JSON.stringify(slackManifest({ name, eventsUrl }), null, 2));
     return exitCodes.success;
   },
 };
+
+/** The client of CloudFormation is loaded only where there is a stage to ask. */
+async function eventsUrlOf(
+  { directory, signal }: CommandRun,
+  { stage, config: file }: { stage: string | undefined; config: string | undefined },
+): Promise<string> {
+  const config = loadConfig({ directory, file });
+  if (Object.keys(config.stages).length === 0 && stage === undefined) {
+    return new URL("/slack/events", placeholderUrl).href;
+  }
+  const { readStackOutputs } = await import("../aws/stack-outputs.ts");
+  return (await readStackOutputs({ ...chooseStage(config, stage), signal })).eventsUrl;
+}

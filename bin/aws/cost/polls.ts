@@ -1,0 +1,20 @@
+/** How often a task is polled, by the schedule that the worker keeps. */
+import { pollDelayMs } from "../../../lambdas/verification/task/delays.ts";
+
+/** None where the first call brings the result; the last poll is the one that does. */
+export function pollsOf({
+  taskMs,
+  syncBudgetMs,
+  pollAfterMs,
+  stepMs,
+}: {
+  taskMs: number;
+  syncBudgetMs: number;
+  pollAfterMs: number;
+  /** What each poll takes itself. */
+  stepMs: number;
+}): number {
+  let polls = 0;
+  for (let atMs = syncBudgetMs; atMs < taskMs; polls++) atMs += pollDelayMs({ polls, pollAfterMs }) + stepMs;
+  return polls;
+}

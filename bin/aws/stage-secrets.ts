@@ -1,0 +1,66 @@
+/** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
+import type { Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
+import { executionPlaceOf, isOwnExecution, managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
+import { secretsOfAgent, secretsOfDestination } from "../commands/required-secrets.ts";
+import type { NamedStage } from "./stage.ts";
+
+export type SecretUse = "signing secret" | "bot token" | "token" | "API key";
+
+export type StageSecret = {
+  zone: "Verification" | "Execution";
+  account: string;
+  region: string;
+  use: SecretUse;
+  /** A person's words for what it is for. */
+  purpose: string;
+  /** Its name or ARN in Secrets Manager. */
+  id: string;
+  /** Whose value the command line writes; undefined where someone else keeps the secret. */
+  env: string | undefined;
+};
+
+/** Each secret once per zone. The stage's own Execution zone is called with a signature and so needs no token. */
+export function secretsOfStage({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
+  const verification = { zone: "Verification" as const, ...stage.verification };
+  const { signingSecret, botToken } = config.slack;
+  const secrets = [
+    { ...verification, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
+    { ...verification, use: "bot token", purpose: "Slack bot token", reference: botToken },
+    ...Object.entries(config.destinations)
+      .filter(([, destination]) => !isOwnExecution(destination))
+      .flatMap(([name, destination]) =>
+        secretsOfDestination(destination).map((reference) => ({
+          ...verification,
+          use: "token" as const,
+          purpose: `token of destination ${name}`,
+          reference,
+        })),
+      ),
+    ...executionSecrets({ config, stage }),
+  ] satisfies Draft[];
+  const named = secrets.map(({ reference, ...rest }) => ({ ...rest, ...idOf({ reference, stageName, ...rest }) }));
+  return named.filter(
+    ({ zone, id }, index) => named.findIndex((other) => other.id === id && other.zone === zone) === index,
+  );
+}
+
+type Draft = Omit<StageSecret, "id" | "env"> & { reference: SecretReference };
+
+function executionSecrets({ config, stage }: { config: Config; stage: NamedStage["stage"] }): Draft[] {
+  const place = executionPlaceOf(stage);
+  if (place === undefined) return [];
+  return secretsOfAgent(config.execution.agent).map((reference) => ({
+    zone: "Execution",
+    ...place,
+    use: "API key",
+    purpose: "API key of the agent's model",
+    reference,
+  }));
+}
+
+/** An ARN says its own region. */
+function idOf({ reference, stageName, region }: { reference: SecretReference; stageName: string; region: string }) {
+  if ("env" in reference) return { id: managedSecretName({ stageName, env: reference.env }), env: reference.env };
+  const id = reference.secretsManager;
+  return { id, env: undefined, region: id.startsWith("arn:") ? (id.split(":")[3] ?? region) : region };
+}

@@ -1,0 +1,67 @@
+/** `sekisho dead-letters redrive`: gives messages that a stage's workers gave up on another chance. */
+import { parseArgs } from "node:util";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { withDeadLetters } from "../aws/dead-letters/archive.ts";
+import { readLetter } from "../aws/dead-letters/read-letter.ts";
+import { createSend, redrive } from "../aws/dead-letters/redrive.ts";
+import { createStateOfTask } from "../aws/dead-letters/task-state.ts";
+import { readStackOutputs } from "../aws/stack-outputs.ts";
+import { chooseStage } from "../aws/stage.ts";
+import { type Command, exitCodes, UsageError } from "./command.ts";
+
+export const deadLettersRedrive: Command = {
+  help: `
+sekisho dead-letters redrive (--all | REQUEST_ID...) [--discard] [--stage NAME] [--config FILE]
+
+Sends dead letters to the workers again. A task that was never begun is begun; of one that has ended only the
+delivery of its answer is repeated: no agent runs twice. A message leaves the archive when it is in the queue.
+
+  --all          all that can be read
+  --discard      removes those that cannot be read, for good
+  --stage NAME   of the configuration's stages; without it the first
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS not reachable.
+`,
+  async run({ words, directory, signal, print, note }) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: {
+        all: { type: "boolean", default: false },
+        discard: { type: "boolean", default: false },
+        stage: { type: "string" },
+        config: { type: "string" },
+      },
+    });
+    if (values.all && positionals.length > 0) throw new UsageError("--all or request ids, not both.");
+    if (!values.all && positionals.length === 0 && !values.discard) {
+      throw new UsageError("Which ones? Name request ids, or --all.");
+    }
+    const { stageName, stage } = chooseStage(loadConfig({ directory, file: values.config }), values.stage);
+    const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ stageName, stage, signal });
+    const { region } = stage.verification;
+    const wanted = new Set(positionals.map((id) => id.toLowerCase()));
+    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters, remove) => {
+      const read = letters.map(readLetter);
+      const chosen = read.filter(({ message }) => values.all || (message && wanted.has(message.requestId)));
+      await redrive({
+        letters: chosen,
+        stateOfTask: createStateOfTask({ tableName, region, signal }),
+        send: createSend({ queueUrl, region, signal }),
+        remove,
+        done({ requestId, state }) {
+          wanted.delete(requestId);
+          print(`${requestId}: on its way again (task: ${state ?? "none"})`);
+        },
+      });
+      const unreadable = read.filter(({ message }) => message === undefined);
+      if (values.discard) for (const letter of unreadable) await remove(letter);
+      if (unreadable.length > 0) {
+        note(`${unreadable.length} cannot be read: ${values.discard ? "removed" : "left; --discard removes them"}.`);
+      }
+    });
+    for (const id of wanted) note(`${id} is not among the dead letters of stage ${stageName}.`);
+    return wanted.size > 0 ? exitCodes.failed : exitCodes.success;
+  },
+};

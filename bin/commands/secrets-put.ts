@@ -1,0 +1,169 @@
+/** `sekisho secrets put`: carries the secrets of a stage to Secrets Manager, from the environment or the terminal. */
+import { parseArgs } from "node:util";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { callerAccount } from "../aws/account.ts";
+import { askHidden } from "../aws/ask-hidden.ts";
+import { AwsFailure } from "../aws/aws-failure.ts";
+import { unexpectedShape } from "../aws/secret-shape.ts";
+import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../aws/secret-store.ts";
+import { chooseStage, type NamedStage } from "../aws/stage.ts";
+import { type StageSecret, secretsOfStage } from "../aws/stage-secrets.ts";
+import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+
+export const secretsPut: Command = {
+  help: `
+sekisho secrets put [--stage NAME] [--only NAME] [--overwrite] [--force] [--config FILE]
+
+Writes the secrets that a stage needs to AWS Secrets Manager. { "env": "NAME" } in the configuration is the
+secret sekisho/STAGE/NAME there; its value is that of the environment variable NAME, without spaces around it,
+or else is asked for on the terminal, without echo. A secret that exists is left as it is.
+{ "secretsManager": "..." } is only looked for: someone else keeps it.
+
+Each secret belongs to the account of the zone that needs it. Those of the other account than the credentials'
+(AWS_PROFILE) are listed: run it once more with that account's profile.
+
+  --stage NAME   of the configuration's stages; without it the first
+  --only NAME    one environment variable's secret alone
+  --overwrite    writes a new value to a secret that exists
+  --force        takes a value that does not look like the secret that it is to be
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused; 2 bad usage; 3 AWS not reachable.
+`,
+  async run(run) {
+    const { values } = parseArgs({
+      args: run.words,
+      options: {
+        stage: { type: "string" },
+        only: { type: "string" },
+        overwrite: { type: "boolean", default: false },
+        force: { type: "boolean", default: false },
+        config: { type: "string" },
+      },
+    });
+    const config = loadConfig({ directory: run.directory, file: values.config });
+    const named = chooseStage(config, values.stage);
+    const secrets = onlyNamed(secretsOfStage({ config, ...named }), values.only);
+    const account = await callerAccount({ region: named.stage.verification.region, signal: run.signal });
+    const [here, elsewhere] = split(secrets, account);
+    tellElsewhere(run, { here, elsewhere, account, named });
+    const looked = await Promise.all(
+      here.map(async (secret) => ({ secret, state: await stateOfSecret({ ...secret, signal: run.signal }) })),
+    );
+    const chosen = looked.filter(({ secret, state }) => mayWrite(secret, state, values.overwrite));
+    const given = await valuesOf(run, { chosen, force: values.force });
+    for (const { secret, state, value } of given) await write(run, { secret, state, value, named });
+    const left = looked.filter((one) => !chosen.includes(one));
+    for (const { secret, state } of left) run.print(line(secret, wordsOf(secret, state)));
+    return left.some(({ state }) => state !== "present") ? exitCodes.failed : exitCodes.success;
+  },
+};
+
+type Looked = { secret: StageSecret; state: SecretState };
+
+function onlyNamed(secrets: StageSecret[], only: string | undefined): StageSecret[] {
+  if (only === undefined) return secrets;
+  const named = secrets.filter(({ env, id }) => (env ?? id) === only);
+  if (named.length > 0) return named;
+  const known = secrets.map(({ env, id }) => env ?? id).join(", ");
+  throw new UsageError(`--only: the stage needs no secret "${only}". It needs: ${known}.`);
+}
+
+function split(secrets: StageSecret[], account: string): [StageSecret[], StageSecret[]] {
+  return [
+    secrets.filter((secret) => secret.account === account),
+    secrets.filter((secret) => secret.account !== account),
+  ];
+}
+
+function tellElsewhere(
+  { note }: CommandRun,
+  {
+    here,
+    elsewhere,
+    account,
+    named,
+  }: { here: StageSecret[]; elsewhere: StageSecret[]; account: string; named: NamedStage },
+): void {
+  const lines = elsewhere.map(
+    (secret) =>
+      `${secret.id} (${secret.purpose}) belongs to the ${secret.zone} account ${secret.account}: run this again with AWS_PROFILE set to a profile of it.`,
+  );
+  if (here.length > 0) for (const text of lines) note(text);
+  else
+    throw new AwsFailure(
+      [
+        `These credentials are of account ${account}; nothing of stage ${named.stageName} belongs there.`,
+        ...lines,
+      ].join("\n"),
+    );
+}
+
+/** One that is scheduled for deletion can only be restored, and one that someone else keeps is theirs to write. */
+function mayWrite({ env }: StageSecret, state: SecretState, overwrite: boolean): boolean {
+  return env !== undefined && (state === "absent" || state === "empty" || (state === "present" && overwrite));
+}
+
+/** All values before the first is written, so that what is missing is told at once and nothing is half done. */
+async function valuesOf(run: CommandRun, { chosen, force }: { chosen: Looked[]; force: boolean }) {
+  const missing = chosen.flatMap(({ secret: { env } }) => (env === undefined || hasSecret({ env }) ? [] : [env]));
+  if (missing.length > 0 && process.stdin.isTTY !== true) {
+    throw new UsageError(`Not set in the environment, and there is no terminal to ask on: ${missing.join(", ")}.`);
+  }
+  const given: (Looked & { value: string })[] = [];
+  const problems: string[] = [];
+  for (const { secret, state } of chosen) {
+    const value = await givenValue(run, secret);
+    const expected = unexpectedShape({ use: secret.use, value });
+    if (expected !== undefined) problems.push(`${secret.env}: a ${secret.purpose} is ${expected}; this value is not.`);
+    given.push({ secret, state, value });
+  }
+  if (problems.length > 0 && !force) {
+    throw new UsageError([...problems, "Nothing was written. --force writes it all the same."].join("\n"));
+  }
+  for (const problem of problems) run.note(`${problem} Written because of --force.`);
+  return given;
+}
+
+async function givenValue({ signal }: CommandRun, { env = "", purpose }: StageSecret): Promise<string> {
+  const value = hasSecret({ env })
+    ? await readSecret({ env })
+    : await askHidden({ question: `${purpose} (${env}), not shown: `, signal });
+  if (value === undefined) throw new UsageError("Nothing was written.");
+  if (value.trim() === "") throw new UsageError(`${env} is empty. Nothing was written.`);
+  return value.trim();
+}
+
+async function write(
+  { print, signal }: CommandRun,
+  { secret, state, value, named }: Looked & { value: string; named: NamedStage },
+): Promise<void> {
+  const { id, region, purpose } = secret;
+  const { stageName } = named;
+  if (state === "absent") {
+    const description = `Sekisho, stage ${stageName}: ${purpose}`;
+    await createSecret({ id, region, signal, value, description, stageName });
+    print(line(secret, "created"));
+  } else {
+    await putSecretValue({ id, region, signal, value });
+    print(line(secret, "written"));
+  }
+}
+
+function wordsOf({ env, id }: StageSecret, state: SecretState): string {
+  switch (state) {
+    case "present":
+      return env === undefined ? "is there" : "is there already, left as it is (--overwrite writes it)";
+    case "deleted":
+      return `is scheduled for deletion; restore it first: aws secretsmanager restore-secret --secret-id ${id}`;
+    case "empty":
+      return "is there, but holds no value";
+    case "absent":
+      return "is missing; the configuration says that it is there";
+  }
+}
+
+function line({ id, purpose, account, region }: StageSecret, words: string): string {
+  return `${id} (${purpose}; ${account}, ${region}): ${words}`;
+}
