@@ -1,0 +1,174 @@
+import { describe, expect, it } from "@jest/globals";
+import { type Call, decide, type Principal } from "./decide.ts";
+import { matches, matchesArn } from "./match.ts";
+import { parsePolicy } from "./policy.ts";
+
+const account = "111111111111";
+const other = "222222222222";
+const role: Principal = { type: "role", arn: `arn:aws:iam::${account}:role/worker`, account };
+const queue = `arn:aws:sqs:eu-central-1:${account}:tasks`;
+
+type Json = Record<string, unknown>;
+type Case = {
+  title: string;
+  verdict: "allowed" | string;
+  identity?: Json[];
+  ofResource?: Json[];
+  resourceAccount?: string;
+  resourceRules?: boolean;
+  call?: Partial<Call>;
+};
+
+const allow = (more: Json = {}): Json => ({ Effect: "Allow", Action: "sqs:SendMessage", Resource: queue, ...more });
+const deny = (more: Json = {}): Json => allow({ Effect: "Deny", ...more });
+const toRole = { Principal: { AWS: role.arn } };
+const toAccount = { Principal: { AWS: `arn:aws:iam::${account}:root` } };
+const nothing = "nothing in the role's policies or the resource's policy allows it";
+
+const cases: Case[] = [
+  { title: "nothing", verdict: nothing },
+  { title: "its own policy", identity: [allow()], verdict: "allowed" },
+  { title: "an action in other letters", identity: [allow({ Action: "SQS:sendmessage" })], verdict: "allowed" },
+  { title: "another action", identity: [allow({ Action: "sqs:ReceiveMessage" })], verdict: nothing },
+  { title: "a wildcard of actions", identity: [allow({ Action: ["sqs:Send*"] })], verdict: "allowed" },
+  { title: "another resource", identity: [allow({ Resource: `${queue}-2` })], verdict: nothing },
+  { title: "a wildcard of resources", identity: [allow({ Resource: `${queue.slice(0, -3)}???` })], verdict: "allowed" },
+  { title: "a denial beside the permission", identity: [allow(), deny()], verdict: "a Deny of Role" },
+  {
+    title: "all but another action",
+    identity: [allow({ Action: undefined, NotAction: "sqs:Receive*" })],
+    verdict: "allowed",
+  },
+  { title: "all but this action", identity: [allow({ Action: undefined, NotAction: "sqs:Send*" })], verdict: nothing },
+  { title: "the resource's policy alone", ofResource: [allow(toRole)], verdict: "allowed" },
+  { title: "the resource's policy for its account", ofResource: [allow(toAccount)], verdict: nothing },
+  {
+    title: "another account's resource and only its own policy",
+    identity: [allow()],
+    resourceAccount: other,
+    verdict: "nothing in the resource's policy allows it",
+  },
+  {
+    title: "another account's resource and only that one's policy",
+    ofResource: [allow(toRole)],
+    resourceAccount: other,
+    verdict: "nothing in the role's policies allows it",
+  },
+  {
+    title: "another account's resource and both policies",
+    identity: [allow()],
+    ofResource: [allow(toRole)],
+    resourceAccount: other,
+    verdict: "allowed",
+  },
+  {
+    title: "another account's resource whose policy names the caller's account",
+    identity: [allow()],
+    ofResource: [allow(toAccount)],
+    resourceAccount: other,
+    verdict: "allowed",
+  },
+  {
+    title: "a key without a word for the account",
+    identity: [allow()],
+    ofResource: [],
+    resourceRules: true,
+    verdict: "nothing in the resource's policy allows it",
+  },
+  {
+    title: "a key that leaves it to the account",
+    identity: [allow()],
+    ofResource: [allow(toAccount)],
+    resourceRules: true,
+    verdict: "allowed",
+  },
+  {
+    title: "a denial without TLS, with TLS",
+    identity: [allow()],
+    ofResource: [deny({ Principal: { AWS: "*" }, Condition: { Bool: { "aws:SecureTransport": "false" } } })],
+    verdict: "allowed",
+  },
+  {
+    title: "a denial without TLS, without TLS",
+    identity: [allow()],
+    ofResource: [deny({ Principal: "*", Condition: { Bool: { "aws:SecureTransport": "false" } } })],
+    call: { context: { "aws:securetransport": "false" } },
+    verdict: "a Deny of Queue",
+  },
+  {
+    title: "a condition on a key that the call does not have",
+    identity: [allow({ Condition: { StringEquals: { "aws:SourceAccount": account } } })],
+    verdict: nothing,
+  },
+  {
+    title: "the same with IfExists",
+    identity: [allow({ Condition: { StringEqualsIfExists: { "aws:SourceAccount": account } } })],
+    verdict: "allowed",
+  },
+  {
+    title: "a service that the resource's policy names",
+    ofResource: [allow({ Principal: { Service: "events.amazonaws.com" } })],
+    call: { principal: { type: "service", service: "events.amazonaws.com" } },
+    verdict: "allowed",
+  },
+  {
+    title: "a service for another source",
+    ofResource: [
+      allow({
+        Principal: { Service: "events.amazonaws.com" },
+        Condition: { ArnLike: { "aws:SourceArn": "arn:aws:events:*:*:rule/a*" } },
+      }),
+    ],
+    call: {
+      principal: { type: "service", service: "events.amazonaws.com" },
+      context: { "aws:sourcearn": `arn:aws:events:eu-central-1:${account}:rule/b` },
+    },
+    verdict: "nothing in the resource's policy allows it",
+  },
+];
+
+function judge({ identity = [], ofResource = [], call, resourceAccount = account, resourceRules = false }: Case) {
+  return decide({
+    call: {
+      principal: role,
+      action: "sqs:SendMessage",
+      resource: queue,
+      context: { "aws:securetransport": "true" },
+      ...call,
+    },
+    identity: parsePolicy({ document: { Statement: identity }, source: "Role" }),
+    ofResource: parsePolicy({ document: { Statement: ofResource }, source: "Queue" }),
+    resourceAccount,
+    resourceRules,
+  });
+}
+
+describe("a call is judged as IAM judges it, given", () => {
+  it.each(cases)("$title: $verdict", (example) => {
+    const verdict = judge(example);
+    expect(verdict.allowed ? "allowed" : verdict.why).toBe(example.verdict);
+  });
+
+  it.each([
+    { title: "an operator", condition: { NumericLessThan: { "aws:SourceAccount": "1" } } },
+    { title: "a key", condition: { StringEquals: { "aws:Unheard": "1" } } },
+  ])("$title that the rehearsal does not know, it says so instead of guessing", ({ condition }) => {
+    expect(() => judge({ title: "", verdict: "", identity: [allow({ Condition: condition })] })).toThrow("not known");
+  });
+
+  it("a field that the rehearsal does not know, it says so instead of guessing", () => {
+    expect(() => judge({ title: "", verdict: "", ofResource: [allow({ NotPrincipal: "*" })] })).toThrow("NotPrincipal");
+  });
+});
+
+describe("wildcards", () => {
+  it("take dots and brackets as they are", () => {
+    expect(matches({ pattern: "a.c[1]*", text: "a.c[1]d" })).toBe(true);
+    expect(matches({ pattern: "a.c", text: "abc" })).toBe(false);
+  });
+
+  it("of ARNs do not reach over a colon before the resource", () => {
+    expect(matchesArn({ pattern: "arn:aws:sns:*:topic", arn: "arn:aws:sns:eu-central-1:1:topic" })).toBe(false);
+    expect(matchesArn({ pattern: "arn:aws:logs:*:*:*", arn: "arn:aws:logs:eu-central-1:1:log-group:a:*" })).toBe(true);
+  });
+});

@@ -1,0 +1,29 @@
+/** Wildcards of policies: `*` is any text, `?` any one character. */
+
+export function matches({ pattern, text }: { pattern: string; text: string }): boolean {
+  const source = pattern
+    .replace(/[\\^$.+()[\]{}|]/g, "\\$&")
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "s").test(text);
+}
+
+/** Actions know no letter case. */
+export function matchesAction({ pattern, action }: { pattern: string; action: string }): boolean {
+  return matches({ pattern: pattern.toLowerCase(), text: action.toLowerCase() });
+}
+
+/** An ARN is compared field by field, so that a `*` does not reach over a colon; all behind the fifth is one field. */
+export function matchesArn({ pattern, arn }: { pattern: string; arn: string }): boolean {
+  const wanted = fieldsOf(pattern);
+  const given = fieldsOf(arn);
+  return (
+    wanted.length === given.length &&
+    wanted.every((field, index) => matches({ pattern: field, text: given[index] ?? "" }))
+  );
+}
+
+function fieldsOf(arn: string): string[] {
+  const fields = arn.split(":");
+  return fields.length <= 6 ? fields : [...fields.slice(0, 5), fields.slice(5).join(":")];
+}
