@@ -1,0 +1,163 @@
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { askHidden } from "../../../bin/aws/ask-hidden.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+
+const { folder, run } = commandsInFolder();
+const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
+const values = {
+  SLACK_SIGNING_SECRET: "0123456789abcdef0123456789abcdef",
+  SLACK_BOT_TOKEN: "xoxb-the-token-of-this-test",
+  FAR_TOKEN: "the-token-of-far",
+  MODEL_KEY: "sk-the-key-of-the-model",
+};
+
+let aws: AwsServices;
+let output = "";
+beforeEach(async () => {
+  aws = await startAwsServices({ account: verificationAccount });
+  output = "";
+});
+afterEach(async () => {
+  for (const value of [...Object.values(values), "not-a-signing-secret"]) expect(output).not.toContain(value);
+  await aws.close();
+});
+
+async function put(words: string[], env: Record<string, string> = values) {
+  const ended = await run(["secrets", "put", "--config", config, ...words], { ...aws.env, ...env });
+  output += ended.stdout + ended.stderr;
+  return ended;
+}
+
+describe("sekisho secrets put", () => {
+  it("creates every secret of the Verification account, and says whose account the others belong to", async () => {
+    const ended = await put([]);
+    expect(ended.code).toBe(0);
+    expect([...aws.secrets.all.keys()].sort()).toEqual([
+      "sekisho/prod/FAR_TOKEN",
+      "sekisho/prod/SLACK_BOT_TOKEN",
+      "sekisho/prod/SLACK_SIGNING_SECRET",
+    ]);
+    expect(aws.secrets.all.get("sekisho/prod/SLACK_BOT_TOKEN")).toMatchObject({
+      value: values.SLACK_BOT_TOKEN,
+      description: "Sekisho, stage prod: Slack bot token",
+      tags: [{ Key: "sekisho:stage", Value: "prod" }],
+    });
+    expect(ended.stderr).toContain(`sekisho/prod/MODEL_KEY`);
+    expect(ended.stderr).toContain(executionAccount);
+  });
+
+  it("with the other account's credentials creates that account's secret, in its region", async () => {
+    aws.account = executionAccount;
+    expect((await put([])).code).toBe(0);
+    expect([...aws.secrets.all.keys()]).toEqual(["sekisho/prod/MODEL_KEY"]);
+    expect(aws.calls.filter(({ action }) => action.endsWith("CreateSecret"))).toMatchObject([{ region: "eu-west-1" }]);
+  });
+
+  it("writes nothing with the credentials of an account that the stage does not name", async () => {
+    aws.account = "999999999999";
+    const ended = await put([]);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("999999999999") });
+    expect(ended.stderr).toContain(verificationAccount);
+    expect(aws.secrets.all.size).toBe(0);
+  });
+
+  it("leaves a secret that exists, needs no value for it, and writes it only with --overwrite", async () => {
+    for (const name of ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "FAR_TOKEN"]) {
+      aws.secrets.all.set(`sekisho/prod/${name}`, { value: "old" });
+    }
+    const left = await put([], {});
+    expect(left).toMatchObject({ code: 0, stdout: expect.stringContaining("left as it is") });
+    const { FAR_TOKEN } = values;
+    expect((await put(["--overwrite", "--only", "FAR_TOKEN"], { FAR_TOKEN: ` ${FAR_TOKEN}\n` })).code).toBe(0);
+    expect([...aws.secrets.all.values()].map(({ value }) => value).sort()).toEqual(["old", "old", FAR_TOKEN]);
+  });
+
+  it("names every value that it lacks and cannot ask for, before it writes any", async () => {
+    const ended = await put([], { SLACK_BOT_TOKEN: values.SLACK_BOT_TOKEN });
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("SLACK_SIGNING_SECRET, FAR_TOKEN") });
+    expect(aws.secrets.all.size).toBe(0);
+  });
+
+  it.each([
+    ["SLACK_SIGNING_SECRET", "not-a-signing-secret", "32 hexadecimal digits"],
+    ["SLACK_BOT_TOKEN", values.SLACK_SIGNING_SECRET, "xoxb-"],
+  ])("refuses a %s that does not look like one, unless forced", async (name, value, expected) => {
+    const refused = await put([], { ...values, [name]: value });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(expected) });
+    expect(aws.secrets.all.size).toBe(0);
+    expect((await put(["--force"], { ...values, [name]: value })).code).toBe(0);
+    expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
+  });
+
+  it("only looks for a secret that someone else keeps, and exits with 1 where it is not there", async () => {
+    const slack = { botToken: { secretsManager: "our/slack" } };
+    const kept = writeConfig({ folder, name: "kept.json", json: { ...twoAccounts, slack } });
+    const again = () => put(["--only", "our/slack", "--overwrite", "--config", kept]);
+    expect(await again()).toMatchObject({ code: 1, stdout: expect.stringContaining("our/slack") });
+    aws.secrets.all.set("our/slack", { value: "theirs" });
+    expect((await again()).code).toBe(0);
+    expect(aws.secrets.all.get("our/slack")?.value).toBe("theirs");
+  });
+
+  it("says how to restore a secret that is scheduled for deletion", async () => {
+    aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: "old", deleted: true });
+    const ended = await put([]);
+    expect(ended).toMatchObject({ code: 1, stdout: expect.stringContaining("restore-secret") });
+  });
+
+  it("fills a secret that has a name but no value yet", async () => {
+    aws.secrets.all.set("sekisho/prod/FAR_TOKEN", {});
+    expect((await put([])).code).toBe(0);
+    expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
+  });
+
+  it("says in one line what to do when AWS refuses, and nothing of what AWS says", async () => {
+    for (const [name, status, text] of [
+      ["AccessDeniedException", 400, "may not do that"],
+      ["ExpiredTokenException", 400, "Log in again"],
+      ["ThrottlingException", 400, "Try again in a minute"],
+    ] as const) {
+      aws.refusals.set("secretsmanager:CreateSecret", { status, name });
+      const ended = await put(["--only", "FAR_TOKEN"]);
+      expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(text) });
+      expect(ended.stderr.trim().split("\n")).toHaveLength(1);
+    }
+  });
+
+  it("exits with 3 where AWS cannot be reached, and with 1 without credentials", async () => {
+    expect((await put([], { ...values, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).code).toBe(3);
+    const none = { AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "", AWS_EC2_METADATA_DISABLED: "true", HOME: folder };
+    const ended = await run(["secrets", "put", "--config", config], none);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("AWS_PROFILE") });
+  });
+
+  it("refuses a stage or a name that the configuration does not know", async () => {
+    expect(await put(["--stage", "test"])).toMatchObject({ code: 2, stderr: expect.stringContaining("Known: prod") });
+    expect(await put(["--only", "NOTHING"])).toMatchObject({ code: 2, stderr: expect.stringContaining("FAR_TOKEN") });
+    const none = writeConfig({ folder, name: "none.json", json: {} });
+    expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: expect.stringContaining("no stages") });
+  });
+});
+
+describe("a secret that is asked for on the terminal", () => {
+  it("is read without being shown, and an ended input is no secret", async () => {
+    for (const [typed, expected] of [
+      ["xoxb-typed\r", "xoxb-typed"],
+      ["xoxb-typed\u0003", undefined],
+      ["\u0004", undefined],
+    ] as const) {
+      const input = new PassThrough();
+      let shown = "";
+      const show = (text: string) => {
+        shown += text;
+      };
+      const asked = askHidden({ question: "Token: ", signal: new AbortController().signal, input, show });
+      input.write(typed);
+      expect(await asked).toBe(expected);
+      expect(shown).toBe("Token: \n");
+    }
+  });
+});

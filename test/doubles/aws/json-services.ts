@@ -1,0 +1,116 @@
+/**
+ * Secrets Manager, Systems Manager, STS and CloudFormation at one address over a real socket, as far as the command line
+ * uses them. What is for SQS or DynamoDB goes on to their emulators. Every request must be signed right for its service.
+ */
+
+import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
+import { type Received, startWebServer, type WebServer } from "../web-server.ts";
+import { createParameters, type Parameters } from "./json-services-parameters.ts";
+import { createSecrets, type Secrets } from "./json-services-secrets.ts";
+import { describeStacks, type Stacks } from "./json-services-stacks.ts";
+import { jsonError, xml, xmlError } from "./json-services-wire.ts";
+
+export type ServiceCall = { action: string; region: string; body: string };
+
+export type AwsServices = {
+  /** For a command: credentials, and where AWS is. */
+  env: Record<string, string>;
+  /** The account that the credentials are of. */
+  account: string;
+  secrets: Secrets;
+  parameters: Parameters;
+  stacks: Stacks;
+  /** All calls so far, in order. */
+  calls: ServiceCall[];
+  /** By `service:Action`: the answer is this error, whose text repeats the request as AWS's own may. */
+  refusals: Map<string, { status: number; name: string }>;
+  close(): Promise<void>;
+};
+
+const credentials: KnownCredentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-person" };
+
+const servicesByTarget: Record<string, string> = {
+  secretsmanager: "secretsmanager",
+  AmazonSSM: "ssm",
+  AmazonSQS: "sqs",
+  DynamoDB_20120810: "dynamodb",
+};
+
+export async function startAwsServices({
+  account,
+  sqsUrl,
+  dynamodbUrl,
+}: {
+  account: string;
+  sqsUrl?: string;
+  dynamodbUrl?: string;
+}): Promise<AwsServices> {
+  const secrets = createSecrets();
+  const parameters = createParameters();
+  const stacks: Stacks = new Map();
+  const calls: ServiceCall[] = [];
+  const refusals: AwsServices["refusals"] = new Map();
+
+  async function handle(received: Received): Promise<Response> {
+    const { service, action, isJson, body } = readCall(received);
+    const [, region = ""] = /\/\d{8}\/([^/]+)\//.exec(received.request.headers.get("authorization") ?? "") ?? [];
+    const refuse = isJson ? jsonError : xmlError;
+    const problem = sigv4Problem({ received, credentials, service, region });
+    if (problem !== undefined) return refuse({ status: 403, name: "SignatureDoesNotMatch", message: problem });
+    calls.push({ action: `${service}:${action}`, region, body });
+    const refusal = refusals.get(`${service}:${action}`);
+    if (refusal !== undefined) return refuse({ ...refusal, message: `refused: ${body}` });
+    const emulator = { sqs: sqsUrl, dynamodb: dynamodbUrl }[service];
+    if (emulator !== undefined) return forward({ received, url: emulator });
+    switch (service) {
+      case "secretsmanager":
+        return secrets.handle({ action, input: JSON.parse(body) });
+      case "ssm":
+        return parameters.handle({ action, input: JSON.parse(body) });
+      case "sts":
+        return xml({ action, result: `<Account>${services.account}</Account>` });
+      case "cloudformation":
+        return describeStacks({ stacks, stack: new URLSearchParams(body).get("StackName") ?? "" });
+    }
+    return refuse({ status: 400, name: "UnknownOperationException", message: action });
+  }
+
+  const server: WebServer = await startWebServer({ handle });
+  const env = {
+    AWS_ENDPOINT_URL: server.url,
+    AWS_MAX_ATTEMPTS: "1",
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  };
+  const services: AwsServices = {
+    env,
+    account,
+    secrets,
+    parameters,
+    stacks,
+    calls,
+    refusals,
+    close: server.close,
+  };
+  return services;
+}
+
+/** The JSON protocol names the operation in a header, the query protocol in the form that is its body. */
+function readCall({ request, body }: Received) {
+  const text = Buffer.from(body).toString("utf8");
+  const [prefix = "", action = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
+  const service = servicesByTarget[prefix];
+  if (service !== undefined) return { service, action, isJson: true, body: text };
+  const form = new URLSearchParams(text);
+  const name = form.get("Action") ?? "";
+  return { service: name === "DescribeStacks" ? "cloudformation" : "sts", action: name, isJson: false, body: text };
+}
+
+async function forward({ received: { request, body }, url }: { received: Received; url: string }): Promise<Response> {
+  const headers = new Headers(request.headers);
+  for (const name of ["host", "connection", "content-length"]) headers.delete(name);
+  const answer = await fetch(url, { method: "POST", headers, body, signal: request.signal });
+  const text = await answer.text();
+  const type = answer.headers.get("content-type") ?? "application/x-amz-json-1.0";
+  return new Response(text, { status: answer.status, headers: { "content-type": type } });
+}
