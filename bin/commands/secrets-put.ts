@@ -1,12 +1,10 @@
 /** `sekisho secrets put`: carries the secrets of a stage to Secrets Manager, from the environment or the terminal. */
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
-import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { callerAccount } from "../aws/account.ts";
-import { askHidden } from "../aws/ask-hidden.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { unexpectedShape } from "../aws/secret-shape.ts";
 import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../aws/secret-store.ts";
+import { type Looked, valuesOf } from "../aws/secret-values.ts";
 import { chooseStage, type NamedStage } from "../aws/stage.ts";
 import { type StageSecret, secretsOfStage } from "../aws/stage-secrets.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
@@ -53,14 +51,16 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
     );
     const chosen = looked.filter(({ secret, state }) => mayWrite(secret, state, values.overwrite));
     const given = await valuesOf(run, { chosen, force: values.force });
+    if (given === undefined) {
+      run.note("Nothing was written.");
+      return exitCodes.interrupted;
+    }
     for (const { secret, state, value } of given) await write(run, { secret, state, value, named });
     const left = looked.filter((one) => !chosen.includes(one));
     for (const { secret, state } of left) run.print(line(secret, wordsOf(secret, state)));
     return left.some(({ state }) => state !== "present") ? exitCodes.failed : exitCodes.success;
   },
 };
-
-type Looked = { secret: StageSecret; state: SecretState };
 
 function onlyNamed(secrets: StageSecret[], only: string | undefined): StageSecret[] {
   if (only === undefined) return secrets;
@@ -103,36 +103,6 @@ function tellElsewhere(
 /** One that is scheduled for deletion can only be restored, and one that someone else keeps is theirs to write. */
 function mayWrite({ env }: StageSecret, state: SecretState, overwrite: boolean): boolean {
   return env !== undefined && (state === "absent" || state === "empty" || (state === "present" && overwrite));
-}
-
-/** All values before the first is written, so that what is missing is told at once and nothing is half done. */
-async function valuesOf(run: CommandRun, { chosen, force }: { chosen: Looked[]; force: boolean }) {
-  const missing = chosen.flatMap(({ secret: { env } }) => (env === undefined || hasSecret({ env }) ? [] : [env]));
-  if (missing.length > 0 && process.stdin.isTTY !== true) {
-    throw new UsageError(`Not set in the environment, and there is no terminal to ask on: ${missing.join(", ")}.`);
-  }
-  const given: (Looked & { value: string })[] = [];
-  const problems: string[] = [];
-  for (const { secret, state } of chosen) {
-    const value = await givenValue(run, secret);
-    const expected = unexpectedShape({ use: secret.use, value });
-    if (expected !== undefined) problems.push(`${secret.env}: a ${secret.purpose} is ${expected}; this value is not.`);
-    given.push({ secret, state, value });
-  }
-  if (problems.length > 0 && !force) {
-    throw new UsageError([...problems, "Nothing was written. --force writes it all the same."].join("\n"));
-  }
-  for (const problem of problems) run.note(`${problem} Written because of --force.`);
-  return given;
-}
-
-async function givenValue({ signal }: CommandRun, { env = "", purpose }: StageSecret): Promise<string> {
-  const value = hasSecret({ env })
-    ? await readSecret({ env })
-    : await askHidden({ question: `${purpose} (${env}), not shown: `, signal });
-  if (value === undefined) throw new UsageError("Nothing was written.");
-  if (value.trim() === "") throw new UsageError(`${env} is empty. Nothing was written.`);
-  return value.trim();
 }
 
 async function write(

@@ -19,9 +19,9 @@ export function costTable(reckoning: Reckoning): string {
       ["task takes", "polls"],
       polls.map((row) => [duration(row.taskMs), count(row.polls)]),
     ),
-    "Assumed:",
+    "Assumed, since neither a template nor the rehearsal can say it:",
     table(
-      ["what", "value"],
+      ["assumed", "value"],
       Object.values(assumptions).map(({ value, unit, why }) => [why, `${value} ${unit}`]),
     ),
     `Prices of ${priceList.region}, ${priceList.asOf}, without free tiers and discounts:`,
