@@ -30,8 +30,9 @@ Each secret belongs to the account of the zone that needs it. Those of the other
 Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused; 2 bad usage; 3 AWS not reachable.
 `,
   async run(run) {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
       args: run.words,
+      allowPositionals: true,
       options: {
         stage: { type: "string" },
         only: { type: "string" },
@@ -40,6 +41,8 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
         config: { type: "string" },
       },
     });
+    // Not repeated: it may be a secret, and arguments can be read by every process of the machine.
+    if (positionals.length > 0) throw new UsageError("A secret is no argument: set its environment variable instead.");
     const config = loadConfig({ directory: run.directory, file: values.config });
     const named = chooseStage(config, values.stage);
     const secrets = onlyNamed(secretsOfStage({ config, ...named }), values.only);
@@ -67,7 +70,7 @@ function onlyNamed(secrets: StageSecret[], only: string | undefined): StageSecre
   const named = secrets.filter(({ env, id }) => (env ?? id) === only);
   if (named.length > 0) return named;
   const known = secrets.map(({ env, id }) => env ?? id).join(", ");
-  throw new UsageError(`--only: the stage needs no secret "${only}". It needs: ${known}.`);
+  throw new UsageError(`--only: the stage needs no such secret. It needs: ${known}.`);
 }
 
 function split(secrets: StageSecret[], account: string): [StageSecret[], StageSecret[]] {

@@ -11,7 +11,8 @@ export const executionAccount = "222222222222";
 
 export const twoAccounts = {
   destinations: {
-    local: { transport: "https" },
+    // On one machine it is called with a token; in a stage it is the stage's own Execution zone.
+    local: { transport: "https", authorizer: { type: "bearer", token: { env: "LOCAL_TOKEN" } } },
     far: {
       transport: "https",
       url: "https://far.example/rpc",

@@ -142,6 +142,15 @@ describe("sekisho secrets put", () => {
   });
 });
 
+describe("a secret given as an argument", () => {
+  it("is refused without being repeated", async () => {
+    for (const words of [[values.SLACK_BOT_TOKEN], ["--only", values.SLACK_BOT_TOKEN]]) {
+      expect(await put(words)).toMatchObject({ code: 2 });
+      expect(aws.secrets.all.size).toBe(0);
+    }
+  });
+});
+
 describe("a secret that is asked for on the terminal", () => {
   it("is read without being shown, and an ended input is no secret", async () => {
     for (const [typed, expected] of [
