@@ -18,24 +18,29 @@ const keepAliveTimeoutMs = 65_000;
 const lingerMs = 1000;
 
 /**
- * Listens on loopback unless another `hostname` is asked for, which a host without an authenticator refuses; port 0 takes
- * a free one. Rejects with a message for a person. A client that hangs up cancels nothing: the task goes on.
+ * Listens on loopback unless another `hostname` is asked for, which takes an authenticator that knows its callers; port 0
+ * takes a free one. Rejects with a message for a person. A client that hangs up cancels nothing: the task goes on.
  */
 export async function startExecutionServer({
   host,
   hostname = "127.0.0.1",
   port,
+  platformPrincipal,
   log = silentLog,
 }: {
   host: Host;
   hostname?: string;
   port: number;
+  /** Who everyone is that gets through to this server, where a platform in front of it has authenticated them. */
+  platformPrincipal?: string;
   log?: Log;
 }): Promise<ExecutionServer> {
   const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
-  if (!host.authenticates && !isLoopbackHost(urlHost)) {
+  const { authenticatorKind } = host;
+  const isKnown = authenticatorKind === "bearer" || (authenticatorKind === "platform" && platformPrincipal);
+  if (!isKnown && !isLoopbackHost(urlHost)) {
     const remedy = 'Set execution.authenticator to "bearer" in the configuration, or listen on 127.0.0.1.';
-    throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "none". ${remedy}`);
+    throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`);
   }
   const server = createServer({
     headersTimeout: headersTimeoutMs,
@@ -45,7 +50,7 @@ export async function startExecutionServer({
     maxHeaderSize: 16 * 1024,
   });
   server.on("request", (request, response) => {
-    answer({ host, request, response }).catch((error: unknown) => {
+    answer({ host, platformPrincipal, request, response }).catch((error: unknown) => {
       log.error("request_failed", { cause_kind: causeKind(error) });
       response.destroy();
     });
@@ -54,12 +59,18 @@ export async function startExecutionServer({
   return { url: `http://${urlHost}:${bound}`, port: bound, close: () => close(server) };
 }
 
-async function answer(exchange: { host: Host; request: IncomingMessage; response: ServerResponse }): Promise<void> {
-  const { host, request, response } = exchange;
+async function answer(exchange: {
+  host: Host;
+  platformPrincipal: string | undefined;
+  request: IncomingMessage;
+  response: ServerResponse;
+}): Promise<void> {
+  const { host, platformPrincipal, request, response } = exchange;
   const { status, headers, body } = await host.exchange({
     method: request.method ?? "",
     path: request.url?.split("?", 1)[0] ?? "",
     header: (name) => headerOf(request, name),
+    platformPrincipal,
     readBody: ({ maxBytes }) => readIncoming({ message: request, maxBytes }),
   });
   response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });

@@ -1,16 +1,17 @@
 /** Who calls. Asked before anything of a body is read; fails closed. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** The scope of tasks: one principal never sees another's. */
 type Principal = string;
 
-type Headers = { header(name: string): string | undefined };
+type Asked = Pick<Exchange, "header" | "platformPrincipal">;
 
 export type Authenticator = {
-  kind: "none" | "bearer";
+  kind: "none" | "bearer" | "platform";
   /** Undefined for everyone who is not to be let in. */
-  authenticate(request: Headers): Promise<Principal | undefined>;
+  authenticate(request: Asked): Promise<Principal | undefined>;
 };
 
 /**
@@ -43,6 +44,11 @@ export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<
       return matches.length > 0 ? "bearer" : undefined;
     },
   };
+}
+
+/** The platform in front of the entry lets nobody in whom it does not know, and the entry passes on who it is. */
+export function platformAuthenticator(): Authenticator {
+  return { kind: "platform", authenticate: async ({ platformPrincipal }) => platformPrincipal };
 }
 
 function digestOf(token: string): Buffer {

@@ -9,6 +9,14 @@ export function start({ owner, untilMs }: { owner: string; untilMs: number }): C
   return (task) => (task.state === "submitted" ? { ...task, state: "working", lease: { owner, untilMs } } : undefined);
 }
 
+/** Claims the repetition of a queue message that may have been lost: whoever is first within `everyMs` sends it. */
+export function requeue({ nowMs, everyMs }: { nowMs: number; everyMs: number }): Change {
+  return (task) => {
+    const { state, queuedAtMs = task.createdAtMs } = task;
+    return state === "submitted" && nowMs - queuedAtMs > everyMs ? { ...task, queuedAtMs: nowMs } : undefined;
+  };
+}
+
 export function renew({ owner, untilMs }: { owner: string; untilMs: number }): Change {
   return (task) => (isHeldBy(task, owner) ? { ...task, lease: { owner, untilMs } } : undefined);
 }

@@ -6,6 +6,8 @@ export type Exchange = {
   path: string;
   /** By lower-case name. */
   header(name: string): string | undefined;
+  /** Whom the platform in front of the entry has authenticated; nothing that the request itself says gets here. */
+  platformPrincipal?: string | undefined;
   /** Rejects with `payload_too_large` past `maxBytes`. Called at most once; whoever is refused before is not read at all. */
   readBody(request: { maxBytes: number }): Promise<Uint8Array>;
 };

@@ -40,6 +40,8 @@ const executionTaskSchema = z.object({
   fingerprint: z.string(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   createdAtMs: z.number(),
+  /** When a read last sent its id to the queue of tasks; absent where only its own request did, and without a queue. */
+  queuedAtMs: z.number().optional(),
   deadlineAtMs: z.number(),
   /** Gone when the task is over, like the text in them. */
   params: storedParamsSchema.optional(),

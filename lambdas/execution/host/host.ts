@@ -1,7 +1,7 @@
 /** The Execution host: takes JSON-RPC requests, runs the agent at most once a task, and answers for it from the store. */
 import { randomUUID } from "node:crypto";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/methods.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
+import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { Agent } from "../agents/agent.ts";
 import type { Authenticator } from "./authenticator.ts";
@@ -16,16 +16,15 @@ import { cancelTask } from "./methods/cancel-task.ts";
 import { discover } from "./methods/discover.ts";
 import { executeTask } from "./methods/execute-task.ts";
 import { getTask } from "./methods/get-task.ts";
+import { createQueuedRuns } from "./queued-runs.ts";
 import { createRoutes } from "./routes.ts";
+import { runDefaults } from "./run-defaults.ts";
 import { createRuns } from "./runs.ts";
 import { createTasks } from "./tasks.ts";
 import { createTimeLimit } from "./time-limit.ts";
 import { webHandler } from "./web.ts";
 
-export type HostOptions = {
-  agent: Agent;
-  /** What log lines call the agent. */
-  agentName?: string;
+type HostSettings = {
   store: TaskStore<ExecutionTask>;
   authenticator: Authenticator;
   /** How long `execute_task` waits for the result itself. */
@@ -52,12 +51,15 @@ export type HostOptions = {
   random?: () => number;
 };
 
+/** Tasks run here, or their ids go to the queue that an Execution worker receives from. `agentName` is for log lines. */
+export type HostOptions = HostSettings & ({ agent: Agent; agentName?: string } | { taskQueue: TaskQueue });
+
 export type Host = {
   handle(request: Request): Promise<Response>;
   /** The same below the web-standard rim, for a server that has no Request at hand. */
   exchange(exchange: Exchange): Promise<ExchangeResponse>;
-  /** Whether callers prove who they are; without, a server stays on loopback. */
-  authenticates: boolean;
+  /** How callers prove who they are, which decides where a server may listen. */
+  authenticatorKind: Authenticator["kind"];
   /** Whether any agent is at work. */
   busy(): boolean;
   /**
@@ -69,25 +71,24 @@ export type Host = {
 
 /** The agent of a canceled, late or stopped task is told by its signal; its outcome is stored without waiting for it. */
 export function createHost({
-  agent,
-  agentName = "agent",
   store,
   authenticator,
   syncBudgetMs = 20_000,
   maxTaskMs = 3600_000,
-  leaseMs = 20_000,
+  leaseMs = runDefaults.leaseMs,
   renewMs = leaseMs / 2,
-  lostAfterMs = 30_000,
-  retentionMs = 24 * 3600_000,
-  progressMs = 1000,
+  lostAfterMs = runDefaults.lostAfterMs,
+  retentionMs = runDefaults.retentionMs,
+  progressMs = runDefaults.progressMs,
   maxRequestBytes = contractMaxRequestBytes,
   bodyTimeoutMs = 10_000,
-  storeTimeoutMs = 5000,
+  storeTimeoutMs = runDefaults.storeTimeoutMs,
   pollAfterMs = 1000,
   log = silentLog,
   now = Date.now,
   newId = randomUUID,
   random = Math.random,
+  ...work
 }: HostOptions): Host {
   let isStopping = false;
   let isStopped = false;
@@ -95,7 +96,11 @@ export function createHost({
   const bell = createBell();
   const changeTask = createChangeTask({ store: guarded, bell });
   const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
-  const runs = createRuns({ ...common, agent, agentName, leaseMs, renewMs, progressMs, random });
+  const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, random };
+  const runs =
+    "taskQueue" in work
+      ? createQueuedRuns({ ...common, ...work, timeoutMs: storeTimeoutMs })
+      : createRuns({ ...common, ...agentDefaults, ...work });
   const tasks = createTasks({ ...common, store: guarded, runs, bell, maxTaskMs, isStopped: () => isStopped });
   const methods = {
     execute_task: executeTask({ tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping }),
@@ -111,7 +116,7 @@ export function createHost({
   return {
     handle: webHandler(exchange),
     exchange,
-    authenticates: authenticator.kind !== "none",
+    authenticatorKind: authenticator.kind,
     busy,
     async stop({ graceMs }) {
       isStopping = true;

@@ -21,7 +21,11 @@ type Settings = {
 };
 
 /** Refusals before the dispatch that have a status of their own; every other JSON-RPC response is HTTP 200. */
-const refusalStatus: Partial<Record<string, number>> = { unauthenticated: 401, payload_too_large: 413 };
+const refusalStatus: Partial<Record<string, number>> = {
+  unauthenticated: 401,
+  permission_denied: 403,
+  payload_too_large: 413,
+};
 
 /** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
 export function createRoutes(settings: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
@@ -66,8 +70,9 @@ async function authenticate({ settings, exchange }: { settings: Settings; exchan
     log.error("authenticator_failed", { cause_kind: causeKind(error) });
     throw new SekishoError("unavailable", { cause: error });
   });
-  if (principal === undefined) throw new SekishoError("unauthenticated");
-  return principal;
+  if (principal !== undefined) return principal;
+  // Whom the platform does not vouch for cannot help it by sending something else.
+  throw new SekishoError(authenticator.kind === "platform" ? "permission_denied" : "unauthenticated");
 }
 
 /** A body without a declared type is taken for JSON. */

@@ -1,5 +1,4 @@
 /** The runs of this process: starts them by winning the lease, stops them, and knows whether any is under way. */
-
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
@@ -8,13 +7,17 @@ import { start } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 import { type Run, type RunSettings, type StopCause, startRun } from "./run.ts";
 
-type Start = { task: ExecutionTask; botToken?: string | undefined };
+type Start = {
+  task: ExecutionTask;
+  /** Whether it is the task's own request that asks, and not a read that finds the task unstarted. */
+  isSubmission: boolean;
+  /** There only while the request that brought it is at hand. */
+  botToken?: string | undefined;
+};
 
+/** Where tasks run: in this process, or (queued-runs.ts) wherever their ids are received. */
 export type Runs = {
-  /**
-   * Starts a task that nobody has started, if this process wins its lease. Resolves to the record as it stands then.
-   * `botToken` is there only while the request that brought it is at hand.
-   */
+  /** Does what starts a task that nobody has started. Resolves to the record as it stands then, undefined where it expired. */
   start(request: Start): Promise<ExecutionTask | undefined>;
   stop(request: { id: string; cause: StopCause }): void;
   has(id: string): boolean;
@@ -23,7 +26,13 @@ export type Runs = {
   stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
 };
 
-export function createRuns(settings: RunSettings & { agentName: string; newId: () => string; log: Log }): Runs {
+export type AgentRuns = Runs & {
+  /** Resolves when the run of this task is over and its outcome stored; at once where it does not run here. Never rejects. */
+  ended(id: string): Promise<void>;
+};
+
+/** `start` starts the agent if this process wins the task's lease. */
+export function createRuns(settings: RunSettings & { agentName: string; newId: () => string; log: Log }): AgentRuns {
   const { agentName, newId, log, changeTask, now, leaseMs } = settings;
   const runs = new Map<string, Run>();
   /** Leases that are being asked for: a run may come of each. */
@@ -60,6 +69,7 @@ export function createRuns(settings: RunSettings & { agentName: string; newId: (
       }
     },
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
+    ended: async (id) => runs.get(id)?.ended,
     has: (id) => runs.has(id),
     count: () => runs.size,
     async stopAll({ graceMs, settleMs }) {

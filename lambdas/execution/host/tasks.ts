@@ -1,5 +1,4 @@
 /** What the methods do with tasks: submit, find, cancel, and wait for a change. All of it is scoped to the principal. */
-
 import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
@@ -64,8 +63,10 @@ export function createTasks(settings: TaskSettings): Tasks {
   }
 
   /** Does what is due to a task that nobody works on: start it, or give it up. One that runs here is fine, however late. */
-  async function tend(task: ExecutionTask, botToken?: string): Promise<ExecutionTask> {
-    if (task.state === "submitted") return (await runs.start({ task, botToken })) ?? gone();
+  async function tend(task: ExecutionTask, submission?: Submission): Promise<ExecutionTask> {
+    const botToken = submission?.params.bot_token;
+    const isSubmission = submission !== undefined;
+    if (task.state === "submitted") return (await runs.start({ task, isSubmission, botToken })) ?? gone();
     const doubt = { nowMs: now(), lostAfterMs };
     if (runs.has(task.id) || !isLost({ task, ...doubt })) return task;
     const given = await changeTask({ task, change: giveUp({ ...doubt, expiresAtMs: doubt.nowMs + retentionMs }) });
@@ -101,7 +102,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       if (task === undefined) throw new SekishoError("unavailable");
       if (task.fingerprint !== wanted.fingerprint)
         throw new SekishoError("already_exists", { details: { task_id: task.id } });
-      return tend(task, submission.params.bot_token);
+      return tend(task, submission);
     },
     async find(name) {
       return tend(await read(name));

@@ -1,0 +1,38 @@
+/** What the environment tells the Execution zone's entries on AWS. An error names the variable that is missing or wrong. */
+
+import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
+import { endpointsOf, readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import { readEnvironment } from "../../shared/config/environment.ts";
+import type { LogLevel } from "../../shared/log.ts";
+
+type WorkerEnvironment = { table: string; logLevel: LogLevel; aws: AwsSurroundings };
+
+export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
+  table: string;
+  queueUrl: string;
+  logLevel: LogLevel;
+} {
+  const table = required(variables, "SEKISHO_TABLE");
+  return { table, queueUrl: required(variables, "SEKISHO_QUEUE_URL"), logLevel: logLevelOf(variables) };
+}
+
+export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env): WorkerEnvironment {
+  const table = required(variables, "SEKISHO_TABLE");
+  return { table, logLevel: logLevelOf(variables), aws: readAwsEnvironment(variables) };
+}
+
+/** A runtime's credentials come from the platform, not from variables; everything listens where the platform looks for it. */
+export function readAgentCoreEnvironment(
+  variables: NodeJS.ProcessEnv = process.env,
+): WorkerEnvironment & { hostname: string; port: number } {
+  const table = required(variables, "SEKISHO_TABLE");
+  const region = required(variables, "AWS_REGION");
+  const aws = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region, variables }) };
+  const { executionPort: port } = readEnvironment(variables);
+  return { table, logLevel: logLevelOf(variables), aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
+}
+
+function logLevelOf(variables: NodeJS.ProcessEnv): LogLevel {
+  return readEnvironment(variables).logLevel ?? "info";
+}

@@ -1,0 +1,73 @@
+/** The Execution worker: runs the tasks whose ids come out of the queue of tasks, each to its stored outcome. */
+import { randomUUID } from "node:crypto";
+import { type Log, silentLog } from "../../shared/log.ts";
+import type { Agent } from "../agents/agent.ts";
+import { createBell } from "./bell.ts";
+import { createChangeTask } from "./change-task.ts";
+import { type ExecutionStore, guardedStore } from "./guarded-store.ts";
+import { runDefaults } from "./run-defaults.ts";
+import { createRuns } from "./runs.ts";
+
+export type ExecutionWorker = {
+  /**
+   * Resolves when the task's run is over and its outcome stored; at once for a task that is over, unknown, or run by
+   * someone else. When `signal` aborts, the agent is stopped and the task stored as lost. Rejects with `unavailable`
+   * where the store is away, and as the signal says where it aborted before: then nothing was started.
+   */
+  run(request: { taskId: string; signal: AbortSignal }): Promise<void>;
+};
+
+/** The times must be those of the host that queues the tasks. */
+export function createExecutionWorker({
+  agent,
+  agentName = "agent",
+  store,
+  leaseMs = runDefaults.leaseMs,
+  renewMs = leaseMs / 2,
+  lostAfterMs = runDefaults.lostAfterMs,
+  retentionMs = runDefaults.retentionMs,
+  progressMs = runDefaults.progressMs,
+  storeTimeoutMs = runDefaults.storeTimeoutMs,
+  log = silentLog,
+  now = Date.now,
+  newId = randomUUID,
+  random = Math.random,
+}: {
+  agent: Agent;
+  agentName?: string;
+  store: ExecutionStore;
+  leaseMs?: number;
+  renewMs?: number;
+  lostAfterMs?: number;
+  retentionMs?: number;
+  progressMs?: number;
+  storeTimeoutMs?: number;
+  log?: Log;
+  now?: () => number;
+  newId?: () => string;
+  random?: () => number;
+}): ExecutionWorker {
+  const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const changeTask = createChangeTask({ store: guarded, bell: createBell() });
+  const times = { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs };
+  const runs = createRuns({ ...times, agent, agentName, changeTask, log, now, newId, random });
+  return {
+    async run({ taskId, signal }) {
+      signal.throwIfAborted();
+      const task = await guarded.get({ id: taskId });
+      if (task?.state !== "submitted") {
+        log.info("task_not_due", { task_id: taskId, state: task?.state });
+        return;
+      }
+      const stop = () => runs.stop({ id: taskId, cause: "stopped" });
+      signal.addEventListener("abort", stop);
+      try {
+        await runs.start({ task, isSubmission: false });
+        if (signal.aborted) stop();
+        await runs.ended(taskId);
+      } finally {
+        signal.removeEventListener("abort", stop);
+      }
+    },
+  };
+}

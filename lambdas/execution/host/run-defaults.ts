@@ -1,0 +1,8 @@
+/** The times of tasks and their runs, alike for every process that shares a store, unless the configuration says otherwise. */
+export const runDefaults = {
+  leaseMs: 20_000,
+  lostAfterMs: 30_000,
+  retentionMs: 24 * 3600_000,
+  progressMs: 1000,
+  storeTimeoutMs: 5000,
+} as const;
