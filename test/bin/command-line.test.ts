@@ -11,7 +11,9 @@ describe("the sekisho command", () => {
   it("says what it can do, for every command", async () => {
     const overview = await run(["--help"]);
     expect(overview.code).toBe(0);
-    for (const command of ["start", "verification", "execution", "send", "manifest", "config check"]) {
+    const local = ["start", "verification", "execution", "send", "manifest", "config check"];
+    const aws = ["config push", "secrets put", "dead-letters list", "dead-letters redrive", "cost"];
+    for (const command of [...local, ...aws]) {
       expect(overview.stdout).toContain(command);
       const help = await run([...command.split(" "), "--help"]);
       expect(help).toMatchObject({ code: 0, stderr: "" });

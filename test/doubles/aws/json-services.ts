@@ -1,6 +1,6 @@
 /**
  * Secrets Manager, Systems Manager, STS and CloudFormation at one address over a real socket, as far as the command line
- * uses them. What is for SQS or DynamoDB goes on to their emulators. Every request must be signed right for its service.
+ * uses them, and a task table. What is for SQS goes on to its emulator. Every request must be signed right for its service.
  */
 
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
@@ -8,6 +8,7 @@ import { type Received, startWebServer, type WebServer } from "../web-server.ts"
 import { createParameters, type Parameters } from "./json-services-parameters.ts";
 import { createSecrets, type Secrets } from "./json-services-secrets.ts";
 import { describeStacks, type Stacks } from "./json-services-stacks.ts";
+import { getTaskItem, type TaskStates } from "./json-services-tasks.ts";
 import { jsonError, xml, xmlError } from "./json-services-wire.ts";
 
 export type ServiceCall = { action: string; region: string; body: string };
@@ -20,6 +21,7 @@ export type AwsServices = {
   secrets: Secrets;
   parameters: Parameters;
   stacks: Stacks;
+  tasks: TaskStates;
   /** All calls so far, in order. */
   calls: ServiceCall[];
   /** By `service:Action`: the answer is this error, whose text repeats the request as AWS's own may. */
@@ -39,15 +41,14 @@ const servicesByTarget: Record<string, string> = {
 export async function startAwsServices({
   account,
   sqsUrl,
-  dynamodbUrl,
 }: {
   account: string;
   sqsUrl?: string;
-  dynamodbUrl?: string;
 }): Promise<AwsServices> {
   const secrets = createSecrets();
   const parameters = createParameters();
   const stacks: Stacks = new Map();
+  const tasks: TaskStates = new Map();
   const calls: ServiceCall[] = [];
   const refusals: AwsServices["refusals"] = new Map();
 
@@ -60,13 +61,14 @@ export async function startAwsServices({
     calls.push({ action: `${service}:${action}`, region, body });
     const refusal = refusals.get(`${service}:${action}`);
     if (refusal !== undefined) return refuse({ ...refusal, message: `refused: ${body}` });
-    const emulator = { sqs: sqsUrl, dynamodb: dynamodbUrl }[service];
-    if (emulator !== undefined) return forward({ received, url: emulator });
+    if (service === "sqs" && sqsUrl !== undefined) return forward({ received, url: sqsUrl });
     switch (service) {
       case "secretsmanager":
         return secrets.handle({ action, input: JSON.parse(body) });
       case "ssm":
         return parameters.handle({ action, input: JSON.parse(body) });
+      case "dynamodb":
+        return getTaskItem({ tasks, action, input: JSON.parse(body) });
       case "sts":
         return xml({ action, result: `<Account>${services.account}</Account>` });
       case "cloudformation":
@@ -88,6 +90,7 @@ export async function startAwsServices({
     secrets,
     parameters,
     stacks,
+    tasks,
     calls,
     refusals,
     close: server.close,

@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { deploy, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+import { anAsk, aWake, requestIdOf } from "./dead-letter-bodies.ts";
+import { startSqs } from "./sqs-process.ts";
+
+const { folder, run } = commandsInFolder();
+const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
+
+let sqs: Awaited<ReturnType<typeof startSqs>>;
+let aws: AwsServices;
+let queues: { main: string; archive: string };
+let count = 0;
+beforeAll(async () => {
+  sqs = await startSqs();
+});
+afterAll(() => sqs.close());
+beforeEach(async () => {
+  count += 1;
+  queues = { main: await sqs.createQueue(`main-${count}`), archive: await sqs.createQueue(`archive-${count}`) };
+  aws = await startAwsServices({ account: verificationAccount, sqsUrl: sqs.url });
+  deploy({ aws, json: twoAccounts, queues });
+});
+afterEach(() => aws.close());
+
+const deadLetters = (...words: string[]) => run(["dead-letters", ...words, "--config", config], aws.env);
+const archive = (body: string) => sqs.send({ queueUrl: queues.archive, body });
+const bodiesIn = async (queueUrl: string) => (await sqs.take(queueUrl)).sort();
+
+describe("sekisho dead-letters list", () => {
+  it("shows ids, kinds, times and the tasks' states, never a text, and loses none of more than one batch", async () => {
+    const bodies = Array.from({ length: 23 }, (_, index) => anAsk({ requestId: requestIdOf(index) }));
+    bodies.push(aWake({ requestId: requestIdOf(99) }), "the text of nobody");
+    for (const body of bodies) await archive(body);
+    aws.tasks.set(requestIdOf(99), "done");
+    const ended = await deadLetters("list", "--json");
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    const rows: Record<string, unknown>[] = JSON.parse(ended.stdout);
+    expect(rows).toHaveLength(25);
+    expect(rows.filter(({ kind }) => kind === "ask")).toHaveLength(23);
+    expect(rows).toContainEqual(expect.objectContaining({ requestId: requestIdOf(99), kind: "wake", task: "done" }));
+    expect(rows).toContainEqual(expect.objectContaining({ requestId: requestIdOf(7), kind: "ask", task: "none" }));
+    expect(rows).toContainEqual(expect.objectContaining({ requestId: null, kind: "unreadable" }));
+    const shown = await deadLetters("list");
+    expect(shown.stdout.trim().split("\n")).toHaveLength(25);
+    expect(ended.stdout + shown.stdout).not.toContain("the text");
+    expect(await bodiesIn(queues.archive)).toEqual(bodies.sort());
+  });
+
+  it("says that there are none", async () => {
+    expect(await deadLetters("list")).toMatchObject({ code: 0, stderr: expect.stringContaining("no dead letters") });
+    expect((await deadLetters("list", "--json")).stdout).toBe("[]\n");
+  });
+
+  it("shows everything again where it fails half-way", async () => {
+    const body = anAsk({ requestId: requestIdOf(1) });
+    await archive(body);
+    aws.refusals.set("dynamodb:GetItem", { status: 400, name: "AccessDeniedException" });
+    expect(await deadLetters("list")).toMatchObject({ code: 1, stderr: expect.stringContaining("may not do that") });
+    expect(await bodiesIn(queues.archive)).toEqual([body]);
+  });
+});
+
+describe("sekisho dead-letters redrive", () => {
+  const [first, second, third] = [requestIdOf(1), requestIdOf(2), requestIdOf(3)];
+
+  it("sends the named ones: a task never begun as it was, any other as a redrive, the former in its team's group", async () => {
+    const [never, begun, left] = [
+      anAsk({ requestId: first }),
+      aWake({ requestId: second }),
+      aWake({ requestId: third }),
+    ];
+    await archive(never);
+    await archive(begun);
+    await archive(left);
+    aws.tasks.set(second, "done");
+    const ended = await deadLetters("redrive", first, second.toUpperCase());
+    expect(ended.code).toBe(0);
+    const redriven = JSON.stringify({ type: "redrive", requestId: second });
+    expect(await bodiesIn(queues.main)).toEqual([never, redriven].sort());
+    // Read off the call, since the emulator gives no group back.
+    const sends = aws.calls.filter(({ action }) => action === "sqs:SendMessage").map(({ body }) => JSON.parse(body));
+    expect(sends).toContainEqual({ QueueUrl: queues.main, MessageBody: never, MessageGroupId: "T1" });
+    expect(await bodiesIn(queues.archive)).toEqual([left]);
+  });
+
+  it("keeps in the archive what could not be sent", async () => {
+    const body = anAsk({ requestId: first });
+    await archive(body);
+    aws.refusals.set("sqs:SendMessage", { status: 400, name: "AccessDeniedException" });
+    expect((await deadLetters("redrive", "--all")).code).toBe(1);
+    expect(await bodiesIn(queues.archive)).toEqual([body]);
+    expect(await bodiesIn(queues.main)).toEqual([]);
+  });
+
+  it("--all leaves what cannot be read, which only --discard removes", async () => {
+    await archive(aWake({ requestId: first }));
+    await archive("no message of ours");
+    const ended = await deadLetters("redrive", "--all");
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("--discard") });
+    expect(await bodiesIn(queues.main)).toHaveLength(1);
+    expect((await deadLetters("redrive", "--discard")).code).toBe(0);
+    expect(await bodiesIn(queues.archive)).toEqual([]);
+  });
+
+  it("exits with 1 for an id that is not there, and with 2 where it is not told which", async () => {
+    expect(await deadLetters("redrive", first)).toMatchObject({ code: 1, stderr: expect.stringContaining(first) });
+    expect((await deadLetters("redrive")).code).toBe(2);
+    expect((await deadLetters("redrive", "--all", first)).code).toBe(2);
+  });
+});
