@@ -1,0 +1,120 @@
+/**
+ * The AWS of a rehearsal at one loopback address: every call must be signed with the caller's own credentials and allowed by
+ * the templates; then an emulator or a stub answers. What is refused is refused as AWS does, and fails the rehearsal.
+ */
+import { sigv4Problem } from "../../doubles/sigv4-check.ts";
+import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import type { Authority } from "../iam/authority.ts";
+import type { Caller } from "./callers.ts";
+import type { Implied } from "./implied.ts";
+import { type AwsCall, readCall } from "./read-call.ts";
+
+/** Answers what was allowed. */
+export type Backend = (request: { call: AwsCall; received: Received; caller: Caller }) => Promise<Response>;
+
+export type RecordedCall = Pick<AwsCall, "action" | "resources"> & { caller: string; kind: Caller["kind"] };
+
+/** A response in the place of the service's own, for the calls that it wants. */
+export type Fault = (request: { call: AwsCall; caller: Caller; text: string }) => Response | undefined;
+
+export type Gateway = WebServer & {
+  register(caller: Caller): void;
+  /** All calls that were allowed, in order. */
+  calls: RecordedCall[];
+  faults: Set<Fault>;
+};
+
+export async function startGateway({
+  authority,
+  implied,
+  backends,
+  endpointArn,
+  secretArn,
+  onProblem,
+}: {
+  authority: Authority;
+  implied: Implied;
+  /** By the service's signing name. */
+  backends: Record<string, Backend>;
+  endpointArn: (request: { runtimeArn: string; qualifier: string }) => string;
+  secretArn: (request: { id: string; caller: Caller }) => string;
+  onProblem: (problem: string) => void;
+}): Promise<Gateway> {
+  const callers = new Map<string, Caller>();
+  const calls: RecordedCall[] = [];
+  const faults = new Set<Fault>();
+
+  async function handle(received: Received): Promise<Response> {
+    const { request, target, body } = received;
+    const authorization = request.headers.get("authorization") ?? "";
+    const [, accessKeyId = "", region = ""] = /Credential=([^/]+)\/\d{8}\/([^/]+)\//.exec(authorization) ?? [];
+    const caller = callers.get(accessKeyId);
+    if (caller === undefined) return refuse("", "InvalidClientTokenId", `Someone unknown called ${target}.`);
+    const call = readCall({
+      received,
+      place: { account: caller.account, region },
+      endpointArn,
+      secretArn: (id) => secretArn({ id, caller }),
+    });
+    if (call === undefined)
+      return refuse(
+        "",
+        "UnknownOperationException",
+        `${caller.name} called ${request.method} ${target}, which is not AWS.`,
+      );
+    const { service, action, resources } = call;
+    const bad = sigv4Problem({ received, credentials: caller.credentials, service, region });
+    if (bad !== undefined)
+      return refuse(service, "InvalidSignatureException", `${caller.name} signed ${action} wrongly: ${bad}.`);
+    const wrongRegion = resources.find((arn) => arn.split(":")[3] !== region);
+    if (wrongRegion !== undefined)
+      return refuse(service, "ResourceNotFoundException", `${caller.name} looked for ${wrongRegion} in ${region}.`);
+    const needed = [...resources.map((resource) => ({ action, resource, context: {} })), ...implied(call)];
+    for (const need of needed) {
+      const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
+      const verdict = authority.check({ principal, ...need });
+      if (!verdict.allowed) {
+        const problem = `${caller.name} may not ${need.action} on ${need.resource}: ${verdict.why}.`;
+        return refuse(service, "AccessDeniedException", problem);
+      }
+    }
+    calls.push({ action, resources, caller: caller.name, kind: caller.kind });
+    const text = Buffer.from(body).toString("utf8");
+    for (const fault of faults) {
+      const response = fault({ call, caller, text });
+      if (response !== undefined) return response;
+    }
+    const backend = backends[service];
+    if (backend === undefined) throw new Error(`The rehearsal has nobody who answers for ${service}.`);
+    return backend({ call, received, caller });
+  }
+
+  function refuse(service: string, name: string, problem: string): Response {
+    onProblem(problem);
+    return awsFailure({ service, name, message: problem });
+  }
+
+  const server = await startWebServer({ handle });
+  return {
+    ...server,
+    calls,
+    faults,
+    register: (caller) => void callers.set(caller.credentials.accessKeyId, caller),
+  };
+}
+
+/** A failure as the service words it: the name in the body, and in a header where the protocol is REST. */
+export function awsFailure({
+  service,
+  name,
+  message = "",
+  status = service === "bedrock-agentcore" ? 403 : 400,
+}: {
+  service: string;
+  name: string;
+  message?: string;
+  status?: number;
+}): Response {
+  const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-errortype": name };
+  return Response.json({ __type: name, message }, { status, headers });
+}

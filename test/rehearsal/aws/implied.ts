@@ -1,0 +1,49 @@
+/** What a call makes AWS do under the caller's own permissions: with data that is encrypted under a key of the account. */
+
+import type { Resolver } from "../template/resolve.ts";
+import { record } from "../template/wiring.ts";
+import type { AwsCall } from "./read-call.ts";
+
+export type ImpliedCall = { action: string; resource: string; context: Record<string, string> };
+export type Implied = (call: Pick<AwsCall, "service" | "action" | "resources">) => ImpliedCall[];
+
+/** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html */
+const ofQueues: Record<string, readonly string[]> = {
+  "sqs:SendMessage": ["kms:GenerateDataKey", "kms:Decrypt"],
+  "sqs:SendMessageBatch": ["kms:GenerateDataKey", "kms:Decrypt"],
+  "sqs:ReceiveMessage": ["kms:Decrypt"],
+};
+/** Data-plane calls decrypt the table's key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html */
+const ofTables: readonly string[] = ["kms:Decrypt"];
+
+export function impliedBy({ resolver }: { resolver: Resolver }): Implied {
+  const keysOfQueues = new Map<string, string>();
+  for (const queue of resolver.resources("AWS::SQS::Queue")) {
+    const { KmsMasterKeyId: key } = queue.properties;
+    if (key !== undefined) keysOfQueues.set(resolver.attribute(queue, "Arn"), keyArn(resolver, String(key)));
+  }
+  const keysOfTables = new Map<string, string>();
+  for (const table of resolver.resources("AWS::DynamoDB::Table")) {
+    const { KMSMasterKeyId: key } = record(table.properties.SSESpecification);
+    if (key !== undefined) keysOfTables.set(resolver.attribute(table, "Arn"), keyArn(resolver, String(key)));
+  }
+  return ({ service, action, resources }) =>
+    resources.flatMap((arn) => {
+      const key = keysOfQueues.get(arn) ?? keysOfTables.get(arn.replace(/\/index\/.*$/, ""));
+      if (key === undefined) return [];
+      const actions = service === "dynamodb" ? ofTables : (ofQueues[action] ?? []);
+      const context = { "kms:viaservice": `${service}.${arn.split(":")[3]}.amazonaws.com` };
+      return actions.map((implied) => ({ action: implied, resource: key, context }));
+    });
+}
+
+/** A key may be named by its id, its ARN or an alias. */
+export function keyArn(resolver: Resolver, name: string): string {
+  const alias = resolver.resources("AWS::KMS::Alias").find((candidate) => resolver.ref(candidate) === name);
+  const wanted = alias === undefined ? name : String(alias.properties.TargetKeyId);
+  const key = resolver
+    .resources("AWS::KMS::Key")
+    .find((candidate) => [resolver.ref(candidate), resolver.attribute(candidate, "Arn")].includes(wanted));
+  if (key === undefined) throw new Error(`No template has the key ${name}.`);
+  return resolver.attribute(key, "Arn");
+}

@@ -1,0 +1,89 @@
+/** Which action on which resource an HTTP request to AWS is. */
+import type { Received } from "../../doubles/web-server.ts";
+
+export type AwsCall = {
+  /** The signing name of the service. */
+  service: string;
+  /** As policies name it, such as `sqs:SendMessage`. */
+  action: string;
+  /** All that must be permitted, as ARNs. */
+  resources: string[];
+  input: Record<string, unknown>;
+};
+
+/** Where what a call names by name belongs. */
+type Place = { account: string; region: string };
+
+const servicesByTarget: Record<string, string> = {
+  AmazonSQS: "sqs",
+  DynamoDB_20120810: "dynamodb",
+  secretsmanager: "secretsmanager",
+  AmazonSSM: "ssm",
+};
+
+/** Undefined for a request that the rehearsal cannot place. */
+export function readCall({
+  received: { request, target, body },
+  place,
+  endpointArn,
+  secretArn,
+}: {
+  received: Received;
+  place: Place;
+  endpointArn: (request: { runtimeArn: string; qualifier: string }) => string;
+  secretArn: (id: string) => string;
+}): AwsCall | undefined {
+  const [prefix = "", operation = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
+  const service = servicesByTarget[prefix];
+  if (service !== undefined) {
+    const input = JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
+    return {
+      service,
+      action: `${service}:${operation}`,
+      resources: resourcesOf({ service, input, place, secretArn }),
+      input,
+    };
+  }
+  const [path = "", query] = target.split("?");
+  const [, runtime, verb] = /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];
+  if (runtime === undefined || request.method !== "POST") return undefined;
+  const runtimeArn = decodeURIComponent(runtime);
+  const qualifier = new URLSearchParams(query).get("qualifier") ?? "DEFAULT";
+  return {
+    service: "bedrock-agentcore",
+    action: `bedrock-agentcore:${verb === "invocations" ? "InvokeAgentRuntime" : "StopRuntimeSession"}`,
+    resources: [runtimeArn, endpointArn({ runtimeArn, qualifier })],
+    input: { runtimeArn, qualifier },
+  };
+}
+
+function resourcesOf({
+  service,
+  input,
+  place,
+  secretArn,
+}: {
+  service: string;
+  input: Record<string, unknown>;
+  place: Place;
+  secretArn: (id: string) => string;
+}): string[] {
+  const arn = (resource: string) => `arn:aws:${service}:${place.region}:${place.account}:${resource}`;
+  switch (service) {
+    case "sqs": {
+      const [account, name] = new URL(String(input.QueueUrl)).pathname.split("/").filter(Boolean);
+      return [`arn:aws:sqs:${place.region}:${String(account)}:${String(name)}`];
+    }
+    case "secretsmanager":
+      return [secretArn(String(input.SecretId))];
+    case "ssm":
+      return [arn(`parameter/${String(input.Name).replace(/^\//, "")}`)];
+    case "dynamodb": {
+      const tables =
+        input.RequestItems === undefined ? [String(input.TableName)] : Object.keys(input.RequestItems as object);
+      const index = input.IndexName === undefined ? "" : `/index/${String(input.IndexName)}`;
+      return tables.map((table) => `${table.startsWith("arn:") ? table : arn(`table/${table}`)}${index}`);
+    }
+  }
+  throw new Error(`The rehearsal does not know the resources of ${service}.`);
+}

@@ -1,0 +1,137 @@
+/** Event source mappings: messages are taken, given to the function in batches, and removed, as Lambda does. */
+import { setTimeout as wait } from "node:timers/promises";
+import { createJsonCall, type JsonCall } from "../../lambdas/shared/aws/json-call.ts";
+import type { Caller } from "./aws/callers.ts";
+import type { RunningFunction } from "./lambda/function.ts";
+import type { EventSource } from "./template/wiring.ts";
+
+type Message = {
+  MessageId: string;
+  ReceiptHandle: string;
+  Body: string;
+  MD5OfBody: string;
+  Attributes?: Record<string, string>;
+  MessageAttributes?: Record<string, { StringValue?: string; DataType: string }>;
+};
+
+const pollSeconds = 1;
+const longestBatch = 10;
+
+/** Takes messages under the function's role until `signal` ends it; resolves when the last batch is over. */
+export async function pollQueue({
+  source,
+  queueUrl,
+  target,
+  caller,
+  gatewayUrl,
+  signal,
+  onProblem,
+}: {
+  source: EventSource;
+  queueUrl: string;
+  target: RunningFunction;
+  caller: Caller;
+  gatewayUrl: string;
+  signal: AbortSignal;
+  onProblem: (problem: string) => void;
+}): Promise<void> {
+  const call = createJsonCall({
+    service: "sqs",
+    version: "1.0",
+    region: caller.region,
+    credentials: async () => caller.credentials,
+    endpointOf: () => new URL(gatewayUrl),
+  });
+  const sqs = (operation: string, input: Record<string, unknown>) =>
+    call({ target: `AmazonSQS.${operation}`, input: { QueueUrl: queueUrl, ...input }, signal });
+  const underWay = new Set<Promise<void>>();
+  while (!signal.aborted) {
+    try {
+      await sqs("GetQueueAttributes", { AttributeNames: ["All"] });
+      break;
+    } catch {
+      await pause(signal);
+    }
+  }
+  while (!signal.aborted) {
+    if (underWay.size >= source.maxConcurrency) {
+      await Promise.race(underWay);
+      continue;
+    }
+    try {
+      const received = await sqs("ReceiveMessage", {
+        MaxNumberOfMessages: Math.min(source.batchSize, longestBatch),
+        WaitTimeSeconds: pollSeconds,
+        AttributeNames: ["All"],
+        MessageAttributeNames: ["All"],
+      });
+      const messages = (received.Messages ?? []) as Message[];
+      if (messages.length === 0) continue;
+      const batch: Promise<void> = handOver({ source, target, messages, sqs, onProblem })
+        .catch(() => {})
+        .finally(() => underWay.delete(batch));
+      underWay.add(batch);
+    } catch {
+      // The gateway has said why; here it is only not to be asked again at once.
+      await pause(signal);
+    }
+  }
+  await Promise.all(underWay);
+}
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html */
+async function handOver({
+  source,
+  target,
+  messages,
+  sqs,
+  onProblem,
+}: {
+  source: EventSource;
+  target: RunningFunction;
+  messages: Message[];
+  sqs: (operation: string, input: Record<string, unknown>) => ReturnType<JsonCall>;
+  onProblem: (problem: string) => void;
+}): Promise<void> {
+  const outcome = await target.invoke({ Records: messages.map((message) => recordOf({ message, source })) });
+  if (!outcome.ok) return;
+  const failed = failuresOf(outcome.payload);
+  if (failed.length > 0 && !source.reportsItemFailures) {
+    const remedy = "its FunctionResponseTypes lack ReportBatchItemFailures";
+    onProblem(`${source.logicalId} deletes messages that ${target.fn.logicalId} said had failed: ${remedy}.`);
+  }
+  const known = messages.map(({ MessageId }) => MessageId);
+  // An identifier that is not of the batch makes Lambda treat all of it as failed.
+  if (source.reportsItemFailures && failed.some((id) => !known.includes(id))) return;
+  const done = messages.filter(({ MessageId }) => !source.reportsItemFailures || !failed.includes(MessageId));
+  await Promise.all(done.map(({ ReceiptHandle }) => sqs("DeleteMessage", { ReceiptHandle })));
+}
+
+function failuresOf(payload: unknown): string[] {
+  if (typeof payload !== "object" || payload === null || !("batchItemFailures" in payload)) return [];
+  const { batchItemFailures } = payload;
+  return Array.isArray(batchItemFailures) ? batchItemFailures.map(({ itemIdentifier }) => String(itemIdentifier)) : [];
+}
+
+/** In the event, names begin with a small letter. */
+function recordOf({ message, source }: { message: Message; source: EventSource }) {
+  const attributes = Object.entries(message.MessageAttributes ?? {}).map(([name, { StringValue, DataType }]) => [
+    name,
+    { stringValue: StringValue, dataType: DataType, stringListValues: [], binaryListValues: [] },
+  ]);
+  return {
+    messageId: message.MessageId,
+    receiptHandle: message.ReceiptHandle,
+    body: message.Body,
+    attributes: message.Attributes ?? {},
+    messageAttributes: Object.fromEntries(attributes),
+    md5OfBody: message.MD5OfBody,
+    eventSource: "aws:sqs",
+    eventSourceARN: source.queueArn,
+    awsRegion: source.queueArn.split(":")[3],
+  };
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await wait(200, undefined, { signal }).catch(() => {});
+}

@@ -1,0 +1,80 @@
+/** Judges the calls of a rehearsal by the policies of the templates, and remembers which permissions were used. */
+import { type Call, decide, type Principal, type Verdict } from "./decide.ts";
+import { matches, matchesAction } from "./match.ts";
+import type { Policies } from "./policies.ts";
+import type { Statement } from "./policy.ts";
+
+/** One action that one statement allows on one resource. */
+export type Permission = { source: string; action: string; resource: string };
+
+export type Authority = {
+  check(call: Call): Verdict;
+  /** Permissions of roles and resources that no call has needed so far. */
+  unused(): Permission[];
+};
+
+export function createAuthority({ policies }: { policies: Policies }): Authority {
+  const used = new Set<string>();
+
+  function check(call: Call): Verdict {
+    const { principal, action, resource } = call;
+    const isTrust = action === "sts:AssumeRole";
+    const complete = {
+      ...call,
+      context: { "aws:securetransport": "true", ...aboutCaller(principal), ...call.context },
+    };
+    const verdict = decide({
+      call: complete,
+      identity: principal.type === "role" ? policies.ofRole(principal.arn) : [],
+      ofResource: isTrust ? policies.trustOf(resource) : policies.ofResource(resource),
+      resourceAccount: resource.split(":")[4] || (principal.type === "role" ? principal.account : ""),
+      resourceRules: action.startsWith("kms:"),
+    });
+    if (verdict.allowed) for (const key of verdict.by.flatMap((by) => usedKeys(by, complete))) used.add(key);
+    return verdict;
+  }
+
+  return {
+    check,
+    unused: () =>
+      policies
+        .all()
+        .filter((statement) => statement.effect === "Allow" && !onlyDelegates(statement))
+        .flatMap((statement) =>
+          statement.actions.flatMap((action) =>
+            statement.resources.map((resource) => ({ source: statement.source, action, resource })),
+          ),
+        )
+        .filter((permission) => !used.has(keyOf(permission))),
+  };
+}
+
+function aboutCaller(principal: Principal): Record<string, string> {
+  if (principal.type === "service") return {};
+  return {
+    "aws:principalarn": principal.arn,
+    "aws:principalaccount": principal.account,
+    "kms:calleraccount": principal.account,
+  };
+}
+
+function usedKeys(statement: Statement, call: Call): string[] {
+  const { actions, resources, source } = statement;
+  return actions
+    .filter((pattern) => matchesAction({ pattern, action: call.action }))
+    .flatMap((action) =>
+      resources
+        .filter((pattern) => matches({ pattern, text: call.resource }))
+        .map((resource) => keyOf({ source, action, resource })),
+    );
+}
+
+/** A policy that names an account opens nothing by itself: it says that the account's own policies count. */
+function onlyDelegates({ principals }: Statement): boolean {
+  if (principals === undefined || principals.everyone || principals.services.length > 0) return false;
+  return principals.aws.every((arn) => /^(\d{12}|arn:aws:iam::\d{12}:root)$/.test(arn));
+}
+
+function keyOf({ source, action, resource }: Permission): string {
+  return `${source} ${action} ${resource}`;
+}

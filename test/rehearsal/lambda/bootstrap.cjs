@@ -1,0 +1,67 @@
+/** What AWS runs around a function: loads the handler that the template names and speaks the Runtime API. Loads nothing else. */
+const { request } = require("node:http");
+const { join } = require("node:path");
+
+const { AWS_LAMBDA_RUNTIME_API, _HANDLER = "", LAMBDA_TASK_ROOT = "", AWS_LAMBDA_FUNCTION_NAME } = process.env;
+const version = "/2018-06-01/runtime";
+
+function call(method, path, body) {
+  const [hostname, port] = AWS_LAMBDA_RUNTIME_API.split(":");
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, method, path: version + path, agent: false }, (incoming) => {
+      const chunks = [];
+      incoming.on("data", (chunk) => chunks.push(chunk));
+      incoming.on("end", () => resolve({ headers: incoming.headers, text: Buffer.concat(chunks).toString("utf8") }));
+      incoming.on("error", reject);
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+function describe(error) {
+  const isError = error instanceof Error;
+  return JSON.stringify({
+    errorType: isError ? error.name : typeof error,
+    errorMessage: isError ? error.message : String(error),
+    stackTrace: isError ? String(error.stack).split("\n") : [],
+  });
+}
+
+function loadHandler() {
+  const dot = _HANDLER.lastIndexOf(".");
+  const handler = require(join(LAMBDA_TASK_ROOT, _HANDLER.slice(0, dot)))[_HANDLER.slice(dot + 1)];
+  if (typeof handler !== "function") throw new Error(`${_HANDLER} is undefined or not exported`);
+  return handler;
+}
+
+async function main() {
+  let handler;
+  try {
+    handler = loadHandler();
+  } catch (error) {
+    await call("POST", "/init/error", describe(error));
+    process.exit(1);
+  }
+  for (;;) {
+    const { headers, text } = await call("GET", "/invocation/next");
+    const id = headers["lambda-runtime-aws-request-id"];
+    const deadlineMs = Number(headers["lambda-runtime-deadline-ms"]);
+    const context = {
+      awsRequestId: id,
+      functionName: AWS_LAMBDA_FUNCTION_NAME,
+      invokedFunctionArn: headers["lambda-runtime-invoked-function-arn"],
+      callbackWaitsForEmptyEventLoop: false,
+      getRemainingTimeInMillis: () => Math.max(0, deadlineMs - Date.now()),
+    };
+    try {
+      const result = await handler(JSON.parse(text), context);
+      await call("POST", `/invocation/${id}/response`, JSON.stringify(result) ?? "null");
+    } catch (error) {
+      await call("POST", `/invocation/${id}/error`, describe(error));
+    }
+  }
+}
+
+// The parent is gone: nobody is left to ask for the next event.
+main().catch(() => process.exit(1));

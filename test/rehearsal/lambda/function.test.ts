@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import type { LambdaFunction } from "../template/wiring.ts";
+import { type RunningFunction, runFunction } from "./function.ts";
+
+let running: RunningFunction | undefined;
+let folder = "";
+
+afterEach(async () => {
+  await running?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** `code` is what the bundle would be. */
+function deploy({ code, ...more }: Partial<LambdaFunction> & { code: string }) {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-function-"));
+  writeFileSync(join(folder, "index.js"), code);
+  const starts: number[] = [];
+  const lines: string[] = [];
+  const failures: string[] = [];
+  const fn: LambdaFunction = {
+    logicalId: "Greeter",
+    name: "greeter",
+    arn: "arn:aws:lambda:eu-central-1:111111111111:function:greeter",
+    roleArn: "",
+    account: "111111111111",
+    region: "eu-central-1",
+    environment: {},
+    handler: "index.handler",
+    runtime: "nodejs24.x",
+    folder,
+    timeoutMs: 5000,
+    memoryMb: 128,
+    logGroup: "",
+    isTraced: false,
+    keyArn: undefined,
+    ...more,
+  };
+  running = runFunction({
+    fn,
+    environment: { GREETING: "hello", ...fn.environment },
+    onStart: () => void starts.push(1),
+    onLine: (line) => void lines.push(line),
+    onFailure: (error) => void failures.push(error),
+  });
+  return { running, starts, lines, failures };
+}
+
+const payloadOf = async (outcome: Promise<unknown>) => ((await outcome) as { payload: unknown }).payload;
+
+describe("a function", () => {
+  it("gets the event and a context, and the next one finds it warm", async () => {
+    const { running, starts } = deploy({
+      code: "let calls = 0; exports.handler = async ({ name }, { getRemainingTimeInMillis, awsRequestId }) => ({ name, calls: ++calls, left: getRemainingTimeInMillis() > 4000, id: awsRequestId.length });",
+    });
+    expect(await payloadOf(running.invoke({ name: "a" }))).toEqual({ name: "a", calls: 1, left: true, id: 36 });
+    expect(await payloadOf(running.invoke({ name: "b" }))).toMatchObject({ name: "b", calls: 2 });
+    expect(starts).toHaveLength(1);
+  });
+
+  it("has a process for each invocation at a time, up to four, and the others wait", async () => {
+    const { running, starts } = deploy({
+      code: "exports.handler = async () => { await new Promise((resolve) => setTimeout(resolve, 200)); return process.pid; };",
+    });
+    const pids = await Promise.all(Array.from({ length: 6 }, () => payloadOf(running.invoke({}))));
+    expect(new Set(pids).size).toBe(4);
+    expect(starts).toHaveLength(4);
+  });
+
+  it("has the environment that it is given and what Lambda adds, and nothing of the machine's", async () => {
+    const { running } = deploy({ code: "exports.handler = async () => Object.keys(process.env).sort();" });
+    expect(await payloadOf(running.invoke({}))).toEqual([
+      "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
+      "AWS_LAMBDA_FUNCTION_NAME",
+      "AWS_LAMBDA_FUNCTION_VERSION",
+      "AWS_LAMBDA_RUNTIME_API",
+      "GREETING",
+      "LAMBDA_TASK_ROOT",
+      "TZ",
+      "_HANDLER",
+    ]);
+  });
+
+  it("stands still between invocations", async () => {
+    const { running } = deploy({
+      code: "let ticks = 0; setInterval(() => ticks++, 10); exports.handler = async () => { const before = ticks; await new Promise((resolve) => setTimeout(resolve, 50)); return { before, after: ticks }; };",
+    });
+    const first = (await payloadOf(running.invoke({}))) as { after: number };
+    await wait(500);
+    const second = (await payloadOf(running.invoke({}))) as { before: number };
+    expect(first.after).toBeGreaterThan(0);
+    expect(second.before - first.after).toBeLessThan(20);
+  });
+
+  it.each([
+    { title: "throws", code: "exports.handler = async () => { throw new TypeError('no'); };", error: "TypeError: no" },
+    { title: "has no such handler", code: "exports.handle = 1;", error: "index.handler is undefined or not exported" },
+    { title: "cannot be loaded", code: "throw new Error('REGION is not set');", error: "REGION is not set" },
+    { title: "ends its process", code: "exports.handler = () => process.exit(3);", error: "ended with 3" },
+  ])("fails where it $title, and the reason is told", async ({ code, error }) => {
+    const { running, failures } = deploy({ code });
+    expect(await running.invoke({})).toMatchObject({ ok: false });
+    expect(failures).toEqual([expect.stringContaining(error)]);
+  });
+
+  it("is ended where it takes longer than its time-out, and the next invocation gets a new one", async () => {
+    const { running, starts, failures } = deploy({
+      code: "exports.handler = (event) => event.slow ? new Promise(() => setInterval(() => {}, 1000)) : 'quick';",
+      timeoutMs: 300,
+    });
+    await running.invoke({});
+    await wait(100);
+    expect(await running.invoke({ slow: true })).toMatchObject({ ok: false });
+    expect(failures).toEqual(["it took longer than its 0.3 s"]);
+    expect(await payloadOf(running.invoke({}))).toBe("quick");
+    expect(starts).toHaveLength(2);
+  });
+});

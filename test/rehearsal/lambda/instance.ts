@@ -1,0 +1,130 @@
+/** One execution environment of a function: a child process behind a Runtime API of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { startWebServer } from "../../doubles/web-server.ts";
+import type { LambdaFunction } from "../template/wiring.ts";
+
+export type Outcome = { ok: true; payload: unknown } | { ok: false; error: string };
+
+export type Instance = {
+  /** One at a time. Never rejects. */
+  invoke(event: unknown): Promise<Outcome>;
+  /** Resolves when the process is gone. */
+  readonly gone: Promise<void>;
+  isGone(): boolean;
+  close(): Promise<void>;
+};
+
+type Invocation = { id: string; event: unknown; settle: (outcome: Outcome) => void };
+
+const initTimeoutMs = 10_000;
+
+/** `environment` is all that the process is given. As in Lambda, it stands still between invocations. */
+export async function startInstance({
+  fn,
+  environment,
+  onLine,
+}: {
+  fn: LambdaFunction;
+  environment: Record<string, string>;
+  onLine: (line: string) => void;
+}): Promise<Instance> {
+  let waiting: ((response: Response) => void) | undefined;
+  let current: Invocation | undefined;
+  let child: ChildProcess | undefined;
+  let isGone = false;
+  let lastWords: string | undefined;
+  const gone = Promise.withResolvers<void>();
+
+  const server = await startWebServer({
+    async handle({ request, target, body }) {
+      const [, id, outcome] = /^\/2018-06-01\/runtime\/invocation\/([^/]+)(?:\/(response|error))?$/.exec(target) ?? [];
+      if (id === "next") {
+        const { promise, resolve } = Promise.withResolvers<Response>();
+        waiting = resolve;
+        offer();
+        // Lambda freezes the process until the next event; what it left in the background stands still too.
+        if (waiting !== undefined) child?.kill("SIGSTOP");
+        return promise;
+      }
+      const text = Buffer.from(body).toString("utf8");
+      if (target.endsWith("/init/error")) lastWords = `it does not start: ${errorOf(text)}`;
+      else if (request.method !== "POST" || id !== current?.id) return new Response(null, { status: 400 });
+      else if (outcome === "response") settle({ ok: true, payload: JSON.parse(text) });
+      else settle({ ok: false, error: `it threw ${errorOf(text)}` });
+      return new Response(null, { status: 202 });
+    },
+  });
+
+  function offer(): void {
+    if (waiting === undefined || current === undefined) return;
+    const { id, event } = current;
+    const headers = {
+      "lambda-runtime-aws-request-id": id,
+      "lambda-runtime-deadline-ms": String(Date.now() + fn.timeoutMs),
+      "lambda-runtime-invoked-function-arn": fn.arn,
+    };
+    child?.kill("SIGCONT");
+    waiting(Response.json(event, { headers }));
+    waiting = undefined;
+  }
+
+  function settle(outcome: Outcome): void {
+    current?.settle(outcome);
+    current = undefined;
+  }
+
+  child = spawn(process.execPath, [join(__dirname, "bootstrap.cjs")], {
+    env: {
+      ...environment,
+      AWS_LAMBDA_RUNTIME_API: new URL(server.url).host,
+      AWS_LAMBDA_FUNCTION_NAME: fn.name,
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(fn.memoryMb),
+      AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+      LAMBDA_TASK_ROOT: fn.folder,
+      _HANDLER: fn.handler,
+      TZ: ":UTC",
+    },
+    cwd: fn.folder,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const end = () => child?.kill("SIGKILL");
+  process.once("exit", end);
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text: string) => text.split("\n").filter(Boolean).forEach(onLine));
+  child.once("exit", (code, signal) => {
+    process.removeListener("exit", end);
+    isGone = true;
+    settle({ ok: false, error: lastWords ?? `its process ended with ${signal ?? String(code)}` });
+    server.close().then(gone.resolve, gone.reject);
+  });
+
+  return {
+    gone: gone.promise,
+    isGone: () => isGone,
+    async invoke(event) {
+      const { promise, resolve } = Promise.withResolvers<Outcome>();
+      const isCold = waiting === undefined;
+      const allowedMs = fn.timeoutMs + (isCold ? initTimeoutMs : 0);
+      current = { id: randomUUID(), event, settle: resolve };
+      const timer = setTimeout(() => {
+        lastWords = `it took longer than its ${fn.timeoutMs / 1000} s`;
+        end();
+      }, allowedMs);
+      offer();
+      const outcome = await promise;
+      clearTimeout(timer);
+      return outcome;
+    },
+    async close() {
+      end();
+      await gone.promise;
+    },
+  };
+}
+
+function errorOf(text: string): string {
+  const { errorType, errorMessage } = JSON.parse(text) as Record<string, unknown>;
+  return `${String(errorType)}: ${String(errorMessage).split("\n")[0]}`;
+}

@@ -1,0 +1,105 @@
+/** What people do with the bot, told once for all kinds. Each resolves when it ended as it should, and rejects otherwise. */
+import { eventPayload } from "../../bin/local/event-payload.ts";
+import { sendEvent } from "../../bin/local/signed-events.ts";
+import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { alarmProblems, alarmsOfQueue, isBreached } from "./alarms.ts";
+import { awsFailure, type Fault } from "./aws/gateway.ts";
+import { consumerOf, queueArnOf, quiet, verificationOutput } from "./stage.ts";
+import type { World } from "./world.ts";
+
+/** One line of a log, of any function. */
+type Logged = Record<string, unknown>;
+
+/** The only answer in the thread, as soon as it says what it is to say. */
+export async function answer(world: World, message: StandInMessage, wanted: RegExp): Promise<string> {
+  const text = await world.until(`answer like ${wanted} to "${message.text}"`, () => {
+    const [only, ...others] = world.answersTo(message);
+    return others.length === 0 && only !== undefined && wanted.test(only.text) ? only.text : undefined;
+  });
+  return text;
+}
+
+export async function askAndRead(world: World, text: string, wanted: RegExp): Promise<{ requestId: string }> {
+  const { message, requestId } = world.ask({ text });
+  await answer(world, message, wanted);
+  return { requestId };
+}
+
+export function logged(world: World, wanted: Logged): Logged[] {
+  return world.lines
+    .filter(({ line }) => line.startsWith("{"))
+    .map(({ line }) => JSON.parse(line) as Logged)
+    .filter((entry) => Object.entries(wanted).every(([name, value]) => entry[name] === value));
+}
+
+/** Slack delivers the same post again, as another event and once more. */
+export async function isDeliveredThrice(world: World): Promise<{ requestId: string; answers: number }> {
+  const { message, requestId } = world.ask({ text: "slow 1s, delivered three times" });
+  const { eventsUrl, secrets } = world;
+  await Promise.all(
+    (["message", "app_mention"] as const).map((event) =>
+      sendEvent({
+        eventsUrl,
+        signingSecret: secrets.SLACK_SIGNING_SECRET ?? "",
+        payload: eventPayload({ event, message }),
+        retryDelaysMs: [],
+      }),
+    ),
+  );
+  await answer(world, message, /delivered three times/);
+  await quiet(world);
+  return { requestId, answers: world.answersTo(message).length };
+}
+
+/**
+ * The table fails for one task after its start, and only for the worker: its message becomes a dead letter. Beside it in the
+ * queue are others, which must not suffer from it.
+ */
+export async function isPoisoned(world: World): Promise<{ requestId: string; message: StandInMessage; text: string }> {
+  const { message, requestId } = world.ask({ text: "slow 50s" });
+  await world.until("poll of the task", () =>
+    world.answersTo(message).length > 0 && logged(world, { request_id: requestId, method: "get_task" }).length > 0
+      ? true
+      : undefined,
+  );
+  const worker = consumerOf(world, queueArnOf(world, "queueUrl")).logicalId;
+  const fault: Fault = ({ call: { service }, caller, text }) =>
+    service === "dynamodb" && caller.name === worker && text.includes(requestId)
+      ? awsFailure({ service, name: "InternalServerError", status: 500 })
+      : undefined;
+  world.gateway.faults.add(fault);
+  const beside = Promise.all([1, 2, 3].map((number) => askAndRead(world, `beside ${number}`, /beside/)));
+  const archive = queueArnOf(world, "deadLettersUrl");
+  await world.until("message in the archive of dead letters", async () =>
+    (await world.queues.peek(archive)).some((body) => body.includes(requestId)) ? true : undefined,
+  );
+  world.gateway.faults.delete(fault);
+  await beside;
+  const text = await answer(world, message, /./);
+  return { requestId, message, text };
+}
+
+/** The problems that keep the depth of the archive from reaching a person. */
+export async function alarmOfDeadLetters(world: World): Promise<string[]> {
+  const arn = queueArnOf(world, "deadLettersUrl");
+  const metric = "ApproximateNumberOfMessagesVisible";
+  const queueName = arn.split(":").at(-1) ?? "";
+  const [alarm] = alarmsOfQueue({ resolver: world.resolver, queueName, metric });
+  if (alarm === undefined) return ["No alarm watches the dead letters."];
+  const value = Number((await world.queues.attributesOf(arn)).ApproximateNumberOfMessages);
+  const silent = isBreached({ alarm, value }) ? [] : [`${alarm.logicalId} is silent at ${value} dead letters.`];
+  return [...silent, ...alarmProblems({ alarm, resolver: world.resolver, authority: world.authority })];
+}
+
+/** As the command line does it for a task that has a record. */
+export async function redrive(world: World, requestId: string): Promise<void> {
+  const body = JSON.stringify({ type: "redrive", requestId });
+  await world.queues.send({ arn: queueArnOf(world, "queueUrl"), body });
+  await quiet(world);
+}
+
+/** As `config push` does it. */
+export function changeRoutes(world: World, destination: string): void {
+  const parameter = verificationOutput(world, "routesParameter");
+  world.values.parameterValues.set(parameter, JSON.stringify({ routes: [{ destination }] }));
+}

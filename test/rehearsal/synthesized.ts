@@ -1,0 +1,46 @@
+/** The templates of each kind in two accounts, synthesized as `cdk synth` does, with times that a rehearsal can wait for. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
+
+export const stageName = "rehearsal";
+export const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly ExecutionKind[];
+
+const verification = { account: "111111111111", region: "eu-central-1" };
+const execution = { account: "222222222222", region: "eu-central-1" };
+const synthTimeoutMs = 60_000;
+
+/** The Execution hosts of another company, to which a token leads; `homeUrl` is where all goes if the kind is `external`. */
+export type Foreign = { homeUrl: string; elsewhereUrl: string };
+
+export function configOf({ kind, homeUrl, elsewhereUrl }: Foreign & { kind: ExecutionKind }) {
+  const deadlineMs = 60_000;
+  const authorizer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
+  const foreign = (url: string) => ({ transport: "https", url, authorizer, idempotent: true, deadlineMs });
+  const home = kind === "external" ? foreign(homeUrl) : { transport: "https", deadlineMs };
+  return {
+    allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
+    destinations: { home, elsewhere: foreign(elsewhereUrl) },
+    routes: [{ destination: "home" }],
+    execution: { agent: "echo", syncBudgetMs: 500, leaseMs: 10_000, lostAfterMs: 500 },
+    limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000, maxReceiveCount: 2, concurrency: 4 },
+    stages: {
+      [stageName]: { verification, execution: kind === "external" ? { kind } : { kind, ...execution } },
+    },
+  };
+}
+
+/** A folder with what `cdk synth` makes of it. In a process of its own, as the command line does it. */
+export async function synthesizeKind({
+  kind,
+  ...foreign
+}: Foreign & { kind: ExecutionKind }): Promise<{ folder: string; remove(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), `sekisho-rehearsal-${kind}-`));
+  const config = JSON.stringify(configOf({ kind, ...foreign }));
+  const script = join(__dirname, "children/synthesize.ts");
+  await promisify(execFile)(process.execPath, [script, folder, config, stageName], { timeout: synthTimeoutMs });
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}

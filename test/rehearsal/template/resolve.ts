@@ -1,0 +1,166 @@
+/** Resolves the intrinsics of templates as CloudFormation would. One that is not known here throws. */
+import type { Assembly, Stack } from "./assembly.ts";
+import { identityOf } from "./physical.ts";
+
+export type Resource = {
+  stack: Stack;
+  logicalId: string;
+  type: string;
+  properties: Record<string, unknown>;
+};
+
+export type Resolver = {
+  /** All resources of the assembly, or those of one type, with their properties resolved. */
+  resources(type?: string): Resource[];
+  output(request: { stackName: string; name: string }): string;
+  ref(resource: Resource): string;
+  attribute(resource: Resource, name: string): string;
+};
+
+type Intrinsic = (argument: unknown, stack: Stack) => unknown;
+
+export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
+  const intrinsics: Record<string, Intrinsic> = {
+    Ref: (name, stack) => refOf(stack, String(name)),
+    "Fn::GetAtt": (argument, stack) => {
+      const [logicalId = "", ...names] = Array.isArray(argument) ? argument.map(String) : String(argument).split(".");
+      return attributeOf(stack, logicalId, names.join("."));
+    },
+    "Fn::Join": (argument, stack) => {
+      const [separator, parts] = pair(argument);
+      return listOf(resolve(parts, stack)).map(String).join(String(separator));
+    },
+    "Fn::Split": (argument, stack) => {
+      const [separator, text] = pair(argument);
+      return String(resolve(text, stack)).split(String(separator));
+    },
+    "Fn::Select": (argument, stack) => {
+      const [index, list] = pair(argument);
+      const value = listOf(resolve(list, stack))[Number(index)];
+      if (value === undefined) throw new Error(`${stack.name}: Fn::Select finds nothing at ${String(index)}.`);
+      return value;
+    },
+    "Fn::Sub": (argument, stack) => substitute(argument, stack),
+    "Fn::ImportValue": (name, stack) => exported(String(resolve(name, stack))),
+    "Fn::GetStackOutput": (argument, stack) => {
+      const { StackName, OutputName, Region } = resolve(argument, stack) as Record<string, unknown>;
+      return outputOf({ stackName: String(StackName), name: String(OutputName), region: Region });
+    },
+  };
+
+  function resolve(value: unknown, stack: Stack): unknown {
+    if (Array.isArray(value)) return value.map((entry) => resolve(entry, stack)).filter((entry) => entry !== noValue);
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value);
+    const [first] = entries;
+    if (entries.length === 1 && first !== undefined && (first[0] === "Ref" || first[0].startsWith("Fn::"))) {
+      const intrinsic = intrinsics[first[0]];
+      if (intrinsic === undefined) throw new Error(`${stack.name}: ${first[0]} is not known to the rehearsal.`);
+      return intrinsic(first[1], stack);
+    }
+    const resolved = entries.map(([key, entry]) => [key, resolve(entry, stack)] as const);
+    return Object.fromEntries(resolved.filter(([, entry]) => entry !== noValue));
+  }
+
+  function refOf(stack: Stack, name: string): unknown {
+    const pseudo = pseudoParameters(stack)[name];
+    if (pseudo !== undefined) return pseudo;
+    const parameter = stack.template.Parameters[name];
+    if (parameter !== undefined) return parameter.Default;
+    return identify(stack, name).ref;
+  }
+
+  function attributeOf(stack: Stack, logicalId: string, name: string): string {
+    const value = identify(stack, logicalId).attributes[name];
+    if (value === undefined) {
+      const type = stack.template.Resources[logicalId]?.Type;
+      throw new Error(`${stack.name}: the rehearsal does not know ${name} of ${logicalId} (${String(type)}).`);
+    }
+    return value;
+  }
+
+  function identify(stack: Stack, logicalId: string) {
+    const found = stack.template.Resources[logicalId];
+    if (found === undefined) throw new Error(`${stack.name} has no resource ${logicalId}.`);
+    const place = { stackName: stack.name, account: stack.account, region: stack.region, logicalId };
+    const properties = resolveNames(found.Properties, stack);
+    const identity = identityOf({ type: found.Type, place, properties });
+    if (identity === undefined) throw new Error(`${stack.name}: ${logicalId} is a ${found.Type}, not known here.`);
+    return identity;
+  }
+
+  /** Only what names are made of: resolving everything could lead in circles. */
+  function resolveNames(properties: Record<string, unknown>, stack: Stack): Record<string, unknown> {
+    const needed = Object.entries(properties).filter(([key]) =>
+      /Name$|^Path$|^Type$|^AgentRuntimeId$|^TargetFunctionArn$/.test(key),
+    );
+    return Object.fromEntries(needed.map(([key, value]) => [key, resolve(value, stack)]));
+  }
+
+  function substitute(argument: unknown, stack: Stack): string {
+    const [text, variables] = Array.isArray(argument) ? argument : [argument, {}];
+    return String(text).replace(/\$\{([^}!]+)\}|\$\{!([^}]+)\}/g, (_, name: string | undefined, literal: string) => {
+      if (name === undefined) return `\${${literal}}`;
+      if (name in variables) return String(resolve(variables[name], stack));
+      const [logicalId = "", ...rest] = name.split(".");
+      return rest.length === 0 ? String(refOf(stack, name)) : attributeOf(stack, logicalId, rest.join("."));
+    });
+  }
+
+  function outputOf({ stackName, name, region }: { stackName: string; name: string; region?: unknown }): string {
+    const stack = assembly.stacks.find((candidate) => candidate.name === stackName);
+    const output = stack?.template.Outputs[name];
+    if (stack === undefined || output === undefined) throw new Error(`There is no output ${name} of ${stackName}.`);
+    if (region !== undefined && region !== stack.region) throw new Error(`${stackName} is not in ${String(region)}.`);
+    return String(resolve(output.Value, stack));
+  }
+
+  function exported(name: string): string {
+    for (const stack of assembly.stacks)
+      for (const output of Object.values(stack.template.Outputs)) {
+        const { Name } = (output.Export ?? {}) as { Name?: unknown };
+        if (Name !== undefined && resolve(Name, stack) === name) return String(resolve(output.Value, stack));
+      }
+    throw new Error(`No stack exports ${name}.`);
+  }
+
+  return {
+    resources: (type) =>
+      assembly.stacks.flatMap((stack) =>
+        Object.entries(stack.template.Resources)
+          .filter(([, resource]) => type === undefined || resource.Type === type)
+          .map(([logicalId, resource]) => ({
+            stack,
+            logicalId,
+            type: resource.Type,
+            properties: resolve(resource.Properties, stack) as Record<string, unknown>,
+          })),
+      ),
+    output: outputOf,
+    ref: ({ stack, logicalId }) => identify(stack, logicalId).ref,
+    attribute: ({ stack, logicalId }, name) => attributeOf(stack, logicalId, name),
+  };
+}
+
+const noValue = Symbol("AWS::NoValue");
+
+function pseudoParameters({ name, account, region }: Stack): Record<string, unknown> {
+  return {
+    "AWS::AccountId": account,
+    "AWS::Region": region,
+    "AWS::Partition": "aws",
+    "AWS::URLSuffix": "amazonaws.com",
+    "AWS::StackName": name,
+    "AWS::NoValue": noValue,
+  };
+}
+
+function pair(argument: unknown): [unknown, unknown] {
+  const [first, second] = listOf(argument);
+  return [first, second];
+}
+
+function listOf(value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw new Error("An intrinsic was given no list.");
+  return value;
+}

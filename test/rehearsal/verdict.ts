@@ -1,0 +1,39 @@
+/** What a rehearsal found out about permissions, as lines for people. */
+import { iamExceptions } from "../../lib/iam-exceptions.ts";
+import type { Permission } from "./iam/authority.ts";
+import { matches, matchesAction } from "./iam/match.ts";
+
+type Exception = (typeof iamExceptions)[number];
+
+/** Permissions that nobody used and nobody explains. */
+export function unexplained({
+  unused,
+  exceptions = iamExceptions,
+}: {
+  unused: readonly Permission[];
+  exceptions?: readonly Exception[];
+}): string[] {
+  return unused
+    .filter((permission) => !exceptions.some((exception) => explains(exception, permission)))
+    .map(({ source, action, resource }) => `${source} allows ${action} on ${resource}, which no story needed.`);
+}
+
+/** Exceptions that explain nothing any more. */
+export function idle({
+  unused,
+  exceptions = iamExceptions,
+}: {
+  unused: readonly Permission[];
+  exceptions?: readonly Exception[];
+}): string[] {
+  return exceptions
+    .filter((exception) => !unused.some((permission) => explains(exception, permission)))
+    .map(({ action, reason }) => `The exception for ${action} (${reason}) explains nothing.`);
+}
+
+function explains({ action, resource = "*" }: Exception, permission: Permission): boolean {
+  return (
+    matchesAction({ pattern: action, action: permission.action }) &&
+    matches({ pattern: resource, text: permission.resource })
+  );
+}
