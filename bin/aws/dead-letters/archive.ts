@@ -34,7 +34,6 @@ export async function withDeadLetters(
 ): Promise<void> {
   const sqs = new SQSClient({ region, useQueueUrlAsEndpoint: false });
   const letters = new Map<string, DeadLetter>();
-  const removed = new Set<string>();
   try {
     await receiveAll({ sqs, queueUrl, signal, letters });
     await work([...letters.values()], async ({ messageId, receipt }) => {
@@ -43,10 +42,10 @@ export async function withDeadLetters(
         signal,
         call: (options) => sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }), options),
       });
-      removed.add(messageId);
+      letters.delete(messageId);
     });
   } finally {
-    await release({ sqs, queueUrl, letters: [...letters.values()].filter(({ messageId }) => !removed.has(messageId)) });
+    await release({ sqs, queueUrl, letters: [...letters.values()] });
   }
 }
 

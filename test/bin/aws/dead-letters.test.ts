@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { deploy, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+import { commandHere } from "./command-here.ts";
 import { anAsk, aWake, requestIdOf } from "./dead-letter-bodies.ts";
 import { startSqs } from "./sqs-process.ts";
 
@@ -24,7 +25,8 @@ beforeEach(async () => {
 });
 afterEach(() => aws.close());
 
-const deadLetters = (...words: string[]) => run(["dead-letters", ...words, "--config", config], aws.env);
+const deadLetters = (...words: string[]) => commandHere(["dead-letters", ...words, "--config", config], aws.env);
+const asProcess = (...words: string[]) => run(["dead-letters", ...words, "--config", config], aws.env);
 const archive = (body: string) => sqs.send({ queueUrl: queues.archive, body });
 const bodiesIn = async (queueUrl: string) => (await sqs.take(queueUrl)).sort();
 
@@ -34,7 +36,7 @@ describe("sekisho dead-letters list", () => {
     bodies.push(aWake({ requestId: requestIdOf(99) }), "the text of nobody");
     for (const body of bodies) await archive(body);
     aws.tasks.set(requestIdOf(99), "done");
-    const ended = await deadLetters("list", "--json");
+    const ended = await asProcess("list", "--json");
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     const rows: Record<string, unknown>[] = JSON.parse(ended.stdout);
     expect(rows).toHaveLength(25);
@@ -75,7 +77,7 @@ describe("sekisho dead-letters redrive", () => {
     await archive(begun);
     await archive(left);
     aws.tasks.set(second, "done");
-    const ended = await deadLetters("redrive", first, second.toUpperCase());
+    const ended = await asProcess("redrive", first, second.toUpperCase());
     expect(ended.code).toBe(0);
     const redriven = JSON.stringify({ type: "redrive", requestId: second });
     expect(await bodiesIn(queues.main)).toEqual([never, redriven].sort());

@@ -4,6 +4,7 @@ import { askHidden } from "../../../bin/aws/ask-hidden.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+import { commandHere } from "./command-here.ts";
 
 const { folder, run } = commandsInFolder();
 const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
@@ -25,15 +26,15 @@ afterEach(async () => {
   await aws.close();
 });
 
-async function put(words: string[], env: Record<string, string> = values) {
-  const ended = await run(["secrets", "put", "--config", config, ...words], { ...aws.env, ...env });
+async function put(words: string[], env: Record<string, string> = values, start: typeof commandHere = commandHere) {
+  const ended = await start(["secrets", "put", "--config", config, ...words], { ...aws.env, ...env });
   output += ended.stdout + ended.stderr;
   return ended;
 }
 
 describe("sekisho secrets put", () => {
   it("creates every secret of the Verification account, and says whose account the others belong to", async () => {
-    const ended = await put([]);
+    const ended = await put([], values, run);
     expect(ended.code).toBe(0);
     expect([...aws.secrets.all.keys()].sort()).toEqual([
       "sekisho/prod/FAR_TOKEN",
