@@ -80,7 +80,8 @@ export async function main(words: string[]): Promise<number> {
       note: (text) => process.stderr.write(`${text}\n`),
     });
   } catch (thrown) {
-    return explain(thrown, name);
+    const code = explain(thrown, name);
+    return stop.signal.aborted ? exitCodes.interrupted : code;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   }

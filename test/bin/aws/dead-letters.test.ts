@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
@@ -6,7 +7,7 @@ import { commandHere } from "./command-here.ts";
 import { anAsk, aWake, requestIdOf } from "./dead-letter-bodies.ts";
 import { startSqs } from "./sqs-process.ts";
 
-const { folder, run } = commandsInFolder();
+const { folder, run, start } = commandsInFolder();
 const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;
@@ -60,6 +61,18 @@ describe("sekisho dead-letters list", () => {
     await archive(body);
     aws.refusals.set("dynamodb:GetItem", { status: 400, name: "AccessDeniedException" });
     expect(await deadLetters("list")).toMatchObject({ code: 1, stderr: expect.stringContaining("may not do that") });
+    expect(await bodiesIn(queues.archive)).toEqual([body]);
+  });
+});
+
+describe("sekisho dead-letters, interrupted", () => {
+  it("ends at once and shows again what it had received", async () => {
+    const body = anAsk({ requestId: requestIdOf(1) });
+    await archive(body);
+    aws.unanswered.add("dynamodb:GetItem");
+    const listing = start(["dead-letters", "list", "--config", config], aws.env);
+    while (!aws.calls.some(({ action }) => action === "dynamodb:GetItem")) await setTimeout(20);
+    expect(await listing.kill("SIGINT")).toMatchObject({ code: 130, stdout: "" });
     expect(await bodiesIn(queues.archive)).toEqual([body]);
   });
 });

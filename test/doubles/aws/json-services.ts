@@ -26,6 +26,8 @@ export type AwsServices = {
   calls: ServiceCall[];
   /** By `service:Action`: the answer is this error, whose text repeats the request as AWS's own may. */
   refusals: Map<string, { status: number; name: string }>;
+  /** By `service:Action`: these are never answered. */
+  unanswered: Set<string>;
   close(): Promise<void>;
 };
 
@@ -51,6 +53,7 @@ export async function startAwsServices({
   const tasks: TaskStates = new Map();
   const calls: ServiceCall[] = [];
   const refusals: AwsServices["refusals"] = new Map();
+  const unanswered = new Set<string>();
 
   async function handle(received: Received): Promise<Response> {
     const { service, action, isJson, body } = readCall(received);
@@ -61,6 +64,7 @@ export async function startAwsServices({
     calls.push({ action: `${service}:${action}`, region, body });
     const refusal = refusals.get(`${service}:${action}`);
     if (refusal !== undefined) return refuse({ ...refusal, message: `refused: ${body}` });
+    if (unanswered.has(`${service}:${action}`)) return new Promise(() => {});
     if (service === "sqs" && sqsUrl !== undefined) return forward({ received, url: sqsUrl });
     switch (service) {
       case "secretsmanager":
@@ -93,6 +97,7 @@ export async function startAwsServices({
     tasks,
     calls,
     refusals,
+    unanswered,
     close: server.close,
   };
   return services;
