@@ -25,7 +25,11 @@ export async function loadAgent({
 }): Promise<Agent> {
   if (agent === "echo") return createEchoAgent();
   if (typeof agent === "string") return fromFile({ file: resolve(cwd, agent), importFile });
-  if (agent.type === "bedrock") throw new Error("The agent bedrock is not here yet.");
+  if (agent.type === "bedrock") {
+    // The SDK is loaded by those who ask for it.
+    const { createBedrockAgent } = await import("./bedrock.ts");
+    return createBedrockAgent(agent);
+  }
   const { baseUrl, model, system, apiKey } = agent;
   return createOpenAiCompatibleAgent({
     baseUrl,

@@ -1,4 +1,4 @@
-/** From the configuration to an agent: the two that come with the house, and files of the user's own in a real node. */
+/** From the configuration to an agent: those that come with the house, and files of the user's own in a real node. */
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
@@ -8,6 +8,7 @@ import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/schema.ts";
 import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { createTestHost, hello } from "../host/test-host.ts";
+import { eventStream, startBedrockServer, stop, text } from "./bedrock-server.ts";
 import { delta, startModelServer, stream } from "./model-server.ts";
 
 const files = resolve(import.meta.dirname, "files");
@@ -31,6 +32,23 @@ describe("an agent", () => {
     const agent = await loadAgent({ agent: config, cwd: "/", readSecret });
     expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("Hi");
     expect(server.requests[0]?.headers.authorization).toBe("Bearer secret of KEY");
+    await server.close();
+  });
+
+  it("is a model's of Bedrock for bedrock, found and signed for as the environment says", async () => {
+    const answer = Buffer.concat([text("Hi"), stop("end_turn")]);
+    const server = await startBedrockServer((response) => eventStream(response).end(answer));
+    const variables = {
+      AWS_ENDPOINT_URL: server.endpoint,
+      AWS_REGION: "eu-north-1",
+      AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+      AWS_SECRET_ACCESS_KEY: "secret",
+    };
+    Object.assign(process.env, variables);
+    const agent = await loadAgent({ agent: { type: "bedrock", modelId: "m" }, cwd: "/", readSecret });
+    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("Hi");
+    expect(server.requests[0]?.headers.authorization).toMatch(/AKIDEXAMPLE\/\d{8}\/eu-north-1\/bedrock\//);
+    for (const name of Object.keys(variables)) delete process.env[name];
     await server.close();
   });
 

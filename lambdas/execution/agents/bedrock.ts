@@ -1,0 +1,102 @@
+/** An agent that asks a model of Amazon Bedrock, by ConverseStream. */
+import {
+  BedrockRuntimeClient,
+  type BedrockRuntimeClientConfig,
+  ConverseStreamCommand,
+  type ConverseStreamOutput,
+} from "@aws-sdk/client-bedrock-runtime";
+import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { maxResultBytes } from "../../../contracts/methods.ts";
+import type { Agent } from "./agent.ts";
+import { converseMessagesOf } from "./converse-messages.ts";
+
+const defaultIdleTimeoutMs = 120_000;
+const progressIntervalMs = 1000;
+const connectionTimeoutMs = 3000;
+/** Only what fails before the stream begins is repeated: a throttled call, a connection that breaks. */
+const maxAttempts = 3;
+
+/**
+ * Credentials, and the region where none is given, are found as the SDK finds them. `idleTimeoutMs` bounds the wait for
+ * the stream and for each next part of it; the task's own signal bounds the whole. What AWS refuses is thrown, and so a
+ * failure of which the host tells no word. A task without words is `plan_error`.
+ */
+export function createBedrockAgent({
+  modelId,
+  region,
+  system,
+  maxTokens,
+  guardrail,
+  idleTimeoutMs = defaultIdleTimeoutMs,
+  now = Date.now,
+  clientConfig = {},
+}: {
+  modelId: string;
+  region?: string | undefined;
+  system?: string | undefined;
+  maxTokens?: number | undefined;
+  guardrail?: { id: string; version: string } | undefined;
+  idleTimeoutMs?: number;
+  now?: () => number;
+  /** Goes before what is set here, such as an endpoint of one's own. */
+  clientConfig?: BedrockRuntimeClientConfig;
+}): Agent {
+  // The SDK's own choice, HTTP/2, has no time-out for the connection, and a connection of its own for every request anyway.
+  const requestHandler = new NodeHttpHandler({ connectionTimeout: connectionTimeoutMs });
+  const client = new BedrockRuntimeClient({ ...(region && { region }), maxAttempts, requestHandler, ...clientConfig });
+  const settings = {
+    modelId,
+    ...(system !== undefined && { system: [{ text: system }] }),
+    ...(maxTokens !== undefined && { inferenceConfig: { maxTokens } }),
+    ...(guardrail && { guardrailConfig: { guardrailIdentifier: guardrail.id, guardrailVersion: guardrail.version } }),
+  };
+  return async function* bedrock(task, { signal, log }) {
+    const messages = converseMessagesOf(task);
+    if (messages === undefined) {
+      yield { type: "failure", reason: "plan_error" };
+      return;
+    }
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), idleTimeoutMs);
+    try {
+      const { stream = [] } = await client.send(new ConverseStreamCommand({ ...settings, messages }), {
+        abortSignal: AbortSignal.any([signal, ending.signal]),
+      });
+      let told: Told = { text: "" };
+      let reportedAtMs = now();
+      for await (const event of stream) {
+        timer.refresh();
+        told = add(told, event);
+        // The host says that it is too large; there is no need to read on.
+        if (told.text.length > maxResultBytes) break;
+        if (now() - reportedAtMs < progressIntervalMs) continue;
+        reportedAtMs = now();
+        yield { type: "progress", text: `${told.text.length} characters so far` };
+      }
+      const { text, stopReason, usage } = told;
+      if (isAnswer(told)) yield { type: "answer", text, ...(usage && { usage: { ...usage } }) };
+      else {
+        log.warn("model_without_answer", { reason: stopReason });
+        yield { type: "failure", reason: "execution_failed" };
+      }
+    } finally {
+      clearTimeout(timer);
+      // Closes the connection where the stream was not read to its end.
+      ending.abort();
+    }
+  };
+}
+
+type Told = { text: string; stopReason?: string | undefined; usage?: object | undefined };
+
+function add(told: Told, { contentBlockDelta, messageStop, metadata }: ConverseStreamOutput): Told {
+  if (contentBlockDelta !== undefined) return { ...told, text: told.text + (contentBlockDelta.delta?.text ?? "") };
+  if (messageStop !== undefined) return { ...told, stopReason: messageStop.stopReason };
+  return metadata === undefined ? told : { ...told, usage: metadata.usage };
+}
+
+/** What a guardrail says instead is an answer, and so is one that was cut at `maxTokens`. A filtered one has holes. */
+function isAnswer({ text, stopReason }: Told): boolean {
+  if (text.length > maxResultBytes) return true;
+  return text !== "" && stopReason !== undefined && stopReason !== "content_filtered";
+}

@@ -1,0 +1,226 @@
+/** The agent for models of Amazon Bedrock, against a local server that speaks the event stream of AWS. */
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { createBedrockAgent } from "../../../lambdas/execution/agents/bedrock.ts";
+import { converseMessagesOf } from "../../../lambdas/execution/agents/converse-messages.ts";
+import { createTestHost, hello } from "../host/test-host.ts";
+import { agentContext } from "./agent-context.ts";
+import {
+  type BedrockServer,
+  eventStream,
+  exception,
+  metadata,
+  refuse,
+  startBedrockServer,
+  stop,
+  text,
+} from "./bedrock-server.ts";
+
+let server: BedrockServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+type Options = Partial<Parameters<typeof createBedrockAgent>[0]>;
+
+async function agentOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
+  server = await startBedrockServer(answer);
+  const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "hunter2-secret" };
+  const clientConfig = { endpoint: server.endpoint, credentials };
+  return createBedrockAgent({ modelId: "maker.model-v1:0", region: "eu-central-1", clientConfig, ...options });
+}
+
+async function updatesOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
+  const agent = await agentOf(answer, options);
+  const updates: TaskUpdate[] = [];
+  for await (const update of agent(hello, agentContext())) updates.push(update);
+  return updates;
+}
+
+/** How the task fails in the host, of which nothing that the service says may be heard. */
+async function failureOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
+  const { call, lines } = createTestHost({ agent: await agentOf(answer, options) });
+  const { error } = await call("execute_task", hello);
+  expect(JSON.stringify(error) + lines.join("")).not.toContain("hunter2");
+  return { reason: error?.data.reason, lines: lines.map((line) => JSON.parse(line)) };
+}
+
+function send(...frames: Buffer[]) {
+  return (response: ServerResponse) => eventStream(response).end(Buffer.concat(frames));
+}
+
+const usage = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
+
+describe("a model of Bedrock", () => {
+  it("is asked with the system prompt, the thread and the text, and its stream is the answer", async () => {
+    const agent = await agentOf(send(text("Hel"), text("lo"), stop("end_turn"), metadata(usage)), {
+      system: "Be brief.",
+      maxTokens: 100,
+      guardrail: { id: "gr1", version: "2" },
+    });
+    const history = [
+      { role: "user" as const, text: "Hi" },
+      { role: "assistant" as const, text: "Hello", ts: "1.2" },
+    ];
+    const updates: TaskUpdate[] = [];
+    for await (const update of agent({ ...hello, history, bot_token: "hidden" }, agentContext())) updates.push(update);
+    expect(updates).toEqual([{ type: "answer", text: "Hello", usage }]);
+    expect(server?.requests).toEqual([
+      {
+        path: "/model/maker.model-v1%3A0/converse-stream",
+        headers: expect.objectContaining({
+          authorization: expect.stringMatching(
+            /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-central-1\/bedrock\//,
+          ),
+        }),
+        body: {
+          system: [{ text: "Be brief." }],
+          inferenceConfig: { maxTokens: 100 },
+          guardrailConfig: { guardrailIdentifier: "gr1", guardrailVersion: "2" },
+          messages: [
+            { role: "user", content: [{ text: "Hi" }] },
+            { role: "assistant", content: [{ text: "Hello" }] },
+            { role: "user", content: [{ text: "hello" }] },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it("may cut its bytes anywhere", async () => {
+    const bytes = Buffer.concat([text("関所"), text("🏯"), stop("end_turn")]);
+    const updates = await updatesOf((response) => {
+      eventStream(response);
+      for (const byte of bytes) response.write(Buffer.of(byte));
+      response.end();
+    });
+    expect(updates).toEqual([{ type: "answer", text: "関所🏯" }]);
+  });
+
+  it("is reported on at most once a second, by the number of characters", async () => {
+    let nowMs = 0;
+    const parts = Array.from({ length: 10 }, () => text("x"));
+    const updates = await updatesOf(send(...parts, stop("end_turn")), { now: () => (nowMs += 400) });
+    const reports = updates.filter(({ type }) => type === "progress");
+    expect(reports[0]).toEqual({ type: "progress", text: "3 characters so far" });
+    expect(reports.length).toBeLessThan(5);
+  });
+
+  it.each(["max_tokens", "guardrail_intervened", "stop_sequence"])(
+    "that stops for %s has answered with what it said",
+    async (reason) => {
+      expect(await updatesOf(send(text("I cannot say."), stop(reason)))).toEqual([
+        { type: "answer", text: "I cannot say." },
+      ]);
+    },
+  );
+
+  it("that answers more than a result may hold makes payload_too_large, not a broken answer", async () => {
+    const parts = Array.from({ length: 6 }, () => text("x".repeat(60_000)));
+    expect((await failureOf(send(...parts, stop("end_turn")))).reason).toBe("payload_too_large");
+  });
+
+  it("is not asked at all where there are no words", async () => {
+    const { call } = createTestHost({ agent: await agentOf(send(text("Hi"), stop("end_turn"))) });
+    expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe("plan_error");
+    expect(server?.requests).toEqual([]);
+  });
+
+  it("that throttles is asked again before it has begun to answer", async () => {
+    const updates = await updatesOf((response) => {
+      if (server?.requests.length === 1) refuse(response, { status: 429, name: "ThrottlingException" });
+      else send(text("Hi"), stop("end_turn"))(response);
+    });
+    expect(updates).toEqual([{ type: "answer", text: "Hi" }]);
+    expect(server?.requests).toHaveLength(2);
+  });
+
+  it("is not asked again once it has begun", async () => {
+    const { reason } = await failureOf((response) => {
+      eventStream(response).write(text("half"));
+      setImmediate(() => response.destroy());
+    });
+    expect(reason).toBe("execution_failed");
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  it("hears of a cancel by the end of the connection", async () => {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const agent = await agentOf((response) => {
+      eventStream(response).write(text("a"));
+      void once(response, "close").then(() => resolve());
+    });
+    const { call } = createTestHost({ agent, syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    await call("get_task", { task_id: result?.task_id, wait_ms: 50 });
+    await call("cancel_task", { task_id: result?.task_id });
+    await closed;
+  });
+});
+
+describe("execution_failed, without a word of the service's own, where it", () => {
+  it.each<[string, (response: ServerResponse) => unknown]>([
+    ["filters its answer", send(text("half of hunter2"), stop("content_filtered"))],
+    ["says nothing", send(stop("end_turn"))],
+    ["intervenes without a word", send(stop("guardrail_intervened"))],
+    ["ends before its answer does", send(text("half of hunter2"))],
+    ["fails in the stream", send(text("half"), exception("modelStreamErrorException", "hunter2"))],
+    ["is throttled in the stream", send(text("half"), exception("throttlingException", "hunter2"))],
+    ["sends a damaged frame", send(Buffer.concat([text("hunter2").subarray(0, 40), Buffer.alloc(200, 7)]))],
+    ["sends no event stream", (response) => response.writeHead(200, { "content-type": "text/html" }).end("hunter2")],
+    ["redirects", (response) => response.writeHead(307, { location: "http://127.0.0.1:1/hunter2" }).end()],
+  ])("%s", async (_name, answer) => {
+    expect((await failureOf(answer)).reason).toBe("execution_failed");
+  });
+
+  it.each([
+    ["AccessDeniedException", 403],
+    ["ValidationException", 400],
+    ["ResourceNotFoundException", 404],
+  ])("refuses with %s, which the log names", async (name, status) => {
+    const { reason, lines } = await failureOf((response) => refuse(response, { status, name }));
+    expect(reason).toBe("execution_failed");
+    expect(lines).toContainEqual(expect.objectContaining({ message: "agent_threw", cause_kind: name }));
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  it("is silent for too long, before its head or in the stream", async () => {
+    expect((await failureOf(() => {}, { idleTimeoutMs: 30 })).reason).toBe("execution_failed");
+    await server?.close();
+    const { reason } = await failureOf((response) => eventStream(response).write(text("a")), { idleTimeoutMs: 100 });
+    expect(reason).toBe("execution_failed");
+  });
+});
+
+describe("the messages of Converse", () => {
+  const role = fc.constantFrom("user" as const, "assistant" as const);
+  const said = fc.record({ role, text: fc.oneof(fc.string(), fc.constantFrom("", " ", "\n")) });
+
+  it("begin with the user, take turns, end with what is asked, and hold every word and nothing blank", () => {
+    fc.assert(
+      fc.property(fc.array(said), fc.string({ minLength: 1 }), (history, asked) => {
+        const messages = converseMessagesOf({ ...hello, history, text: `${asked}!` }) ?? [];
+        expect(messages.map(({ role }) => role)).toEqual(messages.map((_, i) => (i % 2 === 0 ? "user" : "assistant")));
+        const texts = messages.flatMap(({ content }) => content.map(({ text }) => text));
+        expect(messages.at(-1)?.role).toBe("user");
+        expect(texts.at(-1)).toBe(`${asked}!`);
+        const words = history.map(({ text }) => text).filter((text) => text.trim() !== "");
+        expect(texts.slice(-1 - words.length, -1)).toEqual(words);
+        expect(texts.every((text) => text.trim() !== "")).toBe(true);
+      }),
+    );
+  });
+
+  it("say so where the thread begins with the assistant, whose words are kept", () => {
+    const history = [{ role: "assistant" as const, text: "The build failed." }];
+    expect(converseMessagesOf({ ...hello, history })).toEqual([
+      { role: "user", content: [{ text: expect.stringContaining("begins with a message of yours") }] },
+      { role: "assistant", content: [{ text: "The build failed." }] },
+      { role: "user", content: [{ text: "hello" }] },
+    ]);
+  });
+});
