@@ -42,7 +42,7 @@ export function writeConfig({ folder, name, json }: { folder: string; name: stri
   return path;
 }
 
-export const stackName = "Sekisho-prod-Verification";
+const stackName = "Sekisho-prod-Verification";
 export const routesParameter = "/sekisho/prod/routes";
 
 /** What the Verification stack publishes once `json` has been deployed. */
