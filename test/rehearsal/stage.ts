@@ -5,7 +5,10 @@ import type { Resolver, Resource } from "./template/resolve.ts";
 import { eventSourcesOf, resourceByArn } from "./template/wiring.ts";
 import type { World } from "./world.ts";
 
-export function verificationOutput({ resolver }: Pick<World, "resolver">, name: keyof typeof verificationOutputs): string {
+export function verificationOutput(
+  { resolver }: Pick<World, "resolver">,
+  name: keyof typeof verificationOutputs,
+): string {
   const stackName = stackNameOf({ stageName, zone: "Verification" });
   return resolver.output({ stackName, name: verificationOutputs[name] });
 }

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { type AwsCallError, createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
+import { createAuthority } from "../iam/authority.ts";
+import { collectPolicies } from "../iam/policies.ts";
+import { createResolver } from "../template/resolve.ts";
+import { createCaller } from "./callers.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
+import { impliedBy } from "./implied.ts";
+
+let gateway: Gateway | undefined;
+
+afterEach(() => gateway?.close());
+
+const at = { account: "111111111111", region: "eu-central-1" };
+
+/** A queue under a key, and a role that may do what `actions` say. */
+async function start({ actions }: { actions: Record<string, string> }) {
+  const resources = {
+    Key: {
+      Type: "AWS::KMS::Key",
+      Properties: {
+        KeyPolicy: {
+          Statement: [
+            { Effect: "Allow", Action: "kms:*", Resource: "*", Principal: { AWS: `arn:aws:iam::${at.account}:root` } },
+          ],
+        },
+      },
+    },
+    Tasks: { Type: "AWS::SQS::Queue", Properties: { KmsMasterKeyId: { "Fn::GetAtt": ["Key", "Arn"] } } },
+    Role: {
+      Type: "AWS::IAM::Role",
+      Properties: {
+        RoleName: "sender",
+        AssumeRolePolicyDocument: { Statement: [] },
+        Policies: [
+          {
+            PolicyDocument: {
+              Statement: Object.entries(actions).map(([Action, of]) => ({
+                Effect: "Allow",
+                Action,
+                Resource: { "Fn::GetAtt": [of, "Arn"] },
+              })),
+            },
+          },
+        ],
+      },
+    },
+  };
+  const stacks = [{ name: "Near", ...at, template: { Parameters: {}, Resources: resources, Outputs: {} } }];
+  const resolver = createResolver({ assembly: { stacks, assetFolder: () => "" } });
+  const problems: string[] = [];
+  const authority = createAuthority({ policies: collectPolicies({ resolver }) });
+  gateway = await startGateway({
+    authority,
+    implied: impliedBy({ resolver }),
+    backends: { sqs: async ({ call }) => Response.json({ MessageId: call.action }) },
+    endpointArn: ({ runtimeArn }) => runtimeArn,
+    secretArn: ({ id }) => id,
+    onProblem: (problem) => void problems.push(problem),
+  });
+  const [role] = resolver.resources("AWS::IAM::Role");
+  const [queue] = resolver.resources("AWS::SQS::Queue");
+  if (role === undefined || queue === undefined) throw new Error("unreachable");
+  const caller = createCaller({ name: "Sender", kind: "code", roleArn: resolver.attribute(role, "Arn"), ...at });
+  gateway.register(caller);
+  const { url } = gateway;
+  const send = ({ credentials = caller.credentials, region = at.region } = {}) =>
+    createJsonCall({
+      service: "sqs",
+      version: "1.0",
+      region,
+      credentials: async () => credentials,
+      endpointOf: () => new URL(url),
+    })({
+      target: "AmazonSQS.SendMessage",
+      input: { QueueUrl: resolver.ref(queue), MessageBody: "{}" },
+      signal: AbortSignal.timeout(2000),
+    });
+  return { send, problems, authority, caller, calls: gateway.calls };
+}
+
+const complete = { "sqs:SendMessage": "Tasks", "kms:GenerateDataKey": "Key", "kms:Decrypt": "Key" };
+
+describe("a call of AWS", () => {
+  it("reaches the service where everything allows it, and is remembered with its caller", async () => {
+    const { send, problems, calls } = await start({ actions: complete });
+    expect(await send()).toEqual({ MessageId: "sqs:SendMessage" });
+    expect(problems).toEqual([]);
+    expect(calls).toMatchObject([{ caller: "Sender", action: "sqs:SendMessage" }]);
+  });
+
+  it.each(["sqs:SendMessage", "kms:GenerateDataKey", "kms:Decrypt"] as const)(
+    "is refused as AWS refuses it where nothing allows %s, and the line names caller and action",
+    async (missing) => {
+      const { [missing]: _, ...actions } = complete;
+      const { send, problems, calls } = await start({ actions });
+      const refusal = await send().then(undefined, (error: AwsCallError) => error.name);
+      expect(refusal).toBe("AccessDeniedException");
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^Sender may not ${missing} on arn:`))]);
+      expect(calls).toEqual([]);
+    },
+  );
+
+  it("tells which permissions nobody needed", async () => {
+    const { send, authority } = await start({ actions: { ...complete, "sqs:PurgeQueue": "Tasks" } });
+    expect(authority.unused()).toHaveLength(4);
+    await send();
+    expect(authority.unused()).toMatchObject([{ source: "Role", action: "sqs:PurgeQueue" }]);
+  });
+
+  it("is refused with another's signature, and in another region", async () => {
+    const { send, problems, caller } = await start({ actions: complete });
+    await expect(send({ credentials: { ...caller.credentials, secretAccessKey: "guessed" } })).rejects.toThrow();
+    await expect(send({ credentials: { ...caller.credentials, accessKeyId: "ASIAUNKNOWN" } })).rejects.toThrow();
+    await expect(send({ region: "us-east-1" })).rejects.toThrow();
+    expect(problems).toEqual([
+      "Sender signed sqs:SendMessage wrongly: wrong signature.",
+      "Someone unknown called /.",
+      expect.stringMatching(/^Sender may not sqs:SendMessage on arn:aws:sqs:us-east-1:/),
+    ]);
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Assembly } from "./assembly.ts";
+import { createResolver } from "./resolve.ts";
+
+const here = { account: "111111111111", region: "eu-central-1" };
+const there = { account: "222222222222", region: "eu-central-1" };
+
+type Resources = Record<string, { Type: string; Properties?: Record<string, unknown> }>;
+
+/** Two stacks in two accounts; `properties` are those of a resource in the first. */
+function resolve({ properties, resources = {} }: { properties: unknown; resources?: Resources }) {
+  const template = (all: Resources, Outputs = {}) => ({
+    Parameters: { Greeting: { Default: "hello" } },
+    Resources: Object.fromEntries(
+      Object.entries(all).map(([id, { Type, Properties = {} }]) => [id, { Type, Properties }]),
+    ),
+    Outputs,
+  });
+  const assembly: Assembly = {
+    stacks: [
+      {
+        name: "Near",
+        ...here,
+        template: template({
+          Tasks: { Type: "AWS::SQS::Queue" },
+          Subject: { Type: "Any", Properties: { value: properties } },
+          ...resources,
+        }),
+      },
+      {
+        name: "Far",
+        ...there,
+        template: template(
+          { Keep: { Type: "AWS::DynamoDB::Table" } },
+          {
+            Table: { Value: { "Fn::GetAtt": ["Keep", "Arn"] }, Export: { Name: "far-table" } },
+            Name: { Value: { Ref: "Keep" } },
+          },
+        ),
+      },
+    ],
+    assetFolder: () => "",
+  };
+  const [subject] = createResolver({ assembly }).resources("Any");
+  return subject?.properties.value;
+}
+
+const queueName = /^Near-Tasks-[0-9a-f]{12}$/;
+
+describe("an intrinsic of a template becomes what CloudFormation makes of it:", () => {
+  it("a queue's address and ARN, of the same name, in its account", () => {
+    const value = resolve({ properties: [{ Ref: "Tasks" }, { "Fn::GetAtt": ["Tasks", "Arn"] }] }) as string[];
+    const name = value[1]?.split(":").at(-1) ?? "";
+    expect(name).toMatch(queueName);
+    expect(value).toEqual([
+      `https://sqs.eu-central-1.amazonaws.com/111111111111/${name}`,
+      `arn:aws:sqs:eu-central-1:111111111111:${name}`,
+    ]);
+  });
+
+  it.each([
+    { title: "Fn::Join", properties: { "Fn::Join": ["-", ["a", { Ref: "AWS::Region" }]] }, value: "a-eu-central-1" },
+    {
+      title: "Fn::Select of Fn::Split",
+      properties: { "Fn::Select": [1, { "Fn::Split": ["/", "a/b/c"] }] },
+      value: "b",
+    },
+    {
+      title: "Fn::Sub",
+      properties: { "Fn::Sub": `\${AWS::AccountId} \${Greeting} \${!Literal}` },
+      value: `111111111111 hello \${Literal}`,
+    },
+    {
+      title: "Fn::Sub with variables",
+      properties: { "Fn::Sub": [`\${What}`, { What: { Ref: "AWS::StackName" } }] },
+      value: "Near",
+    },
+    { title: "AWS::NoValue", properties: { kept: 1, gone: { Ref: "AWS::NoValue" } }, value: { kept: 1 } },
+    { title: "a parameter", properties: { Ref: "Greeting" }, value: "hello" },
+  ])("$title", ({ properties, value }) => {
+    expect(resolve({ properties })).toEqual(value);
+  });
+
+  it.each([
+    { title: "Fn::ImportValue", properties: { "Fn::ImportValue": "far-table" }, end: /:222222222222:table\/Far-Keep-/ },
+    {
+      title: "Fn::GetStackOutput",
+      properties: { "Fn::GetStackOutput": { StackName: "Far", OutputName: "Name" } },
+      end: /^Far-Keep-/,
+    },
+  ])("$title, of another account's stack", ({ properties, end }) => {
+    expect(resolve({ properties })).toMatch(end);
+  });
+
+  it.each([
+    { title: "an intrinsic", properties: { "Fn::Cidr": [] }, problem: "Fn::Cidr is not known" },
+    { title: "a type", properties: { Ref: "Subject" }, problem: "Subject is a Any" },
+    {
+      title: "an attribute",
+      properties: { "Fn::GetAtt": ["Tasks", "Colour"] },
+      problem: "does not know Colour of Tasks",
+    },
+    { title: "a resource", properties: { Ref: "Nothing" }, problem: "no resource Nothing" },
+    {
+      title: "an output",
+      properties: { "Fn::GetStackOutput": { StackName: "Far", OutputName: "No" } },
+      problem: "no output No of Far",
+    },
+  ])("$title that nobody knows is told instead of guessed", ({ properties, problem }) => {
+    expect(() => resolve({ properties })).toThrow(problem);
+  });
+});
