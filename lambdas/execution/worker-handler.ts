@@ -1,0 +1,34 @@
+/** Runs the tasks of a batch from SQS, each to its end, within the function's time. */
+import * as z from "zod";
+import type { Log } from "../shared/log.ts";
+import { causeKind } from "./host/cause-kind.ts";
+import type { ExecutionWorker } from "./host/execution-worker.ts";
+import { parseTaskMessage } from "./host/task-message.ts";
+
+type Context = { getRemainingTimeInMillis(): number };
+type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
+export type WorkerHandler = (event: unknown, context: Context) => Promise<BatchResponse>;
+
+const eventSchema = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+
+/** What storing the outcome of an agent that was stopped may take before Lambda ends the function. */
+const stopBeforeEndMs = 20_000;
+
+/** A record that fails is named, and its message comes again; the others are finished. Throws for what is no SQS event. */
+export function workerHandler({ worker, log }: { worker: ExecutionWorker; log: Log }): WorkerHandler {
+  return async (event, context) => {
+    const { Records: records } = eventSchema.parse(event);
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), context.getRemainingTimeInMillis() - stopBeforeEndMs);
+    const runOne = async (body: string) => worker.run({ ...parseTaskMessage(body), signal: ending.signal });
+    const results = await Promise.allSettled(records.map(({ body }) => runOne(body)));
+    clearTimeout(timer);
+    const batchItemFailures = records.flatMap(({ messageId: itemIdentifier }, index) => {
+      const result = results[index];
+      if (result?.status !== "rejected") return [];
+      log.error("task_message_failed", { cause_kind: causeKind(result.reason) });
+      return [{ itemIdentifier }];
+    });
+    return { batchItemFailures };
+  };
+}

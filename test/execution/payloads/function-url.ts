@@ -1,0 +1,66 @@
+/** An event as a Function URL with IAM gives it to its function, after the documented example. */
+import { randomUUID } from "node:crypto";
+
+const headers = {
+  "x-forwarded-proto": "https",
+  "x-forwarded-port": "443",
+  "x-forwarded-for": "192.0.2.10",
+  "content-type": "application/json",
+  "x-amz-date": "20261121T120000Z",
+  "x-amzn-trace-id": "Root=1-691a0000-0123456789abcdef01234567",
+  host: "abcdefghij0123456789.lambda-url.eu-central-1.on.aws",
+  traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+};
+
+export const callerArn = "arn:aws:sts::111122223333:assumed-role/sekisho-prod-verification/sekisho-worker-7";
+
+export function functionUrlEvent({
+  method = "POST",
+  path = "/",
+  body,
+  isBase64Encoded = false,
+  userArn = callerArn,
+  accountId = "111122223333",
+}: {
+  method?: string;
+  path?: string;
+  body?: string;
+  isBase64Encoded?: boolean;
+  userArn?: string;
+  accountId?: string;
+}) {
+  const host = headers.host;
+  return {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath: path,
+    rawQueryString: "",
+    headers,
+    requestContext: {
+      accountId: "444455556666",
+      apiId: "abcdefghij0123456789",
+      authentication: null,
+      authorizer: {
+        iam: {
+          accessKey: "ASIAEXAMPLE",
+          accountId,
+          callerId: "AROAEXAMPLE:sekisho-worker-7",
+          cognitoIdentity: null,
+          principalOrgId: "o-example",
+          userArn,
+          userId: "AROAEXAMPLE:sekisho-worker-7",
+        },
+      },
+      domainName: host,
+      domainPrefix: "abcdefghij0123456789",
+      http: { method, path, protocol: "HTTP/1.1", sourceIp: "192.0.2.10", userAgent: "node" },
+      requestId: randomUUID(),
+      routeKey: "$default",
+      stage: "$default",
+      time: "21/Nov/2026:12:00:00 +0000",
+      timeEpoch: 1_795_262_400_000,
+    },
+    ...(body !== undefined && { body }),
+    isBase64Encoded,
+  };
+}
