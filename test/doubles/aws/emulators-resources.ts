@@ -1,0 +1,51 @@
+/** Tables and queues in the emulators as the stacks would create them, with names of their own. */
+import { randomUUID } from "node:crypto";
+import { CreateTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { storeIndexes, taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+
+/** Resolves to the name of an empty task table. */
+export async function createTaskTable({ client }: { client: DynamoDBClient }): Promise<string> {
+  const TableName = `tasks-${randomUUID()}`;
+  const { partitionKey, indexSortKey, indexNames } = taskTable;
+  const keys = [partitionKey, indexSortKey, ...storeIndexes];
+  await client.send(
+    new CreateTableCommand({
+      TableName,
+      BillingMode: "PAY_PER_REQUEST",
+      KeySchema: [{ AttributeName: partitionKey, KeyType: "HASH" }],
+      AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
+      GlobalSecondaryIndexes: storeIndexes.map((index) => ({
+        IndexName: indexNames[index],
+        KeySchema: [
+          { AttributeName: index, KeyType: "HASH" },
+          { AttributeName: indexSortKey, KeyType: "RANGE" },
+        ],
+        Projection: { ProjectionType: "KEYS_ONLY" },
+      })),
+    }),
+  );
+  return TableName;
+}
+
+/** A queue, and the one that a message goes to after it was received `maxReceiveCount` times. */
+export async function createQueuePair({
+  client,
+  maxReceiveCount,
+}: {
+  client: SQSClient;
+  maxReceiveCount: number;
+}): Promise<{ queueUrl: string; deadLettersUrl: string }> {
+  const QueueName = `tasks-${randomUUID()}`;
+  const { QueueUrl: deadLettersUrl = "" } = await client.send(
+    new CreateQueueCommand({ QueueName: `${QueueName}-dead` }),
+  );
+  const { Attributes } = await client.send(
+    new GetQueueAttributesCommand({ QueueUrl: deadLettersUrl, AttributeNames: ["QueueArn"] }),
+  );
+  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: Attributes?.QueueArn, maxReceiveCount });
+  const { QueueUrl: queueUrl = "" } = await client.send(
+    new CreateQueueCommand({ QueueName, Attributes: { RedrivePolicy } }),
+  );
+  return { queueUrl, deadLettersUrl };
+}

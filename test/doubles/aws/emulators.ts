@@ -1,0 +1,74 @@
+/** SQS and DynamoDB on this machine: emulators as processes of their own, on loopback, which end with who started them. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+export type Emulator = { endpoint: string; close(): Promise<void> };
+
+/** What the emulators accept from anybody. */
+export const emulatorAccess = {
+  region: "eu-central-1",
+  credentials: { accessKeyId: "emulator", secretAccessKey: "emulator" },
+};
+
+/** Where DynamoDB's emulator is missing: why a suite that needs it is left out. Undefined where it is there. */
+export const whyNoDynamoDb = dynamoDbBinary() === undefined ? "there is no @dynoxide for this platform" : undefined;
+
+/** Empty; queues are kept in memory. */
+export async function startSqsEmulator(): Promise<Emulator> {
+  const child = spawn(process.execPath, [join(__dirname, "children/sqs.ts")], { stdio: ["pipe", "pipe", "inherit"] });
+  const line = await firstLine(child);
+  if (line === undefined) throw new Error("SQS's emulator did not start.");
+  return { endpoint: line, close: () => end(child) };
+}
+
+/** Empty; tables are kept in memory. Rejects where the platform has no binary. */
+export async function startDynamoDbEmulator({ triesLeft = 4 }: { triesLeft?: number } = {}): Promise<Emulator> {
+  const binary = dynamoDbBinary();
+  if (binary === undefined) throw new Error(`DynamoDB's emulator cannot be started: ${whyNoDynamoDb}.`);
+  const port = await freePort();
+  // A shell that waits for the end of its input ends the binary then, whatever became of this process.
+  const script = '"$0" --host 127.0.0.1 --port "$1" 2>&1 & read -r _; kill $!; wait';
+  const child = spawn("/bin/sh", ["-c", script, binary, String(port)], { stdio: ["pipe", "pipe", "inherit"] });
+  const line = await firstLine(child);
+  if (line?.includes("listening")) return { endpoint: `http://127.0.0.1:${port}`, close: () => end(child) };
+  await end(child);
+  // Somebody else may have taken the port meanwhile.
+  if (triesLeft === 0) throw new Error(`DynamoDB's emulator did not start: ${line}`);
+  return startDynamoDbEmulator({ triesLeft: triesLeft - 1 });
+}
+
+function dynamoDbBinary(): string | undefined {
+  try {
+    return join(require.resolve("@dynoxide/linux-x64/package.json"), "../dynoxide");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The binary cannot tell which port it got, so it is given one. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** Undefined where the output ends without one. */
+async function firstLine(child: ChildProcess): Promise<string | undefined> {
+  if (child.stdout === null) return undefined;
+  const lines = createInterface({ input: child.stdout });
+  const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);
+  return line;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.stdin?.end();
+  await exited;
+}
