@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { bearerAuthenticator, platformAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/server.ts";
 import { type Answer, createGate, createTestHost, eventually, hello } from "./host/test-host.ts";
 
@@ -129,6 +129,25 @@ describe("the server", () => {
     const server = await startExecutionServer({ host, hostname: "0.0.0.0", port: 0 });
     closing.push(() => server.close());
     expect((await fetch(`http://127.0.0.1:${server.port}/`, { method: "POST", body: "{}" })).status).toBe(401);
+  });
+
+  it("does not listen beyond loopback for a host that leaves it to a platform, where there is none", async () => {
+    const { host } = createTestHost({ authenticator: platformAuthenticator() });
+    await expect(startExecutionServer({ host, hostname: "0.0.0.0", port: 0 })).rejects.toThrow(/authenticator.*bearer/);
+    const server = await startExecutionServer({ host, port: 0 });
+    closing.push(() => server.close());
+    const response = await fetch(server.url, { method: "POST", body: "{}", headers: { "x-principal": "me" } });
+    expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("permission_denied")]);
+  });
+
+  it("listens everywhere behind a platform that has authenticated everyone, and serves them as one", async () => {
+    const { host } = createTestHost({ authenticator: platformAuthenticator() });
+    const server = await startExecutionServer({ host, hostname: "0.0.0.0", port: 0, platformPrincipal: "p" });
+    closing.push(() => server.close());
+    const url = `http://127.0.0.1:${server.port}/invocations`;
+    const id = randomUUID();
+    expect((await call(url, "execute_task", hello, id)).result?.response_text).toBe("done");
+    expect((await call(url, "get_task", { request_id: id })).result?.response_text).toBe("done");
   });
 
   it("says what to do where the port is taken", async () => {
