@@ -1,31 +1,29 @@
-/** Everything that the templates of one kind describe, running: functions, queues, tables, runtimes, with a Slack in front. */
+/** Everything that the templates of one kind describe, running, with a Slack in front. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { type Asked, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
-import { stackNameOf, verificationOutputs } from "../../lib/names.ts";
 import { startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
-import { runAgentRuntime } from "./agent-runtime.ts";
+import type { RunningRuntime } from "./agent-runtime.ts";
 import { agentCoreBackend, endpointArnOf } from "./aws/agentcore.ts";
-import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
 import { type Gateway, startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
 import { type KeptValues, keepValues, secretArn } from "./aws/kept-values.ts";
 import { createQueues, type Queues } from "./aws/queues.ts";
 import { createTables } from "./aws/tables.ts";
 import { wiringProblems } from "./checks.ts";
-import { pollQueue } from "./event-sources.ts";
-import { startFunctionUrl } from "./function-url.ts";
+import { startEventSource, startFunctions, startRuntime } from "./compute.ts";
 import { startHttpEntry } from "./http-entry.ts";
 import { type Authority, createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
-import { type RunningFunction, runFunction } from "./lambda/function.ts";
-import { lambdaStartProblems, runtimeStartProblems } from "./start-rights.ts";
+import type { RunningFunction } from "./lambda/function.ts";
+import { verificationOutput } from "./stage.ts";
+import { createSurroundings } from "./surroundings.ts";
 import { stageName } from "./synthesized.ts";
 import type { Assembly } from "./template/assembly.ts";
 import { createResolver, type Resolver } from "./template/resolve.ts";
-import { eventSourcesOf, functionsOf, type RunningPlace, resourceByArn, runtimesOf } from "./template/wiring.ts";
+import { eventSourcesOf, functionsOf, runtimesOf } from "./template/wiring.ts";
 
 export const executionToken = "token-of-the-host-elsewhere";
 
@@ -39,11 +37,11 @@ export type World = {
   gateway: Gateway;
   queues: Queues;
   values: KeptValues;
+  /** By ARN. */
   functions: ReadonlyMap<string, RunningFunction>;
-  standIn: SlackStandIn;
   eventsUrl: string;
   secrets: Record<string, string>;
-  ask(request: { text: string; channel?: string }): { message: StandInMessage; requestId: string };
+  ask(request: { text: string; channel?: string }): Asked;
   /** What the bot has in the thread of a message. */
   answersTo(message: StandInMessage): StandInMessage[];
   /** Resolves to the first thing that `look` finds. Rejects with the problems, or after a time with what was waited for. */
@@ -54,189 +52,148 @@ export type World = {
 const patienceMs = 40_000;
 
 export async function startWorld({ assembly }: { assembly: Assembly }): Promise<World> {
-  const closing: (() => Promise<unknown>)[] = [];
-  const problems: string[] = [];
-  const lines: World["lines"] = [];
-  const onProblem = (problem: string) => {
-    if (!problems.includes(problem)) problems.push(problem);
-  };
+  const opened: (() => Promise<unknown>)[] = [];
   const close = async () => {
-    for (const step of closing.splice(0).reverse()) await step();
+    for (const step of opened.splice(0).reverse()) await step();
   };
   try {
-    return await start();
+    return await start({ assembly, opened, close });
   } catch (error) {
     await close();
     throw error;
   }
+}
 
-  async function start(): Promise<World> {
-    const resolver = createResolver({ assembly });
-    const policies = collectPolicies({ resolver });
-    const authority = createAuthority({ policies });
-    const lambdaFunctions = functionsOf({ assembly, resolver });
-    const runtimes = runtimesOf({ assembly, resolver });
-    const sources = eventSourcesOf({ resolver });
-    for (const problem of wiringProblems({ resolver, policies, functions: lambdaFunctions, sources }))
-      onProblem(problem);
+/** `opened` is what `close` ends, last first. */
+async function start({
+  assembly,
+  opened,
+  close,
+}: {
+  assembly: Assembly;
+  opened: (() => Promise<unknown>)[];
+  close: () => Promise<void>;
+}): Promise<World> {
+  const resolver = createResolver({ assembly });
+  const policies = collectPolicies({ resolver });
+  const authority = createAuthority({ policies });
+  const declared = functionsOf({ assembly, resolver });
+  const runtimes = runtimesOf({ assembly, resolver });
+  const sources = eventSourcesOf({ resolver });
+  const problems = wiringProblems({ resolver, policies, functions: declared, sources });
+  const lines: World["lines"] = [];
+  const onLine = (from: string, line: string) => void lines.push({ from, line });
+  const onProblem = (problem: string) => {
+    if (!problems.includes(problem)) problems.push(problem);
+  };
 
-    const [sqs, dynamodb] = await Promise.all([startSqsEmulator(), startDynamoDbEmulator()]);
-    closing.push(
-      () => sqs.close(),
-      () => dynamodb.close(),
-    );
-    const [queues, tables] = await Promise.all([
-      createQueues({ endpoint: sqs.endpoint, resolver }),
-      createTables({ endpoint: dynamodb.endpoint, resolver }),
-    ]);
-    const secrets = {
-      SLACK_SIGNING_SECRET: randomBytes(16).toString("hex"),
-      SLACK_BOT_TOKEN: "xoxb-of-the-rehearsal",
-      EXECUTION_TOKEN: executionToken,
-    };
-    const values = keepValues({
-      resolver,
-      onProblem,
-      secrets: Object.fromEntries(
-        Object.entries(secrets).map(([env, value]) => [managedSecretName({ stageName, env }), value]),
-      ),
-    });
-    const runningRuntimes = new Map<string, ReturnType<typeof runAgentRuntime>>();
-    const gateway = await startGateway({
-      authority,
-      implied: impliedBy({ resolver }),
-      backends: {
-        sqs: queues.backend,
-        dynamodb: tables,
-        secretsmanager: values.secrets,
-        ssm: values.parameters,
-        "bedrock-agentcore": agentCoreBackend({ runtimes: runningRuntimes }),
-      },
-      endpointArn: endpointArnOf({ runtimes }),
-      secretArn: ({ id, caller }) => secretArn({ id, account: caller.account, region: caller.region }),
-      onProblem,
-    });
-    closing.push(gateway.close);
-    const standIn = await startSlackStandIn({
-      signingSecret: secrets.SLACK_SIGNING_SECRET,
-      botToken: secrets.SLACK_BOT_TOKEN,
-    });
-    closing.push(standIn.close);
+  const [sqs, dynamodb] = await Promise.all([startSqsEmulator(), startDynamoDbEmulator()]);
+  opened.push(sqs.close, dynamodb.close);
+  const [queues, tables] = await Promise.all([
+    createQueues({ endpoint: sqs.endpoint, resolver }),
+    createTables({ endpoint: dynamodb.endpoint, resolver }),
+  ]);
+  const secrets = secretsOfStage();
+  const values = keepValues({ resolver, secrets: managed(secrets), onProblem });
+  const runningRuntimes = new Map<string, RunningRuntime>();
+  const gateway = await startGateway({
+    authority,
+    implied: impliedBy({ resolver }),
+    backends: {
+      sqs: queues.backend,
+      dynamodb: tables,
+      secretsmanager: values.secrets,
+      ssm: values.parameters,
+      "bedrock-agentcore": agentCoreBackend({ runtimes: runningRuntimes }),
+    },
+    endpointArn: endpointArnOf({ runtimes }),
+    secretArn: ({ id, caller: { account, region } }) => secretArn({ id, account, region }),
+    onProblem,
+  });
+  opened.push(gateway.close);
+  const { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: botToken } = secrets;
+  const standIn = await startSlackStandIn({ signingSecret, botToken });
+  opened.push(standIn.close);
 
-    /** What the templates believe to be an address, and where it is. */
-    const addresses = new Map<string, string>();
-    const callers = new Map<string, Caller>();
-    const callerFor = (place: RunningPlace & { logicalId: string }, kind: Caller["kind"]) => {
-      const caller = createCaller({ ...place, name: place.logicalId, kind });
-      callers.set(caller.credentials.accessKeyId, caller);
-      gateway.register(caller);
-      return caller;
-    };
-    const surroundings = (place: RunningPlace & { logicalId: string }) => {
-      const own = Object.entries(place.environment).map(([name, value]) => [name, relocated(value)] as const);
-      const variables = { ...Object.fromEntries(own), ...credentialVariables(callerFor(place, "code")) };
-      if ("SEKISHO_SLACK_API_URL" in variables) variables.SEKISHO_SLACK_API_URL = standIn.apiUrl;
-      return { ...variables, AWS_ENDPOINT_URL: gateway.url };
-    };
-    const relocated = (text: string) => {
-      let moved = text;
-      for (const [believed, actual] of addresses) moved = moved.replaceAll(believed, actual);
-      return moved;
-    };
-
-    const functions = new Map<string, RunningFunction>();
-    const runNow = (fn: (typeof lambdaFunctions)[number]) => {
-      const running = runFunction({
-        fn,
-        environment: surroundings(fn),
-        onStart: () => lambdaStartProblems({ authority, fn }).forEach(onProblem),
-        onLine: (line) => void lines.push({ from: fn.logicalId, line }),
-        onFailure: (error) => onProblem(`${fn.logicalId} failed: ${error}`),
-      });
-      functions.set(fn.arn, running);
-      closing.push(running.close);
-    };
-    // Functions behind a URL come first: the others are told where they are.
-    const urls = resolver.resources("AWS::Lambda::Url");
-    const isBehindUrl = ({ arn, name }: { arn: string; name: string }) =>
-      urls.some(({ properties }) => [arn, name].includes(String(properties.TargetFunctionArn)));
-    lambdaFunctions.filter(isBehindUrl).forEach(runNow);
-    for (const url of urls) {
-      const fn = [...functions.values()].find(({ fn: { arn, name } }) =>
-        [arn, name].includes(String(url.properties.TargetFunctionArn)),
-      );
-      if (fn === undefined) throw new Error(`${url.logicalId} leads to no function.`);
-      const callerOf = (accessKeyId: string) => callers.get(accessKeyId);
-      const server = await startFunctionUrl({ url, fn, authority, callerOf, calls: gateway.calls, onProblem });
-      closing.push(server.close);
-      addresses.set(resolver.attribute(url, "FunctionUrl").replace(/\/$/, ""), server.url);
-    }
-    lambdaFunctions.filter((fn) => !isBehindUrl(fn)).forEach(runNow);
-    for (const runtime of runtimes) {
-      const running = runAgentRuntime({
-        runtime,
-        environment: surroundings(runtime),
-        onStart: () => runtimeStartProblems({ authority, runtime }).forEach(onProblem),
-        onLine: (line) => void lines.push({ from: runtime.logicalId, line }),
-        onFailure: (error) => onProblem(`${runtime.logicalId} failed: ${error}`),
-      });
-      runningRuntimes.set(runtime.arn, running);
-      closing.push(running.close);
-    }
-
-    const stop = new AbortController();
-    const polling = sources.map((source) => {
-      const target = functions.get(source.functionArn);
-      const queue = resourceByArn({ resolver, type: "AWS::SQS::Queue", arn: source.queueArn });
-      if (target === undefined || queue === undefined) throw new Error(`${source.logicalId} leads to nothing.`);
-      const caller = callerFor({ ...target.fn, logicalId: source.logicalId }, "event source");
-      return pollQueue({
-        source,
-        queueUrl: resolver.ref(queue),
-        target,
-        caller,
-        gatewayUrl: gateway.url,
-        signal: stop.signal,
-        onProblem,
-      });
-    });
-    closing.push(async () => {
-      stop.abort();
-      // What is under way ends with its instances.
-      await Promise.all([...functions.values()].map((fn) => fn.close()));
-      await Promise.all(polling);
-    });
-    const entry = await startHttpEntry({ resolver, authority, functions, onProblem });
-    closing.push(entry.close);
-    addresses.set(entry.origin, entry.url);
-    const stackName = stackNameOf({ stageName, zone: "Verification" });
-    const eventsUrl = relocated(resolver.output({ stackName, name: verificationOutputs.eventsUrl }));
-
-    return {
-      problems,
-      lines,
-      resolver,
-      authority,
-      gateway,
-      queues,
-      values,
-      functions,
-      standIn,
-      eventsUrl,
-      secrets,
-      ask: ({ text, channel }) => standIn.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),
-      answersTo: (message) => standIn.thread(message).filter(({ ts }) => ts !== message.ts),
-      async until(what, look) {
-        const endMs = Date.now() + patienceMs;
-        for (;;) {
-          const found = await look();
-          if (found !== undefined) return found;
-          if (problems.length > 0) throw new Error(problems.join("\n"));
-          if (Date.now() > endMs) throw new Error(`In ${patienceMs / 1000} s there was no ${what}.`);
-          await wait(50);
-        }
-      },
-      close,
-    };
+  const surroundings = createSurroundings({ gateway, slackApiUrl: standIn.apiUrl });
+  const common = { authority, surroundings, onLine, onProblem };
+  const { running, urls } = await startFunctions({ functions: declared, resolver, calls: gateway.calls, ...common });
+  opened.push(...[...running.values(), ...urls].map((each) => each.close));
+  for (const runtime of runtimes) {
+    const started = startRuntime({ runtime, ...common });
+    runningRuntimes.set(runtime.arn, started);
+    opened.push(started.close);
   }
+  const entry = await startHttpEntry({ resolver, authority, functions: running, onProblem });
+  opened.push(entry.close);
+  surroundings.move({ believed: entry.origin, actual: entry.url });
+  const stop = new AbortController();
+  const { signal } = stop;
+  const polling = sources.map((source) =>
+    startEventSource({
+      source,
+      functions: running,
+      resolver,
+      gatewayUrl: gateway.url,
+      signal,
+      surroundings,
+      onProblem,
+    }),
+  );
+  opened.push(async () => {
+    stop.abort();
+    // What is under way ends with the instance that it runs in.
+    await Promise.all([...running.values()].map((fn) => fn.close()));
+    await Promise.all(polling);
+  });
+  const eventsUrl = surroundings.moved(verificationOutput({ resolver }, "eventsUrl"));
+
+  return {
+    problems,
+    lines,
+    resolver,
+    authority,
+    gateway,
+    queues,
+    values,
+    functions: running,
+    eventsUrl,
+    secrets,
+    ask: ({ text, channel }) => standIn.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),
+    answersTo: (message) => standIn.thread(message).filter(({ ts }) => ts !== message.ts),
+    until: (what, look) => until({ what, look, problems }),
+    close,
+  };
+}
+
+async function until<T>({
+  what,
+  look,
+  problems,
+}: {
+  what: string;
+  look: () => T | undefined | Promise<T | undefined>;
+  problems: readonly string[];
+}): Promise<T> {
+  const endMs = Date.now() + patienceMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (problems.length > 0) throw new Error(problems.join("\n"));
+    if (Date.now() > endMs) throw new Error(`In ${patienceMs / 1000} s there was no ${what}.`);
+    await wait(50);
+  }
+}
+
+function secretsOfStage() {
+  return {
+    SLACK_SIGNING_SECRET: randomBytes(16).toString("hex"),
+    SLACK_BOT_TOKEN: "xoxb-of-the-rehearsal",
+    EXECUTION_TOKEN: executionToken,
+  };
+}
+
+function managed(secrets: Record<string, string>): Record<string, string> {
+  const named = Object.entries(secrets).map(([env, value]) => [managedSecretName({ stageName, env }), value] as const);
+  return Object.fromEntries(named);
 }

@@ -12,8 +12,9 @@ export type Queues = {
 };
 
 const copied = ["VisibilityTimeout", "DelaySeconds", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds"];
-/** No test waits for a failed message as long as production does. */
+/** No rehearsal waits as long as production does: for a failed message, and for a delayed one. */
 const longestFailureSeconds = 1;
+const longestDelaySeconds = 2;
 
 export async function createQueues({ endpoint, resolver }: { endpoint: string; resolver: Resolver }): Promise<Queues> {
   const call = caller(endpoint);
@@ -55,12 +56,11 @@ export async function createQueues({ endpoint, resolver }: { endpoint: string; r
       const [arn = ""] = resources;
       const url = urls.get(arn);
       if (url === undefined) return Response.json({ __type: "QueueDoesNotExist" }, { status: 400 });
-      const visibility = { VisibilityTimeout: Math.min(Number(input.VisibilityTimeout), longestFailureSeconds) };
-      const sent = {
-        ...input,
-        QueueUrl: url,
-        ...(action === "sqs:ChangeMessageVisibility" ? visibility : {}),
-      };
+      const sent: Record<string, unknown> = { ...input, QueueUrl: url };
+      if (action === "sqs:ChangeMessageVisibility")
+        sent.VisibilityTimeout = Math.min(Number(input.VisibilityTimeout), longestFailureSeconds);
+      if (input.DelaySeconds !== undefined)
+        sent.DelaySeconds = Math.min(Number(input.DelaySeconds), longestDelaySeconds);
       return post({ endpoint, operation: action.slice(4), input: sent, signal: received.request.signal });
     },
     async attributesOf(arn) {

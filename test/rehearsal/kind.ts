@@ -1,0 +1,150 @@
+/** The rehearsal of one kind: its templates run, people ask, and in the end every permission was needed and none was missing. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
+import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
+import { type Counts, countsOf, perPoll } from "./measure.ts";
+import { quiet } from "./stage.ts";
+import {
+  alarmOfDeadLetters,
+  answer,
+  askAndRead,
+  changeRoutes,
+  isDeliveredThrice,
+  isPoisoned,
+  logged,
+  redrive,
+} from "./stories.ts";
+import { synthesizeKind } from "./synthesized.ts";
+import { readAssembly } from "./template/assembly.ts";
+import { unexplained } from "./verdict.ts";
+import { executionToken, startWorld, type World } from "./world.ts";
+
+const setUpMs = 90_000;
+const storyMs = 60_000;
+const measuredFile = join(__dirname, "../../lib/measured-calls.json");
+
+export function rehearse(kind: ExecutionKind): void {
+  describe(`what is synthesized for ${kind}`, () => {
+    const closing: (() => unknown)[] = [];
+    let world: World;
+    let home: Elsewhere;
+    let elsewhere: Elsewhere;
+
+    beforeAll(async () => {
+      const open = () => startElsewhere({ token: executionToken });
+      [home, elsewhere] = await Promise.all([open(), open()]);
+      closing.push(home.close, elsewhere.close);
+      const { folder, remove } = await synthesizeKind({ kind, homeUrl: home.url, elsewhereUrl: elsewhere.url });
+      closing.push(remove);
+      world = await startWorld({ assembly: readAssembly({ folder }) });
+      closing.push(world.close);
+    }, setUpMs);
+
+    afterAll(async () => {
+      for (const step of closing.reverse()) await step();
+    });
+
+    it(
+      "answers at once, and later where the agent takes its time, with as many calls of AWS as lib/measured-calls.json says",
+      async () => {
+        const sync = await countsDuring(world, () => askAndRead(world, "What is a sekisho?", /What is a sekisho/));
+        const short = await countsDuring(world, () => askAndRead(world, "slow 1500ms", /slow 1500ms/));
+        const long = await countsDuring(world, () => askAndRead(world, "slow 4500ms", /slow 4500ms/));
+        const polls = long.polls - short.polls;
+        expect(polls).toBeGreaterThan(0);
+        const measured = {
+          sync: sync.counts,
+          perPoll: perPoll({ long: long.counts, short: short.counts, polls }),
+        };
+        if (process.env.UPDATE === "1") keepMeasured(kind, measured);
+        expect(measured).toEqual(readMeasured().kinds[kind]);
+      },
+      storyMs,
+    );
+
+    it(
+      "tells of a failure, and of a refusal with what to add",
+      async () => {
+        await askAndRead(world, "fail", /request|Request/);
+        const { message } = world.ask({ text: "let me in", channel: "DSTANDIN" });
+        expect(await answer(world, message, /DSTANDIN/)).not.toContain("let me in");
+      },
+      storyMs,
+    );
+
+    it(
+      "runs a message that is delivered three times once, and answers it once",
+      async () => {
+        const { requestId, answers } = await isDeliveredThrice(world);
+        expect(answers).toBe(1);
+        const started = [...home.lines, ...elsewhere.lines].filter(
+          (line) => line.includes(requestId) && line.includes('"task_started"'),
+        );
+        expect(started.length + logged(world, { request_id: requestId, message: "task_started" }).length).toBe(1);
+      },
+      storyMs,
+    );
+
+    it(
+      "fails a poisoned task in words, ends its agent, raises the alarm, and repeats nothing when it is redriven",
+      async () => {
+        const { requestId, message, text } = await isPoisoned(world);
+        expect(await alarmOfDeadLetters(world)).toEqual([]);
+        await world.until("end of the agent", () => {
+          const lines = [...home.lines, ...world.lines.map(({ line }) => line)];
+          return lines.find((line) => line.includes(requestId) && line.includes('"task_ended"'));
+        });
+        await redrive(world, requestId);
+        expect(world.answersTo(message).map((post) => post.text)).toEqual([text]);
+      },
+      storyMs,
+    );
+
+    it(
+      "follows routes that are pushed",
+      async () => {
+        changeRoutes(world, "elsewhere");
+        // A warm worker looks within half a minute; one that starts looks at once.
+        await Promise.all([...world.functions.values()].map((fn) => fn.cool()));
+        const { requestId } = await askAndRead(world, "who is there?", /who is there/);
+        expect(elsewhere.lines.some((line) => line.includes(requestId))).toBe(true);
+      },
+      storyMs,
+    );
+
+    it("makes no call that the templates do not allow, and meets nothing else that a deploy would", () => {
+      expect(world.problems).toEqual([]);
+    });
+
+    it("has no permission that no story needed and lib/iam-exceptions.ts does not explain", () => {
+      expect(unexplained({ unused: world.authority.unused() })).toEqual([]);
+    });
+
+    it("writes no secret into any log", () => {
+      const text = world.lines.map(({ line }) => line).join("\n");
+      for (const secret of Object.values(world.secrets)) expect(text).not.toContain(secret);
+      expect(text).not.toContain("What is a sekisho");
+    });
+  });
+}
+
+async function countsDuring(world: World, story: () => Promise<{ requestId: string }>) {
+  const from = world.gateway.calls.length;
+  const { requestId } = await story();
+  await quiet(world);
+  const polls = logged(world, { request_id: requestId, message: "call_answered", method: "get_task" }).length;
+  return { counts: countsOf(world.gateway.calls.slice(from)), polls };
+}
+
+type Measured = { kinds: Partial<Record<ExecutionKind, { sync: Counts; perPoll: Counts }>> };
+
+function readMeasured(): Measured {
+  return JSON.parse(readFileSync(measuredFile, "utf8")) as Measured;
+}
+
+function keepMeasured(kind: ExecutionKind, measured: { sync: Counts; perPoll: Counts }): void {
+  const { kinds } = readMeasured();
+  writeFileSync(measuredFile, `${JSON.stringify({ kinds: { ...kinds, [kind]: measured } }, null, 2)}\n`);
+}

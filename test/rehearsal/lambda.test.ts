@@ -1,0 +1,3 @@
+import { rehearse } from "./kind.ts";
+
+rehearse("lambda");
