@@ -1,7 +1,7 @@
 /** Reads and checks `sekisho.config.json`: all problems at once, each with its path and what would be right. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import * as z from "zod";
+import type * as z from "zod";
 import { type Config, configSchema } from "./schema.ts";
 
 const configFileName = "sekisho.config.json";
@@ -52,7 +52,17 @@ function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[]
     const deepest = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0] ?? [];
     return deepest.flatMap((inner) => describe(inner, path));
   }
-  return [`${z.core.toDotPath(path) || "the file"}: ${issue.message}`];
+  return [`${pathText(path) || "the file"}: ${issue.message}`];
+}
+
+/** As JavaScript would write it. zod's own way of saying so would bring every locale of its messages into a bundle. */
+function pathText(path: readonly PropertyKey[]): string {
+  const steps = path.map((step) => {
+    if (typeof step === "number") return `[${step}]`;
+    const name = String(step);
+    return /^[\w$]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+  });
+  return steps.join("").replace(/^\./, "");
 }
 
 function depth(issues: z.core.$ZodIssue[]): number {
