@@ -1,0 +1,97 @@
+/** Small templates written by hand, with functions of a line or two, for tests of the rehearsal itself. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createCaller } from "./aws/callers.ts";
+import { type Authority, createAuthority } from "./iam/authority.ts";
+import { collectPolicies } from "./iam/policies.ts";
+import { type RunningFunction, runFunction } from "./lambda/function.ts";
+import type { Assembly } from "./template/assembly.ts";
+import { createResolver, type Resolver } from "./template/resolve.ts";
+import { functionsOf } from "./template/wiring.ts";
+
+export const near = { account: "111111111111", region: "eu-central-1" };
+export const far = { account: "222222222222", region: "eu-central-1" };
+
+export type Resources = Record<string, { Type: string; Properties?: Record<string, unknown> }>;
+
+export type Toy = {
+  assembly: Assembly;
+  resolver: Resolver;
+  authority: Authority;
+  /** By ARN. */
+  functions: ReadonlyMap<string, RunningFunction>;
+  problems: string[];
+  onProblem: (problem: string) => void;
+  close(): Promise<void>;
+};
+
+/** `code` is what every function's bundle is. */
+export function createToy({
+  stacks,
+  code,
+}: {
+  stacks: { place: typeof near; resources: Resources }[];
+  code: string;
+}): Toy {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-toy-"));
+  writeFileSync(join(folder, "index.js"), code);
+  const assembly: Assembly = {
+    stacks: stacks.map(({ place, resources }, index) => ({
+      name: `Toy${index}`,
+      ...place,
+      template: {
+        Parameters: {},
+        Outputs: {},
+        Resources: Object.fromEntries(
+          Object.entries(resources).map(([id, { Type, Properties = {} }]) => [id, { Type, Properties }]),
+        ),
+      },
+    })),
+    assetFolder: () => folder,
+  };
+  const resolver = createResolver({ assembly });
+  const problems: string[] = [];
+  const onProblem = (problem: string) => void problems.push(problem);
+  const functions = new Map<string, RunningFunction>();
+  for (const fn of functionsOf({ assembly, resolver })) {
+    const onFailure = (error: string) => onProblem(`${fn.logicalId} failed: ${error}`);
+    functions.set(fn.arn, runFunction({ fn, environment: {}, onStart: () => {}, onLine: () => {}, onFailure }));
+  }
+  return {
+    assembly,
+    resolver,
+    authority: createAuthority({ policies: collectPolicies({ resolver }) }),
+    functions,
+    problems,
+    onProblem,
+    async close() {
+      await Promise.all([...functions.values()].map((fn) => fn.close()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function toyFunction(role = "Role"): Resources[string] {
+  const Role = { "Fn::GetAtt": [role, "Arn"] };
+  return { Type: "AWS::Lambda::Function", Properties: { Role, Code: { S3Key: "code" }, Handler: "index.handler" } };
+}
+
+export function toyRole(statements: unknown[] = [], name?: string): Resources[string] {
+  return {
+    Type: "AWS::IAM::Role",
+    Properties: {
+      ...(name === undefined ? {} : { RoleName: name }),
+      AssumeRolePolicyDocument: { Statement: [] },
+      Policies: [{ PolicyDocument: { Statement: statements } }],
+    },
+  };
+}
+
+/** Whoever runs under the role of this logical id. */
+export function toyCaller({ resolver }: Toy, logicalId: string) {
+  const role = resolver.resources("AWS::IAM::Role").find((candidate) => candidate.logicalId === logicalId);
+  if (role === undefined) throw new Error(`There is no role ${logicalId}.`);
+  const { account, region } = role.stack;
+  return createCaller({ name: "Caller", kind: "code", roleArn: resolver.attribute(role, "Arn"), account, region });
+}
