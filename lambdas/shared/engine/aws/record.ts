@@ -1,0 +1,44 @@
+/** A task item as DynamoDB keeps it: the item as JSON text, and beside it what conditions, indexes and expiry look at. */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { TaskItem } from "../ports.ts";
+import { storeIndexes } from "./table.ts";
+
+export type Attributes = Record<string, AttributeValue>;
+
+/** Everything but the id and the position, which a replace leaves as they are. `writer` names the write. */
+export function attributesOf({ item, writer }: { item: TaskItem; writer: string }): Attributes {
+  const attributes: Attributes = {
+    revision: { N: String(item.revision) },
+    data: { S: JSON.stringify(item) },
+    expiresAtMs: { N: String(item.expiresAtMs) },
+    // DynamoDB removes what has expired some time later; until then readers look at expiresAtMs.
+    ttl: { N: String(Math.ceil(item.expiresAtMs / 1000)) },
+    writer: { S: writer },
+  };
+  for (const index of storeIndexes) {
+    const key = item[index];
+    // The key of an index must not be an empty text: such an item is in no listing.
+    if (key) attributes[index] = { S: key };
+  }
+  return attributes;
+}
+
+/** The JSON text of an item that has not expired. */
+export function liveData({ record, nowMs }: { record: Attributes | undefined; nowMs: number }): string | undefined {
+  return record !== undefined && Number(record.expiresAtMs?.N) > nowMs ? record.data?.S : undefined;
+}
+
+/**
+ * Sorts by the time of creation, within one process by the order of creation; no two are the same. Between processes it
+ * is as exact as their clocks.
+ */
+export function positionOf({ nowMs, count, id }: { nowMs: number; count: number; id: string }): string {
+  return `${String(nowMs).padStart(15, "0")}.${String(count).padStart(10, "0")}.${id}`;
+}
+
+const positionPattern = /^\d{15}\.\d{10}\.[\w-]{1,64}$/;
+
+/** Whether the text can be a position, so that a cursor of another store is refused. */
+export function isPosition(text: string): boolean {
+  return positionPattern.test(text);
+}

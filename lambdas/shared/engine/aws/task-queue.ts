@@ -1,0 +1,114 @@
+/** A task queue in SQS (a standard queue): sending, and for whoever is no Lambda event source, receiving. */
+import {
+  DeleteMessageCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../ports.ts";
+import { delayFields, remainingDelayMs } from "./chained-delay.ts";
+import { callLimits } from "./client.ts";
+import { escapedForSqs } from "./sqs-text.ts";
+
+const maxBodyBytes = 256 * 1024;
+/** SQS's own limits of one receive. */
+const maxPerReceive = 10;
+const maxWaitMs = 20_000;
+
+/**
+ * The client has `sqsSettings`. `send` throws `payload_too_large`, and the SDK's error where SQS cannot be reached: the
+ * message may then be in the queue. Times are rounded up to whole seconds. `maxDelayMs` is for tests.
+ */
+export function createSqsQueue({
+  client,
+  queueUrl: QueueUrl,
+  now = Date.now,
+  maxDelayMs,
+}: {
+  client: SQSClient;
+  queueUrl: string;
+  now?: () => number;
+  maxDelayMs?: number;
+}): TaskQueue & QueueConsumer {
+  const chain = maxDelayMs === undefined ? {} : { maxDelayMs };
+
+  const send: TaskQueue["send"] = async ({ body, delayMs = 0, group }) => {
+    if (Buffer.byteLength(body) > maxBodyBytes) throw new SekishoError("payload_too_large");
+    const command = new SendMessageCommand({
+      QueueUrl,
+      MessageBody: escapedForSqs(body),
+      ...delayFields({ delayMs, nowMs: now(), ...chain }),
+      ...(group ? { MessageGroupId: group } : {}),
+    });
+    await client.send(command, callLimits());
+  };
+
+  async function remove(ReceiptHandle: string): Promise<void> {
+    await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }), callLimits());
+  }
+
+  /** True where the message was not due yet and has been sent on. */
+  async function isSentOn({ Body: body = "", ReceiptHandle = "", Attributes, MessageAttributes }: Message) {
+    const delayMs = remainingDelayMs({ attributes: MessageAttributes, nowMs: now() });
+    if (delayMs === 0) return false;
+    const group = Attributes?.MessageGroupId;
+    await send({ body, delayMs, ...(group === undefined ? {} : { group }) });
+    await remove(ReceiptHandle);
+    return true;
+  }
+
+  return {
+    send,
+
+    async receive({ max, visibilityTimeoutMs, waitMs, signal }) {
+      const endAtMs = now() + waitMs;
+      for (;;) {
+        const pollMs = wholeSecondsMs(Math.min(maxWaitMs, Math.max(0, endAtMs - now())));
+        const command = new ReceiveMessageCommand({
+          QueueUrl,
+          MaxNumberOfMessages: Math.min(max, maxPerReceive),
+          VisibilityTimeout: Math.ceil(visibilityTimeoutMs / 1000),
+          WaitTimeSeconds: pollMs / 1000,
+          MessageSystemAttributeNames: ["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
+          MessageAttributeNames: ["All"],
+        });
+        const { Messages = [] } = await client.send(command, callLimits({ signal, waitMs: pollMs })).catch(orNothing);
+        const voidAtMs = now() + visibilityTimeoutMs;
+        const isEarly = await Promise.all(Messages.map(isSentOn));
+        const due = Messages.filter((_, number) => isEarly[number] === false);
+        if (due.length > 0 || signal?.aborted || now() >= endAtMs) {
+          return due.map((message) => received({ message, voidAtMs }));
+        }
+      }
+
+      function orNothing(error: unknown): { Messages?: Message[] } {
+        if (signal?.aborted) return {};
+        throw error;
+      }
+    },
+
+    /** SQS does not tell whether a receipt was void; ours says until when it is not. */
+    async finish({ receipt }) {
+      const [, voidAtMs, handle] = /^(\d+)\.(.+)$/s.exec(receipt) ?? [];
+      if (handle === undefined || now() >= Number(voidAtMs)) return false;
+      await remove(handle);
+      return true;
+    },
+  };
+}
+
+function wholeSecondsMs(ms: number): number {
+  return Math.ceil(ms / 1000) * 1000;
+}
+
+function received({ message, voidAtMs }: { message: Message; voidAtMs: number }): ReceivedMessage {
+  const { Body = "", ReceiptHandle, Attributes } = message;
+  return {
+    body: Body,
+    receipt: `${voidAtMs}.${ReceiptHandle}`,
+    receiveCount: Number(Attributes?.ApproximateReceiveCount),
+    sentAtMs: Number(Attributes?.SentTimestamp),
+  };
+}

@@ -1,0 +1,148 @@
+/** The task store in a DynamoDB table: conditional writes of single items, consistent reads, listings by index. */
+import { randomUUID } from "node:crypto";
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import type { StoreIndex, TaskItem, TaskStore } from "../ports.ts";
+import { callLimits } from "./client.ts";
+import { type Attributes, attributesOf, isPosition, liveData, positionOf } from "./record.ts";
+import { storeIndexes, taskTable } from "./table.ts";
+
+/**
+ * The table is laid out as `taskTable` says; the client has `dynamoDbSettings`. `parse` gets what JSON.parse gives and
+ * throws where that is no item. Rejects with the SDK's error where DynamoDB cannot be reached: a write may then be stored.
+ */
+export function createDynamoTaskStore<T extends TaskItem>({
+  client,
+  table,
+  parse,
+  now = Date.now,
+  newId = randomUUID,
+}: {
+  client: DynamoDBClient;
+  table: string;
+  parse: (json: unknown) => T;
+  now?: () => number;
+  newId?: () => string;
+}): TaskStore<T> {
+  let created = 0;
+
+  async function read(id: string): Promise<Attributes | undefined> {
+    const command = new GetItemCommand({ TableName: table, Key: { id: { S: id } }, ConsistentRead: true });
+    return (await client.send(command, callLimits())).Item;
+  }
+
+  function live(record: Attributes | undefined): T | undefined {
+    const data = liveData({ record, nowMs: now() });
+    return data === undefined ? undefined : parse(JSON.parse(data));
+  }
+
+  /** Positions of one index key after `after`, with the ids of their items; no more than `limit`. */
+  async function query({ index, key, after, limit }: { index: StoreIndex; key: string; after: string; limit: number }) {
+    const command = new QueryCommand({
+      TableName: table,
+      IndexName: taskTable.indexNames[index],
+      KeyConditionExpression: "#key = :key AND #position > :after",
+      ExpressionAttributeNames: { "#key": index, "#position": taskTable.indexSortKey },
+      ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after } },
+      Limit: limit,
+    });
+    const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits());
+    const entries = Items.map(({ id, position }) => ({ id: id?.S ?? "", position: position?.S ?? "" }));
+    return { entries, isLast: LastEvaluatedKey === undefined };
+  }
+
+  return {
+    async get({ id }) {
+      return live(await read(id));
+    },
+
+    async create({ item }) {
+      const stored = { ...item, revision: 1 };
+      const writer = newId();
+      created += 1;
+      const position = positionOf({ nowMs: now(), count: created, id: writer });
+      const command = new PutItemCommand({
+        TableName: table,
+        Item: { id: { S: item.id }, position: { S: position }, ...attributesOf({ item: stored, writer }) },
+        ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
+        ExpressionAttributeValues: { ":now": { N: String(now()) } },
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      });
+      return (await isWritten({ writer, write: () => client.send(command, callLimits()) })) ? stored : undefined;
+    },
+
+    async replace({ item }) {
+      const stored = { ...item, revision: item.revision + 1 };
+      const writer = newId();
+      const command = new UpdateItemCommand({
+        TableName: table,
+        Key: { id: { S: item.id } },
+        ...updateTo(attributesOf({ item: stored, writer })),
+        ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      });
+      Object.assign(command.input.ExpressionAttributeValues ?? {}, {
+        ":stored": { N: String(item.revision) },
+        ":now": { N: String(now()) },
+      });
+      return (await isWritten({ writer, write: () => client.send(command, callLimits()) })) ? stored : undefined;
+    },
+
+    async list({ index, key, cursor, limit }) {
+      if (cursor !== undefined && !isPosition(cursor)) throw new RangeError("not a cursor of this store");
+      if (key === "") return { items: [] };
+      const found: { item: T; position: string }[] = [];
+      let after = cursor ?? "0";
+      // One more than asked for tells whether there is a next page.
+      for (let isLast = false; !isLast && found.length <= limit; ) {
+        const page = await query({ index, key, after, limit: limit + 1 });
+        const records = await Promise.all(page.entries.map(({ id }) => read(id)));
+        for (const [number, { position }] of page.entries.entries()) {
+          const record = records[number];
+          // The index follows the items with a delay: what is returned is what the item itself says.
+          const item = record?.[index]?.S === key && record.position?.S === position ? live(record) : undefined;
+          if (item !== undefined) found.push({ item, position });
+          after = position;
+        }
+        isLast = page.isLast;
+      }
+      const shown = found.slice(0, limit);
+      const items = shown.map(({ item }) => item);
+      const last = shown.at(-1);
+      return found.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
+    },
+  };
+}
+
+/** Sets all of the attributes and removes the index keys that are not among them. */
+function updateTo(attributes: Attributes) {
+  const names = Object.keys(attributes);
+  const gone = storeIndexes.filter((index) => attributes[index] === undefined);
+  const set = names.map((name) => `#${name} = :${name}`).join(", ");
+  return {
+    UpdateExpression:
+      gone.length === 0 ? `SET ${set}` : `SET ${set} REMOVE ${gone.map((name) => `#${name}`).join(", ")}`,
+    ExpressionAttributeNames: Object.fromEntries([...names, ...gone].map((name) => [`#${name}`, name])),
+    ExpressionAttributeValues: Object.fromEntries(names.map((name) => [`:${name}`, attributes[name]])) as Attributes,
+  };
+}
+
+/**
+ * False where the condition failed. An answer can be lost and the SDK then repeats a write that was stored: the condition
+ * fails on what we wrote ourselves, which bears our token.
+ */
+async function isWritten({ writer, write }: { writer: string; write: () => Promise<unknown> }): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return error.Item?.writer?.S === writer;
+    throw error;
+  }
+}

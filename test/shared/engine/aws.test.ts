@@ -1,0 +1,87 @@
+/** The aws engine against the suites that every engine must pass, over real sockets to emulators of its services. */
+import { setTimeout as wait } from "node:timers/promises";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { dynamoDbSettings, sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
+import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
+import { type Clock, createVirtualClock } from "../../conformance/clock.ts";
+import { maxReceiveCount, type QueueCase, taskQueueCases } from "../../conformance/task-queue.ts";
+import { type SampleItem, type StoreCase, taskStoreCases } from "../../conformance/task-store.ts";
+import {
+  type Emulator,
+  emulatorAccess,
+  startDynamoDbEmulator,
+  startSqsEmulator,
+  whyNoDynamoDb,
+} from "../../doubles/aws/emulators.ts";
+import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+
+const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
+const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
+
+describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
+  let emulator: Emulator;
+  const clients: DynamoDBClient[] = [];
+  const newClient = () => {
+    const client = new DynamoDBClient({ ...dynamoDbSettings, ...emulatorAccess, endpoint: emulator.endpoint });
+    clients.push(client);
+    return client;
+  };
+  const parse = (json: unknown) => json as SampleItem;
+
+  beforeAll(async () => {
+    emulator = await startDynamoDbEmulator();
+  });
+  afterAll(async () => {
+    for (const client of clients) client.destroy();
+    await emulator.close();
+  });
+
+  it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
+    const clock = createVirtualClock();
+    const table = await createTaskTable({ client: newClient() });
+    const open = () => createDynamoTaskStore({ client: newClient(), table, parse, now: clock.nowMs });
+    await run({ store: open(), openAgain: async () => open(), clock });
+  });
+});
+
+describe("the SQS task queue", () => {
+  let emulator: Emulator;
+  const clients: SQSClient[] = [];
+  const newClient = () => {
+    const client = new SQSClient({ ...sqsSettings, ...emulatorAccess, endpoint: emulator.endpoint });
+    clients.push(client);
+    return client;
+  };
+  const clock: Clock = { nowMs: Date.now, advance: ({ ms }) => wait(ms) };
+  /** Time is the clock on the wall here: so all cases run at the same time, each with queues of its own. */
+  const running = new Map<string, Promise<void>>();
+
+  async function runCase({ run }: QueueCase): Promise<void> {
+    const { queueUrl, deadLettersUrl } = await createQueuePair({ client: newClient(), maxReceiveCount });
+    const open = (url: string) => createSqsQueue({ client: newClient(), queueUrl: url });
+    const openAgain = async () => open(queueUrl);
+    await run({ queue: open(queueUrl), deadLetters: open(deadLettersUrl), openAgain, clock });
+  }
+
+  beforeAll(async () => {
+    emulator = await startSqsEmulator();
+    for (const one of taskQueueCases) {
+      const result = runCase(one);
+      result.catch(() => {});
+      running.set(one.name, result);
+    }
+  });
+  afterAll(async () => {
+    await Promise.allSettled(running.values());
+    for (const client of clients) client.destroy();
+    await emulator.close();
+  });
+
+  it.each<QueueCase>(taskQueueCases)("$name", async ({ name }) => {
+    await running.get(name);
+    expect(running.has(name)).toBe(true);
+  });
+});
