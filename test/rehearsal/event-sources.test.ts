@@ -1,17 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { startSqsEmulator } from "../doubles/aws/emulators.ts";
-import { createCaller } from "./aws/callers.ts";
 import { startGateway } from "./aws/gateway.ts";
 import { createQueues } from "./aws/queues.ts";
-import { pollQueue } from "./event-sources.ts";
-import { createAuthority } from "./iam/authority.ts";
-import { collectPolicies } from "./iam/policies.ts";
-import { runFunction } from "./lambda/function.ts";
-import { createResolver } from "./template/resolve.ts";
-import { eventSourcesOf, functionsOf } from "./template/wiring.ts";
+import { startEventSource } from "./compute.ts";
+import { createSurroundings } from "./surroundings.ts";
+import { eventSourcesOf } from "./template/wiring.ts";
+import { createToy, near, toyFunction, toyRole } from "./toy.ts";
 
 const closing: (() => unknown)[] = [];
 
@@ -19,12 +13,13 @@ afterEach(async () => {
   for (const step of closing.splice(0).reverse()) await step();
 });
 
-const at = { account: "111111111111", region: "eu-central-1" };
 const mayReceive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
+const failsTheBad =
+  "exports.handler = async ({ Records }) => ({ batchItemFailures: Records.filter(({ body }) => body === 'bad').map(({ messageId }) => ({ itemIdentifier: messageId })) });";
 
-/** A function that fails every message whose body says so, behind a queue whose messages are dead after the first receive. */
+/** A function that fails every message whose body is "bad", behind a queue whose messages are dead after the first receive. */
 async function start({
-  code = "exports.handler = async ({ Records }) => ({ batchItemFailures: Records.filter(({ body }) => body === 'bad').map(({ messageId }) => ({ itemIdentifier: messageId })) });",
+  code = failsTheBad,
   reports = true,
   actions = mayReceive,
 }: {
@@ -32,47 +27,37 @@ async function start({
   reports?: boolean;
   actions?: string[];
 } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-function-"));
-  closing.push(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, "index.js"), code);
-  const role = {
-    AssumeRolePolicyDocument: { Statement: [] },
-    Policies: [
+  const queueArn = { "Fn::GetAtt": ["Tasks", "Arn"] };
+  const redrive = { deadLetterTargetArn: { "Fn::GetAtt": ["Dead", "Arn"] }, maxReceiveCount: 1 };
+  const toy = createToy({
+    code,
+    stacks: [
       {
-        PolicyDocument: {
-          Statement: [{ Effect: "Allow", Action: actions, Resource: { "Fn::GetAtt": ["Tasks", "Arn"] } }],
+        place: near,
+        resources: {
+          Dead: { Type: "AWS::SQS::Queue" },
+          Tasks: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: 1, RedrivePolicy: redrive } },
+          Role: toyRole([{ Effect: "Allow", Action: actions, Resource: queueArn }]),
+          Worker: toyFunction(),
+          Source: {
+            Type: "AWS::Lambda::EventSourceMapping",
+            Properties: {
+              EventSourceArn: queueArn,
+              FunctionName: { Ref: "Worker" },
+              ...(reports ? { FunctionResponseTypes: ["ReportBatchItemFailures"] } : {}),
+            },
+          },
         },
       },
     ],
-  };
-  const redrive = { deadLetterTargetArn: { "Fn::GetAtt": ["Dead", "Arn"] }, maxReceiveCount: 1 };
-  const resources = {
-    Dead: { Type: "AWS::SQS::Queue", Properties: {} },
-    Tasks: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: 1, RedrivePolicy: redrive } },
-    Role: { Type: "AWS::IAM::Role", Properties: role },
-    Worker: {
-      Type: "AWS::Lambda::Function",
-      Properties: { Role: { "Fn::GetAtt": ["Role", "Arn"] }, Code: { S3Key: "code" }, Handler: "index.handler" },
-    },
-    Source: {
-      Type: "AWS::Lambda::EventSourceMapping",
-      Properties: {
-        EventSourceArn: { "Fn::GetAtt": ["Tasks", "Arn"] },
-        FunctionName: { Ref: "Worker" },
-        ...(reports ? { FunctionResponseTypes: ["ReportBatchItemFailures"] } : {}),
-      },
-    },
-  };
-  const stacks = [{ name: "Near", ...at, template: { Parameters: {}, Resources: resources, Outputs: {} } }];
-  const assembly = { stacks, assetFolder: () => folder };
-  const resolver = createResolver({ assembly });
+  });
+  closing.push(toy.close);
+  const { resolver, authority, functions, problems, onProblem } = toy;
   const sqs = await startSqsEmulator();
-  closing.push(() => sqs.close());
+  closing.push(sqs.close);
   const queues = await createQueues({ endpoint: sqs.endpoint, resolver });
-  const problems: string[] = [];
-  const onProblem = (problem: string) => void problems.push(problem);
   const gateway = await startGateway({
-    authority: createAuthority({ policies: collectPolicies({ resolver }) }),
+    authority,
     implied: () => [],
     backends: { sqs: queues.backend },
     endpointArn: ({ runtimeArn }) => runtimeArn,
@@ -80,40 +65,19 @@ async function start({
     onProblem,
   });
   closing.push(gateway.close);
-  const [fn] = functionsOf({ assembly, resolver });
+  const surroundings = createSurroundings({ gateway, slackApiUrl: "" });
   const [source] = eventSourcesOf({ resolver });
   const [dead, tasks] = resolver.resources("AWS::SQS::Queue");
-  if (fn === undefined || source === undefined || dead === undefined || tasks === undefined)
-    throw new Error("unreachable");
-  const target = runFunction({
-    fn,
-    environment: {},
-    onStart: () => {},
-    onLine: () => {},
-    onFailure: (error) => onProblem(`${fn.logicalId} failed: ${error}`),
-  });
-  const caller = createCaller({ ...fn, name: "Source", kind: "event source" });
-  gateway.register(caller);
+  if (source === undefined || dead === undefined || tasks === undefined) throw new Error("unreachable");
   const stop = new AbortController();
-  const queueUrl = resolver.ref(tasks);
-  const polling = pollQueue({
-    source,
-    queueUrl,
-    target,
-    caller,
-    gatewayUrl: gateway.url,
-    signal: stop.signal,
-    onProblem,
-  });
+  const { signal } = stop;
+  const gatewayUrl = gateway.url;
+  const polling = startEventSource({ source, functions, resolver, gatewayUrl, signal, surroundings, onProblem });
   closing.push(async () => {
     stop.abort();
-    await target.close();
+    await toy.close();
     await polling;
   });
-  const depthOf = async (arn: string) => {
-    const attributes = await queues.attributesOf(arn);
-    return Number(attributes.ApproximateNumberOfMessages) + Number(attributes.ApproximateNumberOfMessagesNotVisible);
-  };
   const arn = resolver.attribute(tasks, "Arn");
   return {
     problems,
@@ -122,7 +86,11 @@ async function start({
     async until(isSo: () => boolean | Promise<boolean>) {
       while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
     },
-    isEmpty: async () => (await depthOf(arn)) === 0,
+    async isEmpty() {
+      const attributes = await queues.attributesOf(arn);
+      const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } = attributes;
+      return Number(visible) + Number(hidden) === 0;
+    },
   };
 }
 

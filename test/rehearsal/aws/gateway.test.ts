@@ -1,17 +1,14 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { type AwsCallError, createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
-import { createAuthority } from "../iam/authority.ts";
-import { collectPolicies } from "../iam/policies.ts";
-import { createResolver } from "../template/resolve.ts";
-import { createCaller } from "./callers.ts";
-import { type Gateway, startGateway } from "./gateway.ts";
+import { createToy, near, toyCaller, toyRole } from "../toy.ts";
+import { startGateway } from "./gateway.ts";
 import { impliedBy } from "./implied.ts";
 
-let gateway: Gateway | undefined;
+const closing: (() => Promise<unknown>)[] = [];
 
-afterEach(() => gateway?.close());
-
-const at = { account: "111111111111", region: "eu-central-1" };
+afterEach(async () => {
+  for (const step of closing.splice(0).reverse()) await step();
+});
 
 /** A queue under a key, and a role that may do what `actions` say. */
 async function start({ actions }: { actions: Record<string, string> }) {
@@ -21,50 +18,43 @@ async function start({ actions }: { actions: Record<string, string> }) {
       Properties: {
         KeyPolicy: {
           Statement: [
-            { Effect: "Allow", Action: "kms:*", Resource: "*", Principal: { AWS: `arn:aws:iam::${at.account}:root` } },
+            {
+              Effect: "Allow",
+              Action: "kms:*",
+              Resource: "*",
+              Principal: { AWS: `arn:aws:iam::${near.account}:root` },
+            },
           ],
         },
       },
     },
     Tasks: { Type: "AWS::SQS::Queue", Properties: { KmsMasterKeyId: { "Fn::GetAtt": ["Key", "Arn"] } } },
-    Role: {
-      Type: "AWS::IAM::Role",
-      Properties: {
-        RoleName: "sender",
-        AssumeRolePolicyDocument: { Statement: [] },
-        Policies: [
-          {
-            PolicyDocument: {
-              Statement: Object.entries(actions).map(([Action, of]) => ({
-                Effect: "Allow",
-                Action,
-                Resource: { "Fn::GetAtt": [of, "Arn"] },
-              })),
-            },
-          },
-        ],
-      },
-    },
+    Role: toyRole(
+      Object.entries(actions).map(([Action, of]) => ({
+        Effect: "Allow",
+        Action,
+        Resource: { "Fn::GetAtt": [of, "Arn"] },
+      })),
+    ),
   };
-  const stacks = [{ name: "Near", ...at, template: { Parameters: {}, Resources: resources, Outputs: {} } }];
-  const resolver = createResolver({ assembly: { stacks, assetFolder: () => "" } });
-  const problems: string[] = [];
-  const authority = createAuthority({ policies: collectPolicies({ resolver }) });
-  gateway = await startGateway({
+  const toy = createToy({ stacks: [{ place: near, resources }], code: "" });
+  closing.push(toy.close);
+  const { resolver, authority, problems, onProblem } = toy;
+  const gateway = await startGateway({
     authority,
     implied: impliedBy({ resolver }),
     backends: { sqs: async ({ call }) => Response.json({ MessageId: call.action }) },
     endpointArn: ({ runtimeArn }) => runtimeArn,
     secretArn: ({ id }) => id,
-    onProblem: (problem) => void problems.push(problem),
+    onProblem,
   });
-  const [role] = resolver.resources("AWS::IAM::Role");
+  closing.push(gateway.close);
   const [queue] = resolver.resources("AWS::SQS::Queue");
-  if (role === undefined || queue === undefined) throw new Error("unreachable");
-  const caller = createCaller({ name: "Sender", kind: "code", roleArn: resolver.attribute(role, "Arn"), ...at });
+  if (queue === undefined) throw new Error("unreachable");
+  const caller = toyCaller(toy, "Role");
   gateway.register(caller);
   const { url } = gateway;
-  const send = ({ credentials = caller.credentials, region = at.region } = {}) =>
+  const send = ({ credentials = caller.credentials, region = near.region } = {}) =>
     createJsonCall({
       service: "sqs",
       version: "1.0",
@@ -86,7 +76,7 @@ describe("a call of AWS", () => {
     const { send, problems, calls } = await start({ actions: complete });
     expect(await send()).toEqual({ MessageId: "sqs:SendMessage" });
     expect(problems).toEqual([]);
-    expect(calls).toMatchObject([{ caller: "Sender", action: "sqs:SendMessage" }]);
+    expect(calls).toMatchObject([{ caller: "Caller", action: "sqs:SendMessage" }]);
   });
 
   it.each(["sqs:SendMessage", "kms:GenerateDataKey", "kms:Decrypt"] as const)(
@@ -96,7 +86,7 @@ describe("a call of AWS", () => {
       const { send, problems, calls } = await start({ actions });
       const refusal = await send().then(undefined, (error: AwsCallError) => error.name);
       expect(refusal).toBe("AccessDeniedException");
-      expect(problems).toEqual([expect.stringMatching(new RegExp(`^Sender may not ${missing} on arn:`))]);
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^Caller may not ${missing} on arn:`))]);
       expect(calls).toEqual([]);
     },
   );
@@ -114,9 +104,9 @@ describe("a call of AWS", () => {
     await expect(send({ credentials: { ...caller.credentials, accessKeyId: "ASIAUNKNOWN" } })).rejects.toThrow();
     await expect(send({ region: "us-east-1" })).rejects.toThrow();
     expect(problems).toEqual([
-      "Sender signed sqs:SendMessage wrongly: wrong signature.",
+      "Caller signed sqs:SendMessage wrongly: wrong signature.",
       "Someone unknown called /.",
-      expect.stringMatching(/^Sender may not sqs:SendMessage on arn:aws:sqs:us-east-1:/),
+      expect.stringMatching(/^Caller may not sqs:SendMessage on arn:aws:sqs:us-east-1:/),
     ]);
   });
 });
