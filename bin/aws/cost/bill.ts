@@ -31,7 +31,7 @@ export function billOf(task: Task): Bill {
     Lambda: dollars("lambdaRequest", requests) + dollars("lambdaGbSecond", sum(functions.map(gbSecondsOf))),
     SQS: dollars("sqsRequest", messages) + dollars("sqsFairRequest", messages),
     DynamoDB:
-      dollars("dynamodbWrite", writes * Math.ceil(a.recordKb.value) + writes * a.indexWrites.value) +
+      dollars("dynamodbWrite", writes * Math.ceil(a.recordKb.value) + a.indexWrites.value) +
       dollars("dynamodbRead", reads * Math.ceil(a.recordKb.value / 4)),
     "Secrets Manager":
       dollars("secretRead", countOf(calls, /^secretsmanager:/) / a.tasksPerCachedRead.value) +

@@ -35,7 +35,7 @@ export function callsOf({
   for (const [name, count] of Object.entries(perPoll)) calls[name] = (calls[name] ?? 0) + count * polls;
   const messages = calls["sqs:SendMessage"] ?? 0;
   const renewals = kind === "external" ? 0 : Math.floor(taskMs / (assumptions.renewSeconds.value * 1000));
-  calls["dynamodb:PutItem"] = (calls["dynamodb:PutItem"] ?? 0) + renewals;
+  calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals;
   // Lambda takes each message from its queue and removes it: those two calls are paid for like ours.
   calls["sqs:ReceiveMessage"] = messages;
   calls["sqs:DeleteMessage"] = messages;

@@ -1,5 +1,6 @@
 /** What the task table says of a dead letter's task. */
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 import { callAws } from "../aws-failure.ts";
 
 /** Resolves to the task's state, or to undefined where the task was never begun (or its record has expired). */
@@ -18,8 +19,9 @@ export function createStateOfTask({
   return async ({ requestId }) => {
     const command = new GetItemCommand({
       TableName: tableName,
-      Key: { id: { S: requestId } },
+      Key: { [taskTable.partitionKey]: { S: requestId } },
       ConsistentRead: true,
+      // Its texts stay where they are.
       ProjectionExpression: "id, #state",
       ExpressionAttributeNames: { "#state": "state" },
     });

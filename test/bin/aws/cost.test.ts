@@ -59,8 +59,8 @@ describe("the reckoning", () => {
     for (const kind of ["agentcore", "external"] as const) {
       const { sync, perPoll } = measured.kinds[kind];
       const renewals = kind === "external" ? 0 : taskMs / (assumptions.renewSeconds.value * 1000);
-      const writes = (sync["dynamodb:PutItem"] ?? 0) + times * (perPoll["dynamodb:PutItem"] ?? 0) + renewals;
-      expect(of(kind, "async")?.calls["dynamodb:PutItem"]).toBeCloseTo(writes);
+      const writes = (sync["dynamodb:UpdateItem"] ?? 0) + times * (perPoll["dynamodb:UpdateItem"] ?? 0) + renewals;
+      expect(of(kind, "async")?.calls["dynamodb:UpdateItem"]).toBeCloseTo(writes);
     }
   });
 

@@ -5,7 +5,7 @@ import { commandsInFolder } from "../commands-in-folder.ts";
 import { deploy, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
 import { commandHere } from "./command-here.ts";
 import { anAsk, aWake, requestIdOf } from "./dead-letter-bodies.ts";
-import { startSqs } from "./sqs-process.ts";
+import { startSqs } from "./queues.ts";
 
 const { folder, run, start } = commandsInFolder();
 const config = writeConfig({ folder, name: "two.json", json: twoAccounts });

@@ -1,18 +1,12 @@
-/** SQS's emulator for one test file, with what a test wants to do and to know. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+/** SQS for one test file, with what a test wants to do and to know. */
 import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { emulatorAccess, startSqsEmulator } from "../../doubles/aws/emulators.ts";
 
 export async function startSqs() {
-  const script = join(__dirname, "children", "sqs.ts");
-  const child = spawn(process.execPath, [script], { stdio: ["pipe", "pipe", "inherit"] });
-  const [url] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-  const credentials = { accessKeyId: "k", secretAccessKey: "s" };
-  const client = new SQSClient({ region: "eu-central-1", endpoint: url, credentials });
+  const { endpoint, close } = await startSqsEmulator();
+  const client = new SQSClient({ ...emulatorAccess, endpoint });
   return {
-    url,
+    url: endpoint,
     async createQueue(name: string): Promise<string> {
       const { QueueUrl = "" } = await client.send(new CreateQueueCommand({ QueueName: name }));
       return QueueUrl;
@@ -30,8 +24,7 @@ export async function startSqs() {
     },
     async close(): Promise<void> {
       client.destroy();
-      child.stdin.end();
-      await once(child, "exit");
+      await close();
     },
   };
 }
