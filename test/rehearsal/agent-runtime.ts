@@ -1,6 +1,7 @@
 /** A runtime of AgentCore: for each session a process of its own that runs the bundled server, as each has a machine of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { endWithUs } from "./reaper.ts";
 import type { AgentRuntime } from "./template/wiring.ts";
 
 export type RunningRuntime = {
@@ -39,8 +40,7 @@ export function runAgentRuntime({
     });
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const timer = setTimeout(() => reject(new Error("its server does not listen")), startTimeoutMs);
-    const end = () => child.kill("SIGKILL");
-    process.once("exit", end);
+    endWithUs(child);
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {
         for (const line of text.split("\n").filter(Boolean)) {
@@ -50,10 +50,13 @@ export function runAgentRuntime({
         }
       });
     child.once("exit", (code, signal) => {
-      process.removeListener("exit", end);
       clearTimeout(timer);
       const error = `its process ended with ${signal ?? String(code)}`;
-      if (sessions.delete(sessionId)) onFailure(error);
+      // A session that was stopped may run again, in another process.
+      if (sessions.get(sessionId)?.child === child) {
+        sessions.delete(sessionId);
+        onFailure(error);
+      }
       reject(new Error(error));
     });
     promise.then(

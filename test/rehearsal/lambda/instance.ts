@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { startWebServer } from "../../doubles/web-server.ts";
+import { endWithUs } from "../reaper.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 
 export type Outcome = { ok: true; payload: unknown } | { ok: false; error: string };
@@ -90,11 +91,10 @@ export async function startInstance({
     stdio: ["ignore", "pipe", "pipe"],
   });
   const end = () => child?.kill("SIGKILL");
-  process.once("exit", end);
+  endWithUs(child);
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (text: string) => text.split("\n").filter(Boolean).forEach(onLine));
   child.once("exit", (code, signal) => {
-    process.removeListener("exit", end);
     isGone = true;
     settle({ ok: false, error: lastWords ?? `its process ended with ${signal ?? String(code)}` });
     server.close().then(gone.resolve, gone.reject);

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { type RunningRuntime, runAgentRuntime } from "./agent-runtime.ts";
+import { agentCoreBackend } from "./aws/agentcore.ts";
+import { createCaller } from "./aws/callers.ts";
+
+let running: RunningRuntime | undefined;
+let folder = "";
+
+afterEach(async () => {
+  await running?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const server = `
+  const server = require("node:http").createServer((request, response) => {
+    response.writeHead(request.headers["x-fail"] === undefined && request.headers.accept !== "fail" ? 200 : 500);
+    response.end(JSON.stringify({ pid: process.pid, path: request.url, secret: request.headers.authorization ?? "none" }));
+  });
+  server.listen(Number(process.env.SEKISHO_EXECUTION_PORT), process.env.SEKISHO_HOSTNAME, () =>
+    console.log(JSON.stringify({ address: "http://127.0.0.1:" + server.address().port })));`;
+
+function start(code = server) {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-runtime-"));
+  writeFileSync(join(folder, "server.js"), code);
+  const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
+  const place = { logicalId: "Runtime", roleArn: "", account: "222222222222", region: "eu-central-1", environment: {} };
+  const failures: string[] = [];
+  const runtime = runAgentRuntime({
+    runtime: { ...place, arn, folder, entryPoint: "server.js", endpoints: {} },
+    environment: {},
+    onStart: () => {},
+    onLine: () => {},
+    onFailure: (error) => void failures.push(error),
+  });
+  running = runtime;
+  const backend = agentCoreBackend({ runtimes: new Map([[arn, runtime]]) });
+  const caller = createCaller({ ...place, name: "Caller", kind: "code" });
+  const call = async (session: string, { action = "InvokeAgentRuntime", accept = "application/json" } = {}) => {
+    const headers = { authorization: "AWS4", accept, "x-amzn-bedrock-agentcore-runtime-session-id": session };
+    const request = new Request("http://aws/runtimes/x/invocations", { method: "POST", headers });
+    const input = { runtimeArn: arn };
+    const body = new Uint8Array(Buffer.from("{}"));
+    const asked = { service: "bedrock-agentcore", action: `bedrock-agentcore:${action}`, resources: [], input };
+    return backend({ call: asked, received: { request, target: "", body }, caller });
+  };
+  return { call, failures };
+}
+
+const session = (letter: string) => letter.repeat(40);
+const pidOf = async (response: Response) => ((await response.json()) as { pid: number }).pid;
+
+describe("a runtime", () => {
+  it("has a machine for each session, which a stop ends", async () => {
+    const { call, failures } = start();
+    const first = await pidOf(await call(session("a")));
+    expect(await pidOf(await call(session("a")))).toBe(first);
+    expect(await pidOf(await call(session("b")))).not.toBe(first);
+    expect((await call(session("a"), { action: "StopRuntimeSession" })).status).toBe(200);
+    expect((await call(session("a"), { action: "StopRuntimeSession" })).status).toBe(404);
+    expect(await pidOf(await call(session("a")))).not.toBe(first);
+    expect(failures).toEqual([]);
+  });
+
+  it("hears of no signature, and its errors never reach the caller", async () => {
+    const { call } = start();
+    expect(await (await call(session("a"))).json()).toMatchObject({ path: "/invocations", secret: "none" });
+    const failed = await call(session("a"), { accept: "fail" });
+    expect(failed.status).toBe(424);
+    expect(await failed.text()).not.toContain("pid");
+  });
+
+  it("refuses a session id that AWS would not take", async () => {
+    const { call } = start();
+    expect((await call("short")).status).toBe(400);
+  });
+
+  it("that does not start is told of", async () => {
+    const { call, failures } = start("process.exit(2);");
+    await expect(call(session("a"))).rejects.toThrow("ended with 2");
+    expect(failures).toContain("its process ended with 2");
+  });
+});

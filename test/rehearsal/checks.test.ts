@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { alarmProblems, alarmsOfQueue, isBreached } from "./alarms.ts";
+import { wiringProblems } from "./checks.ts";
+import { collectPolicies } from "./iam/policies.ts";
+import { eventSourcesOf, functionsOf } from "./template/wiring.ts";
+import { createToy, near, type Resources, toyFunction, toyRole } from "./toy.ts";
+
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const step of closing.splice(0)) await step();
+});
+
+function open(resources: Resources) {
+  const toy = createToy({ stacks: [{ place: near, resources }], code: "" });
+  closing.push(toy.close);
+  return toy;
+}
+
+function check(resources: Resources): string[] {
+  const { assembly, resolver } = open(resources);
+  const functions = functionsOf({ assembly, resolver });
+  const policies = collectPolicies({ resolver });
+  return wiringProblems({ resolver, policies, functions, sources: eventSourcesOf({ resolver }) });
+}
+
+function withVisibility(VisibilityTimeout: number | undefined): Resources {
+  const fn = toyFunction();
+  return {
+    Role: toyRole(),
+    Worker: { Type: "AWS::Lambda::Function", Properties: { ...fn?.Properties, Runtime: "nodejs24.x", Timeout: 20 } },
+    Tasks: { Type: "AWS::SQS::Queue", Properties: VisibilityTimeout === undefined ? {} : { VisibilityTimeout } },
+    Source: {
+      Type: "AWS::Lambda::EventSourceMapping",
+      Properties: { EventSourceArn: { "Fn::GetAtt": ["Tasks", "Arn"] }, FunctionName: { Ref: "Worker" } },
+    },
+  };
+}
+
+describe("templates are refused where", () => {
+  it("a queue hides messages for less than six times what its function may take", () => {
+    expect(check(withVisibility(120))).toEqual([]);
+    expect(check(withVisibility(119))).toEqual([
+      "Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Worker.",
+    ]);
+    expect(check(withVisibility(undefined))).toEqual([expect.stringContaining("of 30 s is below 120 s")]);
+  });
+
+  it("a policy names a principal that nobody creates", () => {
+    const key = (name: string): Resources => ({
+      Caller: toyRole([], "verification"),
+      Key: {
+        Type: "AWS::KMS::Key",
+        Properties: {
+          KeyPolicy: {
+            Statement: [
+              {
+                Effect: "Allow",
+                Action: "kms:*",
+                Resource: "*",
+                Principal: { AWS: { "Fn::Sub": `arn:aws:iam::\${AWS::AccountId}:role/${name}` } },
+              },
+            ],
+          },
+        },
+      },
+    });
+    expect(check(key("verification"))).toEqual([]);
+    expect(check(key("verifier"))).toEqual([
+      expect.stringMatching(/^Key names the principal .*role\/verifier, which no/),
+    ]);
+  });
+});
+
+describe("an alarm of a queue's depth", () => {
+  const alarm = (actions: unknown[]): Resources => ({
+    Dead: { Type: "AWS::SQS::Queue" },
+    Topic: { Type: "AWS::SNS::Topic" },
+    Alarm: {
+      Type: "AWS::CloudWatch::Alarm",
+      Properties: {
+        Namespace: "AWS/SQS",
+        MetricName: "ApproximateNumberOfMessagesVisible",
+        Dimensions: [{ Name: "QueueName", Value: { "Fn::GetAtt": ["Dead", "QueueName"] } }],
+        Threshold: 0,
+        ComparisonOperator: "GreaterThanThreshold",
+        AlarmActions: actions,
+      },
+    },
+  });
+  const allowed: Resources = {
+    TopicPolicy: {
+      Type: "AWS::SNS::TopicPolicy",
+      Properties: {
+        Topics: [{ Ref: "Topic" }],
+        PolicyDocument: {
+          Statement: [
+            {
+              Effect: "Allow",
+              Action: "sns:Publish",
+              Resource: { Ref: "Topic" },
+              Principal: { Service: "cloudwatch.amazonaws.com" },
+            },
+          ],
+        },
+      },
+    },
+  };
+
+  it.each([
+    { title: "nobody is told", resources: alarm([]), problem: "Alarm tells nobody" },
+    { title: "the topic lets nobody in", resources: alarm([{ Ref: "Topic" }]), problem: "Alarm cannot sns:Publish" },
+    { title: "all is well", resources: { ...alarm([{ Ref: "Topic" }]), ...allowed }, problem: undefined },
+  ])("where $title", ({ resources, problem }) => {
+    const { resolver, authority } = open(resources);
+    const [queue] = resolver.resources("AWS::SQS::Queue");
+    if (queue === undefined) throw new Error("unreachable");
+    const queueName = resolver.attribute(queue, "QueueName");
+    const metric = "ApproximateNumberOfMessagesVisible";
+    const [found] = alarmsOfQueue({ resolver, queueName, metric });
+    if (found === undefined) throw new Error("The alarm was not found.");
+    expect(isBreached({ alarm: found, value: 0 })).toBe(false);
+    expect(isBreached({ alarm: found, value: 1 })).toBe(true);
+    const problems = alarmProblems({ alarm: found, resolver, authority });
+    expect(problems).toEqual(problem === undefined ? [] : [expect.stringContaining(problem)]);
+  });
+});
