@@ -183,6 +183,32 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
+    name: "JSON of any text means the same when it comes, also of characters that are none",
+    run: async ({ queue }) => {
+      const text = "\u007f\u0085\u2028\ufdd0\ufeff\ufffe\uffff🏯";
+      const written = JSON.stringify({ text: `\u0000\u0007\u001b\ud800 \udc00${text}` });
+      for (const body of [written, `{"text":"${text}"}`]) {
+        await queue.send({ body });
+        const [message] = await receive(queue);
+        expect(JSON.parse(message?.body ?? "")).toEqual(JSON.parse(body));
+        await queue.finish({ receipt: message?.receipt ?? "" });
+      }
+    },
+  },
+  {
+    name: "messages of any group come, as those without one do",
+    run: async ({ queue, clock }) => {
+      const groups = [undefined, "", "T0123", "T0124", "team 関", "x".repeat(200)];
+      for (const [number, group] of groups.entries()) {
+        await queue.send({ body: `message ${number}`, ...(group === undefined ? {} : { group }) });
+      }
+      await queue.send({ body: "later", group: "T0123", delayMs: 1000 });
+      expect((await drain(queue)).toSorted()).toEqual(groups.map((_, number) => `message ${number}`));
+      await clock.advance({ ms: 1000 });
+      expect(await drain(queue)).toEqual(["later"]);
+    },
+  },
+  {
     name: "a body of 256 KiB is kept whole, a larger one is refused",
     run: async ({ queue }) => {
       const body = `${"関".repeat(87_381)}x`;

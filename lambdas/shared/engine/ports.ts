@@ -21,7 +21,10 @@ export type TaskStore<T extends TaskItem> = {
   create(request: { item: T }): Promise<T | undefined>;
   /** Stores the item as revision + 1 if the stored revision is `item.revision`. Resolves to the stored item, or undefined if it is not. */
   replace(request: { item: T }): Promise<T | undefined>;
-  /** Items of one index key in order of creation, oldest first; `cursor` continues a listing and is opaque. */
+  /**
+   * Items of one index key in order of creation, oldest first; `cursor` continues a listing and is opaque. May lag behind
+   * the last writes by moments where the engine says so; each item that it returns is current.
+   */
   list(request: {
     index: StoreIndex;
     key: string;

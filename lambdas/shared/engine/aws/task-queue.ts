@@ -16,6 +16,8 @@ const maxBodyBytes = 256 * 1024;
 /** SQS's own limits of one receive. */
 const maxPerReceive = 10;
 const maxWaitMs = 20_000;
+/** What SQS takes as a MessageGroupId. A message with another group goes without one: fairness is not worth a message. */
+const groupPattern = /^[!-~]{1,128}$/;
 
 /**
  * The client has `sqsSettings`. `send` throws `payload_too_large`, and the SDK's error where SQS cannot be reached: the
@@ -34,13 +36,13 @@ export function createSqsQueue({
 }): TaskQueue & QueueConsumer {
   const chain = maxDelayMs === undefined ? {} : { maxDelayMs };
 
-  const send: TaskQueue["send"] = async ({ body, delayMs = 0, group }) => {
+  const send: TaskQueue["send"] = async ({ body, delayMs = 0, group = "" }) => {
     if (Buffer.byteLength(body) > maxBodyBytes) throw new SekishoError("payload_too_large");
     const command = new SendMessageCommand({
       QueueUrl,
       MessageBody: escapedForSqs(body),
       ...delayFields({ delayMs, nowMs: now(), ...chain }),
-      ...(group ? { MessageGroupId: group } : {}),
+      ...(groupPattern.test(group) ? { MessageGroupId: group } : {}),
     });
     await client.send(command, callLimits());
   };
@@ -53,8 +55,7 @@ export function createSqsQueue({
   async function isSentOn({ Body: body = "", ReceiptHandle = "", Attributes, MessageAttributes }: Message) {
     const delayMs = remainingDelayMs({ attributes: MessageAttributes, nowMs: now() });
     if (delayMs === 0) return false;
-    const group = Attributes?.MessageGroupId;
-    await send({ body, delayMs, ...(group === undefined ? {} : { group }) });
+    await send({ body, delayMs, group: Attributes?.MessageGroupId ?? "" });
     await remove(ReceiptHandle);
     return true;
   }

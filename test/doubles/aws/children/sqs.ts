@@ -1,6 +1,13 @@
 /** SQS's emulator as a process of its own, since its package cannot be loaded by tests; says its address, ends with its input. */
 import { buildApp } from "fauxqs";
 
+// The emulator takes characters beyond U+FFFF for surrogates; SQS accepts them (SendMessage, "valid Unicode characters").
+const types = (await import(new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href)) as {
+  INVALID_MESSAGE_BODY_CHAR: RegExp;
+};
+const refused = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
+Object.assign(types.INVALID_MESSAGE_BODY_CHAR, { test: (text: string) => refused.test(text) });
+
 const app = buildApp({ logger: false });
 console.log(await app.listen({ host: "127.0.0.1", port: 0 }));
 process.stdin.resume().once("end", () => process.exit(0));
