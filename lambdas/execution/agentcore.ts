@@ -11,7 +11,7 @@ import { createHost } from "./host/host.ts";
 import { startExecutionServer } from "./server.ts";
 
 /** What running tasks get to end by themselves once the platform ends the runtime. */
-const graceMs = 5000;
+const graceMs = 3000;
 
 /**
  * `config` is the stage's configuration as JSON. Resolves when the server listens; rejects where it cannot, or where the

@@ -1,0 +1,132 @@
+/** Both functions of the Execution zone on Lambda, over an emulated table and an emulated queue. */
+import { randomUUID } from "node:crypto";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { type Message, ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import type { CreateAgent } from "../../lambdas/execution/agents/create-agent.ts";
+import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
+import { createUrlHandler } from "../../lambdas/execution/lambda-url.ts";
+import { createExecutionWorkerHandler } from "../../lambdas/execution/lambda-worker.ts";
+import {
+  type Emulator,
+  emulatorAccess,
+  startDynamoDbEmulator,
+  startSqsEmulator,
+  whyNoDynamoDb,
+} from "../doubles/aws/emulators.ts";
+import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
+import { type Answer, answering, hello } from "./host/test-host.ts";
+import { functionUrlEvent } from "./payloads/function-url.ts";
+
+const before = { ...process.env };
+afterEach(() => {
+  process.env = { ...before };
+});
+
+const aws = { AWS_REGION: emulatorAccess.region, AWS_ACCESS_KEY_ID: "emulator", AWS_SECRET_ACCESS_KEY: "emulator" };
+/** The host's log lines are not asked for here. */
+const quiet = { SEKISHO_LOG_LEVEL: "error" };
+const echo: CreateAgent = () => createEchoAgent();
+const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+
+suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  let emulators: { dynamo: Emulator; queues: Emulator };
+  let clients: { dynamo: DynamoDBClient; queues: SQSClient };
+  beforeAll(async () => {
+    const [dynamo, queues] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
+    emulators = { dynamo, queues };
+    clients = {
+      dynamo: new DynamoDBClient({ ...emulatorAccess, endpoint: dynamo.endpoint }),
+      queues: new SQSClient({ ...emulatorAccess, endpoint: queues.endpoint }),
+    };
+  });
+  afterAll(async () => {
+    clients.dynamo.destroy();
+    clients.queues.destroy();
+    await Promise.all([emulators.dynamo.close(), emulators.queues.close()]);
+  });
+
+  async function open({ syncBudgetMs, createAgent = echo }: { syncBudgetMs: number; createAgent?: CreateAgent }) {
+    const table = await createTaskTable({ client: clients.dynamo });
+    const { queueUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
+    process.env = {
+      ...before,
+      ...aws,
+      ...quiet,
+      AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamo.endpoint,
+      AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
+      SEKISHO_TABLE: table,
+      SEKISHO_QUEUE_URL: queueUrl,
+    };
+    const config = { execution: { syncBudgetMs } };
+    const handle = createUrlHandler({ config });
+    const work = createExecutionWorkerHandler({ config, createAgent });
+    async function call(method: string, params: unknown, id: string = randomUUID()) {
+      const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+      return JSON.parse((await handle(functionUrlEvent({ body }))).body) as Answer;
+    }
+    /** As the event source would: what was received becomes one event. */
+    async function workOnce() {
+      const { Messages = [] } = await clients.queues.send(
+        new ReceiveMessageCommand({ QueueUrl: queueUrl, WaitTimeSeconds: 10, MaxNumberOfMessages: 1 }),
+      );
+      const bodies = Messages.map(({ Body }: Message) => Body ?? "");
+      const Records = bodies.map((body) => ({ messageId: randomUUID(), body }));
+      const response = await work({ Records }, { getRemainingTimeInMillis: () => 900_000 });
+      return { bodies, response };
+    }
+    return { call, workOnce };
+  }
+
+  it("answer a call with the result of a worker that is done within the budget", async () => {
+    const { call, workOnce } = await open({ syncBudgetMs: 15_000 });
+    const [answer, { bodies, response }] = await Promise.all([
+      call("execute_task", { ...hello, text: "関所 🏯", bot_token: "xoxb-hunter2" }),
+      workOnce(),
+    ]);
+    expect(answer.result?.response_text).toContain("関所 🏯");
+    expect(response).toEqual({ batchItemFailures: [] });
+    expect(bodies.map((body) => Object.keys(JSON.parse(body)))).toEqual([["taskId"]]);
+  });
+
+  it("answer accepted, and later the result, to whoever asks for the request id", async () => {
+    const { call, workOnce } = await open({ syncBudgetMs: 0 });
+    const id = randomUUID();
+    expect((await call("execute_task", hello, id)).result?.status).toBe("accepted");
+    await workOnce();
+    expect((await call("get_task", { request_id: id })).result?.response_text).toContain("hello");
+  });
+
+  it("give an agent the region, and refuse it a secret that is not in Secrets Manager", async () => {
+    const said: unknown[] = [];
+    const createAgent: CreateAgent = ({ region, readSecret }) => {
+      said.push(region);
+      return async function* () {
+        said.push(await readSecret({ env: "API_KEY" }).catch(({ message }: Error) => message));
+        yield { type: "answer", text: "done" };
+      };
+    };
+    const { call, workOnce } = await open({ syncBudgetMs: 0, createAgent });
+    await call("execute_task", hello);
+    await workOnce();
+    expect(said).toEqual(["eu-central-1", expect.stringContaining("API_KEY")]);
+  });
+});
+
+describe("a function does not start", () => {
+  const startUrl = (config: unknown = {}) => createUrlHandler({ config });
+  const startWorker = () => createExecutionWorkerHandler({ config: {}, createAgent: () => answering("done") });
+
+  it("without its variables, and says which is missing", () => {
+    process.env = {};
+    expect(startUrl).toThrow(/SEKISHO_TABLE/);
+    expect(startWorker).toThrow(/SEKISHO_TABLE/);
+    process.env = { SEKISHO_TABLE: "tasks" };
+    expect(startUrl).toThrow(/SEKISHO_QUEUE_URL/);
+    expect(startWorker).toThrow(/AWS_/);
+  });
+
+  it("with a configuration that is none, and says what is wrong", () => {
+    expect(() => startUrl({ execution: { agent: 7 } })).toThrow(/execution\.agent/);
+  });
+});
