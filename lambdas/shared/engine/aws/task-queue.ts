@@ -10,7 +10,7 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../ports.ts";
 import { delayFields, remainingDelayMs } from "./chained-delay.ts";
 import { callLimits } from "./client.ts";
-import { escapedForSqs } from "./sqs-text.ts";
+import { sqsText } from "./sqs-text.ts";
 
 const maxBodyBytes = 256 * 1024;
 /** SQS's own limits of one receive. */
@@ -40,7 +40,7 @@ export function createSqsQueue({
     if (Buffer.byteLength(body) > maxBodyBytes) throw new SekishoError("payload_too_large");
     const command = new SendMessageCommand({
       QueueUrl,
-      MessageBody: escapedForSqs(body),
+      MessageBody: sqsText(body),
       ...delayFields({ delayMs, nowMs: now(), ...chain }),
       ...(groupPattern.test(group) ? { MessageGroupId: group } : {}),
     });
