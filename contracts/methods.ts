@@ -1,13 +1,12 @@
 /** The methods of the zone contract: params and results. Types are inferred; unknown params are ignored, unknown result fields pass. */
 import * as z from "zod";
 import { requestIdSchema } from "./envelope.ts";
+import { maxTextLength } from "./limits.ts";
 
 /** Largest request body, in bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
 /** Largest `response_text` plus inline artifacts, in bytes of UTF-8 (a DynamoDB item holds 400 KB). */
 export const maxResultBytes = 256 * 1024;
-/** Slack's own limit of one message's text, in characters. */
-export const maxTextLength = 40_000;
 /** Longest time a host holds a `get_task`, in milliseconds. */
 const maxWaitMs = 25_000;
 const maxHistoryBytes = 64 * 1024;

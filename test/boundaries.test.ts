@@ -32,6 +32,7 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
   ["zod is imported whole", "contracts/a.ts", 'import { z } from "zod";\nexport const a = z.string();'],
   ["zod is imported whole", "contracts/a.ts", 'import z from "zod";\nexport const a = z.string();'],
   ["zod is imported whole", "bin/a.ts", 'import { z } from "zod/v4";\nexport const a = z.string();'],
+  ["zod is imported whole", "bin/a.ts", 'import { string } from "zod/mini";\nexport const a = string();'],
   ["nothing is exported as default", "bin/a.ts", "export default function run() {}"],
   ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
   ["no file hands on", "lambdas/shared/index.ts", 'export * from "./log.ts";'],
@@ -85,6 +86,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     'import "../lambdas/execution/a.ts";\nimport "../lambdas/verification/a.ts";',
   ],
   ["zod is imported as it should be", "lambdas/shared/a.ts", 'import * as z from "zod";\nexport const a = z.string();'],
+  ["its small version is, too", "lambdas/shared/a.ts", 'import * as z from "zod/mini";\nexport const a = z.string();'],
   ["three hundred lines are allowed", "bin/a.ts", "// a line\n".repeat(300)],
 ];
 

@@ -57,7 +57,7 @@ export const rules: readonly Rule[] = [
   {
     name: "zod is imported whole, since its named import drags every locale into a bundle",
     about: anywhere,
-    mustNotImportAs: /^(?!import (type )?\* as z from )[\s\S]*["']zod["'/]/,
+    mustNotImportAs: /^(?!import (type )?\* as z from "zod(\/mini)?")[\s\S]*["']zod["'/]/,
   },
   { name: "nothing is exported as default", about: anywhere, mustNotSay: /\bexport default\b|\bas default\b/ },
   { name: "no file hands on the exports of another", about: anywhere, mustNotImportAs: /^export\b/ },

@@ -1,5 +1,5 @@
 /** What the user typed: the text of a message without the bot's own mention and without Slack's escapes. */
-import { maxTextLength } from "../../../contracts/methods.ts";
+import { maxTextLength } from "../../../contracts/limits.ts";
 import { unescapeMrkdwn } from "../slack/escape.ts";
 
 /** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */

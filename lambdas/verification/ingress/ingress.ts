@@ -1,6 +1,5 @@
 /** The ingress: one signed request of Slack becomes one message in the queue. It marks nothing as seen; the worker claims. */
 
-import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { newTrace as startTrace, type Trace, traceIdOf } from "../../shared/trace.ts";
 import type { Ask, AskedMessage } from "../task/messages.ts";
@@ -17,9 +16,12 @@ export const defaultMaxBodyBytes = 1024 * 1024;
 /** Slack gives up after 3 s. */
 const enqueueTimeoutMs = 2000;
 
+/** A TaskQueue as far as the ingress needs one: it never delays. */
+export type IngressQueue = { send(request: { body: string; group?: string }): Promise<void> };
+
 /** `body` is the raw bytes: a base64-encoded one is decoded by the caller, and to bytes. */
 export type IngressRequest = { headers: HeaderPairs; body: Uint8Array };
-type IngressResponse = { status: number; headers: Record<string, string>; body: string };
+export type IngressResponse = { status: number; headers: Record<string, string>; body: string };
 export type Ingress = (request: IngressRequest) => Promise<IngressResponse>;
 
 /**
@@ -36,7 +38,7 @@ export function createIngress({
   maxBodyBytes = defaultMaxBodyBytes,
 }: {
   signingSecret: SigningSecret;
-  queue: TaskQueue;
+  queue: IngressQueue;
   now?: () => number;
   newTrace?: () => Trace;
   log?: Log;
@@ -53,7 +55,8 @@ export function createIngress({
     const { team, channel, user } = message;
     const fields = { request_id: ask.requestId, trace_id: traceIdOf(ask.trace), team, channel, user };
     try {
-      await withinDeadline({ work: queue.send({ body: JSON.stringify(ask) }), timeoutMs: enqueueTimeoutMs });
+      const work = queue.send({ body: JSON.stringify(ask), group: team });
+      await withinDeadline({ work, timeoutMs: enqueueTimeoutMs });
     } catch (error) {
       log.error("enqueue_failed", { ...fields, cause_kind: error instanceof Error ? error.name : typeof error });
       return respond(503);

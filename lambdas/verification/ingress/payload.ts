@@ -1,22 +1,23 @@
 /** What Slack posts to the events URL (https://docs.slack.dev/apis/events-api): the fields that matter here, all others ignored. */
-import * as z from "zod";
+// The ingress answers first: what it loads counts in every cold start, and this is a fifth of the whole of zod.
+import * as z from "zod/mini";
 
-const slackId = z.string().min(1).max(64);
-const slackTs = z
-  .string()
-  .max(32)
-  .regex(/^\d+\.\d+$/);
+const slackId = z.string().check(z.minLength(1), z.maxLength(64));
+const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
-const urlVerificationSchema = z.object({ type: z.literal("url_verification"), challenge: z.string().min(1).max(1024) });
+const urlVerificationSchema = z.object({
+  type: z.literal("url_verification"),
+  challenge: z.string().check(z.minLength(1), z.maxLength(1024)),
+});
 
 const eventCallbackSchema = z.object({
   type: z.literal("event_callback"),
   api_app_id: slackId,
   team_id: slackId,
   /** The workspace of the installation, where it differs from `team_id` (Enterprise Grid, Slack Connect). */
-  context_team_id: slackId.nullish(),
+  context_team_id: z.nullish(slackId),
   /** Whom the event was delivered for: the bot, or a person who gave the app a user token (`is_bot: false`). */
-  authorizations: z.array(z.object({ user_id: slackId, is_bot: z.boolean().nullish() })).nullish(),
+  authorizations: z.nullish(z.array(z.object({ user_id: slackId, is_bot: z.nullish(z.boolean()) }))),
   event: z.looseObject({ type: z.string() }),
 });
 export type EventCallback = z.infer<typeof eventCallbackSchema>;
@@ -24,16 +25,16 @@ export type EventCallback = z.infer<typeof eventCallbackSchema>;
 /** `message` and `app_mention`, of whatever subtype. */
 export const messageEventSchema = z.object({
   type: z.enum(["message", "app_mention"]),
-  subtype: z.string().nullish(),
-  hidden: z.boolean().nullish(),
-  edited: z.unknown().optional(),
-  bot_id: z.string().nullish(),
-  user: slackId.nullish(),
+  subtype: z.nullish(z.string()),
+  hidden: z.nullish(z.boolean()),
+  edited: z.optional(z.unknown()),
+  bot_id: z.nullish(z.string()),
+  user: z.nullish(slackId),
   channel: slackId,
-  channel_type: z.string().nullish(),
+  channel_type: z.nullish(z.string()),
   ts: slackTs,
-  thread_ts: slackTs.nullish(),
-  text: z.string().nullish(),
+  thread_ts: z.nullish(slackTs),
+  text: z.nullish(z.string()),
 });
 export type MessageEvent = z.infer<typeof messageEventSchema>;
 

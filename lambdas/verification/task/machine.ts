@@ -1,5 +1,5 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
-import { maxTextLength } from "../../../contracts/methods.ts";
+import { maxTextLength } from "../../../contracts/limits.ts";
 import { isTooOld } from "../gate/age.ts";
 import { callFailed } from "./call-failures.ts";
 import { pollDelayMs } from "./delays.ts";

@@ -1,0 +1,4 @@
+/** Limits of the contract that are wanted without its schemas: whatever must start fast loads only these. */
+
+/** Slack's own limit of one message's text, in characters. */
+export const maxTextLength = 40_000;

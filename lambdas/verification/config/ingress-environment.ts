@@ -1,0 +1,29 @@
+/** What the environment tells the ingress on Lambda. By hand, since whatever it loads counts in its cold start. */
+import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import type { LogLevel } from "../../shared/log.ts";
+
+const logLevels: readonly string[] = ["debug", "info", "warn", "error"] satisfies LogLevel[];
+
+export type IngressEnvironment = {
+  queueUrl: string;
+  /** The name or ARN of the signing secret in Secrets Manager. */
+  signingSecret: string;
+  logLevel: LogLevel;
+  aws: AwsSurroundings;
+};
+
+/** Throws an error that names the variable that is missing or wrong. */
+export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.env): IngressEnvironment {
+  return {
+    queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
+    signingSecret: required(variables, "SEKISHO_SIGNING_SECRET"),
+    logLevel: logLevelOf(variables.SEKISHO_LOG_LEVEL || "info"),
+    aws: readAwsEnvironment(variables),
+  };
+}
+
+function logLevelOf(text: string): LogLevel {
+  if (logLevels.includes(text)) return text as LogLevel;
+  throw new Error(`The environment variable SEKISHO_LOG_LEVEL must be one of ${logLevels.join(", ")}.`);
+}
