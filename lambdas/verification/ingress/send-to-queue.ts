@@ -2,7 +2,7 @@
 
 import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
-import { escapedForSqs } from "../../shared/engine/aws/sqs-text.ts";
+import { sqsText } from "../../shared/engine/aws/sqs-text.ts";
 import type { IngressQueue } from "./ingress.ts";
 
 /** Rejects with an AwsCallError, or as node:https does. A message that is sent twice is one task all the same. */
@@ -14,7 +14,7 @@ export function createSendToQueue({
   const call = createJsonCall({ ...surroundings, service: "sqs", version: "1.0" });
   return {
     async send({ body, group }) {
-      const input = { QueueUrl: queueUrl, MessageBody: escapedForSqs(body), MessageGroupId: group };
+      const input = { QueueUrl: queueUrl, MessageBody: sqsText(body), MessageGroupId: group };
       await call({ target: "AmazonSQS.SendMessage", input, signal: AbortSignal.timeout(timeoutMs) });
     },
   };

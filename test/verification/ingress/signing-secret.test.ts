@@ -95,6 +95,6 @@ describe("the signing secret", () => {
 
   it("is given up on when the reading hangs", async () => {
     const secret = createSigningSecret({ readSecret: () => new Promise(() => {}), readTimeoutMs: 5 });
-    await expect(secret.current()).rejects.toMatchObject({ reason: "timeout" });
+    await expect(secret.current()).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });
