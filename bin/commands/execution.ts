@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
+import { openSqliteEngine } from "../local/engine.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { requireSecrets, secretsOfAuthenticator } from "./required-secrets.ts";
@@ -39,7 +40,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const zone = await startExecutionZone({
       config: { ...configured, agent },
-      file: values.store ?? join(directory, ".sekisho", "execution.db"),
+      openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
       directory,
       port: values.port === undefined ? executionPort : portOf(values.port),
       log: createLog({ service: "execution", level: logLevel ?? "info" }),

@@ -7,6 +7,7 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import { openSqliteEngine } from "../local/engine.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { startVerificationZone } from "../local/verification-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
@@ -49,7 +50,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     });
     const zone = await startVerificationZone({
       config,
-      file: values.store ?? join(directory, ".sekisho", "verification.db"),
+      openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "verification.db") }),
       port: values.port === undefined ? port : portOf(values.port),
       signingSecret: () => readSecret(signingSecret),
       botToken: () => readSecret(botToken),

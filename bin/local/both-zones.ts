@@ -8,6 +8,7 @@ import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type SlackStandIn, startSlackStandIn } from "./slack-stand-in.ts";
 import { workspace } from "./stand-in/workspace.ts";
@@ -24,8 +25,9 @@ type Options = {
   config: Config;
   /** Where relative paths of the configuration are looked for. */
   directory: string;
-  /** Where the tasks are kept. */
+  /** Where the tasks are kept, unless `openEngine` says otherwise. */
   storeFolder: string;
+  openEngine?: (zone: "verification" | "execution") => Engine;
   port: number;
   executionPort: number;
   /** What the worker does, and what goes over the wire (secrets redacted), for whoever watches. */
@@ -66,10 +68,11 @@ export async function openStandIn({
 
 export async function startBothZones({ slack, ...options }: Options & { slack: SlackSide }): Promise<BothZones> {
   const { config, directory, storeFolder, observe, tap } = options;
+  const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } = options;
   const log = options.log("verification");
   const execution = await startExecutionZone({
     config: config.execution,
-    file: join(storeFolder, "execution.db"),
+    openEngine: () => openEngine("execution"),
     directory,
     port: options.executionPort,
     log: options.log("execution"),
@@ -88,7 +91,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   try {
     const verification = await startVerificationZone({
       config,
-      file: join(storeFolder, "verification.db"),
+      openEngine: () => openEngine("verification"),
       port: options.port,
       signingSecret: slack.signingSecret,
       botToken: slack.botToken,

@@ -1,4 +1,4 @@
-/** The Execution zone on one machine: the host and its agent around one sqlite file. */
+/** The Execution zone on one machine: the host and its agent around one engine. */
 import { basename } from "node:path";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import {
@@ -14,9 +14,8 @@ import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { AuthenticatorConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
-import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
+import type { Engine } from "./engine.ts";
 import { showAgentErrors } from "./show-agent-errors.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
@@ -24,12 +23,12 @@ export type ExecutionZone = { host: Host; url: string; port: number; close(): Pr
 /** What a running task gets to end by itself when the zone is closed. */
 const graceMs = 3000;
 
-type HostOptions = { config: Config["execution"]; file: string; directory: string; log: Log };
+type HostOptions = { config: Config["execution"]; openEngine: () => Engine; directory: string; log: Log };
 
 /** The host alone, to be called as a function. Rejects with a ConfigError where the agent cannot be loaded. */
 export async function openHost({
   config,
-  file,
+  openEngine,
   directory,
   log,
 }: HostOptions): Promise<{ host: Host; close(): Promise<void> }> {
@@ -38,11 +37,11 @@ export async function openHost({
   });
   const show = (text: string) => process.stderr.write(`${text}\n`);
   const agent = readEnvironment().showAgentErrors ? showAgentErrors({ agent: loaded, show }) : loaded;
-  const database = openDatabase({ file });
+  const engine = openEngine();
   const host = createHost({
     agent,
     agentName: typeof config.agent === "string" ? basename(config.agent) : config.agent.type,
-    store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
+    store: engine.taskStore({ parse: parseExecutionTask }),
     authenticator: authenticatorOf(config.authenticator),
     syncBudgetMs: config.syncBudgetMs,
     maxTaskMs: maxTaskMsOf({ config: { execution: config } }),
@@ -54,7 +53,7 @@ export async function openHost({
     host,
     async close() {
       await host.stop({ graceMs });
-      await database.close();
+      await engine.close();
     },
   };
 }

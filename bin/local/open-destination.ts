@@ -7,6 +7,7 @@ import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
+import { openSqliteEngine } from "./engine.ts";
 import { openHost } from "./execution-zone.ts";
 
 /** For `in-process` a host with a store of its own comes along, gone with `close`. */
@@ -47,7 +48,7 @@ async function openTemporaryHost({ config, directory, log }: { config: Config; d
   const folder = mkdtempSync(join(tmpdir(), "sekisho-"));
   const { host, close } = await openHost({
     config: config.execution,
-    file: join(folder, "execution.db"),
+    openEngine: () => openSqliteEngine({ file: join(folder, "execution.db") }),
     directory,
     log,
   });

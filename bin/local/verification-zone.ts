@@ -1,10 +1,7 @@
-/** The Verification zone on one machine: ingress and worker around one sqlite file. */
+/** The Verification zone on one machine: ingress and worker around one engine. */
 import { randomUUID } from "node:crypto";
 import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
-import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
 import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
@@ -15,6 +12,7 @@ import { createSlackApi } from "../../lambdas/verification/slack/web-api.ts";
 import { taskSchema } from "../../lambdas/verification/task/task.ts";
 import { createRunAct, type WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
 import { createWorker, type Observation } from "../../lambdas/verification/worker/worker.ts";
+import type { Engine } from "./engine.ts";
 
 /** Steps under way get this long to end by themselves when the zone is closed; then their calls are ended. */
 const closeGraceMs = 3000;
@@ -23,8 +21,7 @@ export type VerificationZone = { url: string; port: number; close(): Promise<voi
 
 export type VerificationOptions = {
   config: Config;
-  /** The sqlite file. */
-  file: string;
+  openEngine: () => Engine;
   port: number;
   signingSecret: () => Promise<string>;
   botToken: () => Promise<string>;
@@ -39,12 +36,11 @@ export type VerificationOptions = {
 
 /** Resolves when events can come in and tasks move. `close` lets the steps under way end; what is left goes on at the next start. */
 export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
-  const { config, file, log } = options;
+  const { config, log } = options;
   const { concurrency, leaseMs, visibilityTimeoutMs, maxReceiveCount } = config.limits;
-  const database = openDatabase({ file });
-  const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });
-  const deadLetters = createSqliteQueue({ database, name: "tasks-dead" });
-  const queue = createSqliteQueue({ database, name: "tasks", maxReceiveCount, deadLetterQueue: "tasks-dead" });
+  const engine = options.openEngine();
+  const store = engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+  const { queue, deadLetters } = engine.taskQueue({ maxReceiveCount });
   const slack = createSlackApi({ token: options.botToken, apiUrl: options.slackApiUrl, log });
   const answerText = createAnswerText({ locale: config.slack.locale });
   const worker = createWorker({
@@ -71,7 +67,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   const closeEngine = async () => {
     stop.abort();
     await Promise.all(loops);
-    await database.close();
+    await engine.close();
   };
   try {
     const server = await startVerificationServer({

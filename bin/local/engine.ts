@@ -1,0 +1,27 @@
+/** What a zone on this machine keeps its tasks with: a sqlite file, unless whoever starts it brings another engine. */
+import type { QueueConsumer, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue } from "../../lambdas/shared/engine/sqlite/task-queue.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+
+type Queue = TaskQueue & QueueConsumer;
+
+export type Engine = {
+  taskStore<T extends TaskItem>(request: { parse: (json: unknown) => T }): TaskStore<T>;
+  /** A message that was received `maxReceiveCount` times moves to `deadLetters`. */
+  taskQueue(request: { maxReceiveCount: number }): { queue: Queue; deadLetters: Queue };
+  close(): Promise<void>;
+};
+
+/** Throws EngineFileError where the file cannot be used. */
+export function openSqliteEngine({ file }: { file: string }): Engine {
+  const database = openDatabase({ file });
+  return {
+    taskStore: ({ parse }) => createSqliteTaskStore({ database, parse }),
+    taskQueue: ({ maxReceiveCount }) => ({
+      queue: createSqliteQueue({ database, name: "tasks", maxReceiveCount, deadLetterQueue: "tasks-dead" }),
+      deadLetters: createSqliteQueue({ database, name: "tasks-dead" }),
+    }),
+    close: () => database.close(),
+  };
+}
