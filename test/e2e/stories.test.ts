@@ -1,8 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { eventPayload } from "../../bin/local/event-payload.ts";
 import { sendEvent } from "../../bin/local/signed-events.ts";
+import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
+import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
 import { type E2eWorld, startWorld, transports } from "./world.ts";
+
+const describeOnAws = whyNoDynamoDb === undefined ? describe : describe.skip;
+const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
+
+type Way = { transport: (typeof transports)[number]; openEngine?: AwsEngines["open"] };
 
 let world: E2eWorld | undefined;
 
@@ -27,9 +34,15 @@ async function accepted({ observations }: E2eWorld, requestId: string): Promise<
   }
 }
 
-describe.each(transports)("over %s, a message ends with exactly one visible answer when its task", (transport) => {
+/** How a message can end, over a transport, on the engine that `openEngine` gives (sqlite without one). */
+function stories({ transport, openEngine }: Way): void {
+  const start = async (options: { deadlineMs?: number; allowed?: boolean } = {}) => {
+    world = await startWorld({ transport, openEngine: await openEngine?.(), ...options });
+    return world;
+  };
+
   it("is done at once", async () => {
-    world = await startWorld({ transport });
+    const world = await start();
     const { message, requestId } = world.ask("What is a sekisho?");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
     const answers = world.answersTo(message);
@@ -38,7 +51,7 @@ describe.each(transports)("over %s, a message ends with exactly one visible answ
   });
 
   it("is accepted and done later", async () => {
-    world = await startWorld({ transport });
+    const world = await start();
     const { message, requestId } = world.ask("slow 1s 関所とは何ですか 🏯");
     await accepted(world, requestId);
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
@@ -48,14 +61,14 @@ describe.each(transports)("over %s, a message ends with exactly one visible answ
   });
 
   it("fails", async () => {
-    world = await startWorld({ transport });
+    const world = await start();
     const { message, requestId } = world.ask("slow 600ms fail");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "execution_failed" });
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
   it("is canceled", async () => {
-    world = await startWorld({ transport });
+    const world = await start();
     const { message, requestId } = world.ask("slow 30s");
     await accepted(world, requestId);
     await cancelAtTheHost(world, requestId);
@@ -64,21 +77,44 @@ describe.each(transports)("over %s, a message ends with exactly one visible answ
   });
 
   it("times out", async () => {
-    world = await startWorld({ transport, deadlineMs: 1000 });
+    const world = await start({ deadlineMs: 1000 });
     const { message, requestId } = world.ask("slow 30s");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "timeout" });
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
   it("is refused, and the person reads which ids to add", async () => {
-    world = await startWorld({ transport, allowed: false });
+    const world = await start({ allowed: false });
     const { message, requestId } = world.ask("What is a sekisho?");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "refused" });
     const answers = world.answersTo(message);
     expect(answers).toHaveLength(1);
     for (const id of ["TSTANDIN", message.channel, message.user]) expect(answers[0]?.text).toContain(id);
   });
+}
+
+describe.each(transports)("over %s, a message ends with exactly one visible answer when its task", (transport) => {
+  stories({ transport });
 });
+
+describeOnAws(
+  `over https on the aws engine, a message ends with exactly one visible answer when its task${leftOut}`,
+  () => {
+    let engines: AwsEngines;
+    beforeAll(async () => {
+      engines = await startAwsEngines();
+    });
+    afterAll(() => engines.close());
+    stories({ transport: "https", openEngine: () => engines.open() });
+
+    it("is kept in that engine and nowhere else", async () => {
+      world = await startWorld({ transport: "https", openEngine: await engines.open() });
+      const { requestId } = world.ask("What is a sekisho?");
+      expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
+      expect(world.stored()).toBe("");
+    });
+  },
+);
 
 describe("the way of a message", () => {
   it("gives one task and one answer for ten deliveries in any mix of app_mention, message and retries", async () => {

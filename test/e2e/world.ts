@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BothZones, openStandIn, startBothZones } from "../../bin/local/both-zones.ts";
+import type { Engine } from "../../bin/local/engine.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog, silentLog } from "../../lambdas/shared/log.ts";
@@ -24,11 +25,14 @@ export async function startWorld({
   agent = "echo",
   deadlineMs = 20_000,
   allowed = true,
+  openEngine,
 }: {
   transport: TransportName;
   agent?: string;
   deadlineMs?: number;
   allowed?: boolean;
+  /** sqlite where absent. */
+  openEngine?: ((zone: "verification" | "execution") => Engine) | undefined;
 }) {
   const lines: string[] = [];
   let zones: BothZones | undefined;
@@ -65,6 +69,7 @@ export async function startWorld({
     config,
     directory: join(__dirname, "../.."),
     storeFolder: folder,
+    ...(openEngine === undefined ? {} : { openEngine }),
     port: 0,
     executionPort: 0,
     slack: allowed ? slack : { ...slack, extraRules: [] },
