@@ -7,16 +7,20 @@ import { promisify } from "node:util";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 
 export const stageName = "rehearsal";
-export const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly ExecutionKind[];
 
 const verification = { account: "111111111111", region: "eu-central-1" };
 const execution = { account: "222222222222", region: "eu-central-1" };
 const synthTimeoutMs = 60_000;
 
-/** The Execution hosts of another company, to which a token leads; `homeUrl` is where all goes if the kind is `external`. */
-export type Foreign = { homeUrl: string; elsewhereUrl: string };
+type Wish = {
+  kind: ExecutionKind;
+  agent?: unknown;
+  /** The Execution hosts of another company, to which a token leads; all goes to the first where the kind is `external`. */
+  homeUrl: string;
+  elsewhereUrl: string;
+};
 
-export function configOf({ kind, homeUrl, elsewhereUrl }: Foreign & { kind: ExecutionKind }) {
+function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl }: Wish) {
   const deadlineMs = 60_000;
   const authorizer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
   const foreign = (url: string) => ({ transport: "https", url, authorizer, idempotent: true, deadlineMs });
@@ -25,7 +29,7 @@ export function configOf({ kind, homeUrl, elsewhereUrl }: Foreign & { kind: Exec
     allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
     destinations: { home, elsewhere: foreign(elsewhereUrl) },
     routes: [{ destination: "home" }],
-    execution: { agent: "echo", syncBudgetMs: 500, leaseMs: 10_000, lostAfterMs: 500 },
+    execution: { agent, syncBudgetMs: 500, leaseMs: 10_000, lostAfterMs: 500 },
     limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000, maxReceiveCount: 2, concurrency: 4 },
     stages: {
       [stageName]: { verification, execution: kind === "external" ? { kind } : { kind, ...execution } },
@@ -34,12 +38,9 @@ export function configOf({ kind, homeUrl, elsewhereUrl }: Foreign & { kind: Exec
 }
 
 /** A folder with what `cdk synth` makes of it. In a process of its own, as the command line does it. */
-export async function synthesizeKind({
-  kind,
-  ...foreign
-}: Foreign & { kind: ExecutionKind }): Promise<{ folder: string; remove(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), `sekisho-rehearsal-${kind}-`));
-  const config = JSON.stringify(configOf({ kind, ...foreign }));
+export async function synthesizeKind(wish: Wish): Promise<{ folder: string; remove(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), `sekisho-rehearsal-${wish.kind}-`));
+  const config = JSON.stringify(configOf(wish));
   const script = join(__dirname, "children/synthesize.ts");
   await promisify(execFile)(process.execPath, [script, folder, config, stageName], { timeout: synthTimeoutMs });
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };

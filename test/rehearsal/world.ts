@@ -10,6 +10,7 @@ import { agentCoreBackend, endpointArnOf } from "./aws/agentcore.ts";
 import { type Gateway, startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
 import { type KeptValues, keepValues, secretArn } from "./aws/kept-values.ts";
+import { models } from "./aws/models.ts";
 import { createQueues, type Queues } from "./aws/queues.ts";
 import { createTables } from "./aws/tables.ts";
 import { wiringProblems } from "./checks.ts";
@@ -104,6 +105,7 @@ async function start({
       dynamodb: tables,
       secretsmanager: values.secrets,
       ssm: values.parameters,
+      bedrock: models,
       "bedrock-agentcore": agentCoreBackend({ runtimes: runningRuntimes }),
     },
     endpointArn: endpointArnOf({ runtimes }),

@@ -1,5 +1,6 @@
 /** The queues of the templates in the emulator, with their attributes. */
 import type { Resolver } from "../template/resolve.ts";
+import { emulatorHeaders } from "./emulator-headers.ts";
 import type { Backend } from "./gateway.ts";
 
 export type Queues = {
@@ -100,12 +101,7 @@ function post(request: {
   const headers = {
     "content-type": "application/x-amz-json-1.0",
     "x-amz-target": `AmazonSQS.${operation}`,
-    authorization: emulatorAuthorization("sqs"),
+    ...emulatorHeaders("sqs"),
   };
   return fetch(endpoint, { method: "POST", headers, body: JSON.stringify(input), signal });
-}
-
-/** Emulators read the region off it and check nothing. */
-export function emulatorAuthorization(service: string): string {
-  return `AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/${service}/aws4_request, SignedHeaders=host, Signature=0`;
 }

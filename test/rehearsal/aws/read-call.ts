@@ -45,6 +45,8 @@ export function readCall({
     };
   }
   const [path = "", query] = target.split("?");
+  const [, model] = /^\/model\/([^/]+)\/converse-stream$/.exec(path) ?? [];
+  if (model !== undefined) return converse({ modelId: decodeURIComponent(model), region: place.region, body });
   const [, runtime, verb] = /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];
   if (runtime === undefined || request.method !== "POST") return undefined;
   const runtimeArn = decodeURIComponent(runtime);
@@ -54,6 +56,16 @@ export function readCall({
     action: `bedrock-agentcore:${verb === "invocations" ? "InvokeAgentRuntime" : "StopRuntimeSession"}`,
     resources: [runtimeArn, endpointArn({ runtimeArn, qualifier })],
     input: { runtimeArn, qualifier },
+  };
+}
+
+/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html names the action that it needs. */
+function converse({ modelId, region, body }: { modelId: string; region: string; body: Uint8Array }): AwsCall {
+  return {
+    service: "bedrock",
+    action: "bedrock:InvokeModelWithResponseStream",
+    resources: [modelId.startsWith("arn:") ? modelId : `arn:aws:bedrock:${region}::foundation-model/${modelId}`],
+    input: JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>,
   };
 }
 

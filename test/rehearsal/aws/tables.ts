@@ -1,7 +1,7 @@
 /** The tables of the templates in the emulator. */
 import type { Resolver } from "../template/resolve.ts";
+import { emulatorHeaders } from "./emulator-headers.ts";
 import type { Backend } from "./gateway.ts";
-import { emulatorAuthorization } from "./queues.ts";
 
 const copied = ["KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes"];
 
@@ -17,7 +17,7 @@ export async function createTables({ endpoint, resolver }: { endpoint: string; r
     const headers = {
       "content-type": "application/x-amz-json-1.0",
       "x-amz-target": `DynamoDB_20120810.${operation}`,
-      authorization: emulatorAuthorization("dynamodb"),
+      ...emulatorHeaders("dynamodb"),
     };
     return fetch(endpoint, { method: "POST", headers, body, signal: signal ?? AbortSignal.timeout(10_000) });
   }
