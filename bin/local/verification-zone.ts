@@ -62,7 +62,12 @@ export async function startVerificationZone(options: VerificationOptions): Promi
       handle: ({ body }, signal) => worker.handle({ body, signal }),
       concurrency,
     }),
-    runQueueLoop({ ...loop, consumer: deadLetters, handle: (message) => worker.deadLetter(message), concurrency: 1 }),
+    runQueueLoop({
+      ...loop,
+      consumer: deadLetters,
+      handle: async ({ body }, signal) => void (await worker.deadLetter({ body, signal })),
+      concurrency: 1,
+    }),
   ];
   const closeEngine = async () => {
     stop.abort();

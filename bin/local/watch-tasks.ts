@@ -96,5 +96,7 @@ function wordsFor(event: TaskEvent): string {
       return "thread looked at once more";
     case "dead_lettered":
       return "queue gave up on the wake-up";
+    case "redriven":
+      return "operator wants the task to go on";
   }
 }

@@ -19,6 +19,8 @@ const endReasons: readonly ClientReason[] = [
 
 export function callFailed({ task, event, policy }: { task: Task; event: CallFailed; policy: Policy }): Step {
   const { nowMs, act, error } = event;
+  // The outcome is fixed already, and canceling was best effort.
+  if (task.state === "delivering") return { task, effects: [wake(0)] };
   if (task.state === "waiting") return pollFailed({ task, nowMs, error });
   return act === "send" ? sendFailed({ task, nowMs, error }) : lookUpFailed({ task, nowMs, error, policy });
 }

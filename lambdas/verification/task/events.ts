@@ -14,7 +14,9 @@ export type TaskEvent =
   | { type: "swept" }
   | { type: "slack_failed"; nowMs: number; kind: SlackErrorKind; retryAfterMs?: number | undefined }
   /** The queue gave up on the task's wake-up. */
-  | { type: "dead_lettered" };
+  | { type: "dead_lettered" }
+  /** An operator wants it to go on; the lease is ours. */
+  | { type: "redriven"; nowMs: number; resumed: boolean };
 
 /** A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. */
 export type CallFailure = {

@@ -31,6 +31,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "call_failed":
       return callFailed({ task, event, policy });
     case "canceled":
+      if (task.state === "delivering") return { task, effects: [wake(0)] };
       return conclude(task, failed({ reason: "timeout", lost: false }));
     case "delivered":
       return {
@@ -43,10 +44,12 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
       return slackFailed({ task, event, policy });
     case "dead_lettered":
       return deadLettered(task);
+    case "redriven":
+      return redriven({ task, event, policy });
   }
 }
 
-function woken({ task, event, policy }: Given<"woken">): Step {
+function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
   const { nowMs, resumed } = event;
   const heal = resumed || task.attempts > 0;
   switch (task.state) {
@@ -74,7 +77,7 @@ function woken({ task, event, policy }: Given<"woken">): Step {
   }
 }
 
-function received({ task, event, policy, heal }: Given<"woken"> & { heal: boolean }): Step {
+function received({ task, event, policy, heal }: Given<"woken" | "redriven"> & { heal: boolean }): Step {
   const { message } = task;
   if (isTooOld({ ts: message.ts, receivedAtMs: task.receivedAtMs, nowMs: event.nowMs }))
     return conclude(task, { type: "too_old" });
@@ -125,12 +128,24 @@ function answered({ task, event: { result } }: Given<"answered">): Step {
   }
 }
 
-/** Before the outcome is known, the failure is the outcome; from then on the delivery is taken up again later. */
+/**
+ * Before the outcome is known, the failure is the outcome: it is in the record before the host is asked to cancel what may be
+ * running there, and whatever that comes to, the user is told. From then on the delivery is taken up again later.
+ */
 function deadLettered(task: Task): Step {
   if (task.state === "done" || task.state === "delivering") {
     const again = { ...task, attempts: Math.max(1, task.attempts) };
     return { task: again, effects: task.swept ? [] : [wake(afterDeadLetterMs)] };
   }
   const mayRun = task.state === "sent" || task.state === "waiting";
-  return conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
+  const { task: concluded } = conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
+  // An announcement may have been made by a worker that died of it.
+  return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };
+}
+
+/** Of a task that has ended only the delivery is repeated, as long as its words are known; any other goes on as if it was woken. */
+function redriven({ task, event, policy }: Given<"redriven">): Step {
+  if (task.state !== "done") return woken({ task, event, policy });
+  if (task.outcome === undefined) return { task, effects: [] };
+  return { task: advance(task, { state: "delivering" }), effects: [{ type: "deliver", heal: true }] };
 }

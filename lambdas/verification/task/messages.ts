@@ -1,4 +1,4 @@
-/** What the verification queue carries: a message asked for by the ingress, or a wake-up of a task that exists. */
+/** What the verification queue carries: a message asked for by the ingress, a wake-up of a task that exists, or its redrive. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 
@@ -25,6 +25,8 @@ export const askSchema = z.object({
   receivedAtMs: z.int(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   message: askedMessageSchema,
+  /** It was a dead letter before: a copy has been kept for an operator, and this one goes on by itself. */
+  buried: z.boolean().optional(),
 });
 export type Ask = z.infer<typeof askSchema>;
 
@@ -37,5 +39,14 @@ const wakeSchema = z.object({
   early: z.int().optional(),
 });
 
-export const queueMessageSchema = z.discriminatedUnion("type", [askSchema, wakeSchema]);
+/** An operator's wish that a task goes on from where it stands, whatever its wake-ups came to. */
+const redriveSchema = z.object({ type: z.literal("redrive"), requestId });
+
+export const queueMessageSchema = z.discriminatedUnion("type", [askSchema, wakeSchema, redriveSchema]);
 export type QueueMessage = z.infer<typeof queueMessageSchema>;
+
+/** Which link of the task's chain of wake-ups a message is. A redrive takes the place of whichever is the next. */
+export function seqOf({ message, task }: { message: QueueMessage; task: { wakeSeq: number } }): number {
+  if (message.type === "redrive") return task.wakeSeq;
+  return message.type === "ask" ? 0 : message.seq;
+}

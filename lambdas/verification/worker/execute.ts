@@ -25,7 +25,8 @@ export async function pollTask(
 
 export async function cancelTask(request: CallRequest & { newId: () => string }): Promise<void> {
   const { client, callTimeoutMs, task, newId, signal } = request;
-  const params = { task_id: task.taskId, reason: "deadline" };
+  const key = task.taskId === undefined ? { request_id: task.id } : { task_id: task.taskId };
+  const params = { ...key, reason: task.expired ? "deadline" : "undeliverable" };
   await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
 

@@ -1,0 +1,27 @@
+/** Copies of messages that come too early, pure: when each is to come again. */
+import type { QueueMessage } from "../task/messages.ts";
+import type { Task } from "../task/task.ts";
+
+/** How long a copy waits beyond the lease that it met, or where someone else was first. */
+export const soonAgainMs = 250;
+
+/**
+ * Held by a worker that acts: the copy comes when the lease is over. But a wake-up ahead of the record was sent by a worker
+ * that is only about to save; it comes again soon, and later each time, in case that worker died in between.
+ */
+export function copyPastLease({
+  message,
+  task: { wakeSeq },
+  lease,
+  nowMs,
+}: {
+  message: QueueMessage;
+  task: Task;
+  lease: NonNullable<Task["lease"]>;
+  nowMs: number;
+}): { body: string; delayMs: number } {
+  const restMs = lease.untilMs - nowMs + soonAgainMs;
+  if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
+  const early = (message.early ?? 0) + 1;
+  return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(restMs, 50 * 2 ** Math.min(early, 20)) };
+}

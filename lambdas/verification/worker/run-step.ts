@@ -1,0 +1,92 @@
+/** One step of a task whose lease is held: its acts, the next wake-up, and the record, in an order that no crash can break. */
+import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import type { TaskEffect, TaskEvent } from "../task/events.ts";
+import { next } from "../task/machine.ts";
+import type { Policy } from "../task/policy.ts";
+import type { Step } from "../task/step.ts";
+import type { Task } from "../task/task.ts";
+import type { Act, RunAct } from "./acts.ts";
+import type { Observation } from "./worker.ts";
+
+export type WorkerOptions = {
+  store: TaskStore<Task>;
+  queue: TaskQueue;
+  policy: Policy;
+  runAct: RunAct;
+  /** Always shorter than the queue's visibility timeout; an act is ended by its signal a tenth earlier. */
+  leaseMs: number;
+  log: Log;
+  newId: () => string;
+  now?: () => number;
+  observe?: (observation: Observation) => void;
+};
+
+type Claimed = {
+  /** The task as it was read, with what is to happen to it. */
+  task: Task;
+  event: TaskEvent;
+  seq: number;
+  nowMs: number;
+  signal: AbortSignal | undefined;
+};
+
+/** False where someone else was first: the record then says what is to be done. */
+export async function runStep(options: WorkerOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
+  const { store, policy, leaseMs, newId } = options;
+  const first = next({ task, event, policy });
+  const lease = { owner: newId(), untilMs: nowMs + leaseMs };
+  const claimed = await store.replace({ item: { ...first.task, lease } });
+  if (claimed === undefined) return false;
+  observe(options, event, claimed, first.effects);
+  const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
+  await finishStep(options, last, seq);
+  return true;
+}
+
+/** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
+async function runEffects(options: WorkerOptions, step: Step, stop: AbortSignal | undefined): Promise<Step> {
+  const { policy, runAct, leaseMs, log } = options;
+  const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
+  const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
+  let { task, effects } = step;
+  for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
+    const event = await runAct({ act, task, signal });
+    const before = task.state;
+    ({ task, effects } = next({ task, event, policy }));
+    if (event.type === "slack_failed" && before !== "done" && task.state === "done") {
+      log.error("answer_not_delivered", { request_id: task.id, reason: event.kind });
+    }
+    observe(options, event, task, effects);
+  }
+  if (effects.some((effect) => effect.type === "stop_session")) await runAct.stopSession({ task, signal });
+  return { task, effects };
+}
+
+/** Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on. */
+async function finishStep({ store, queue, log }: WorkerOptions, { task, effects }: Step, seq: number): Promise<void> {
+  const wake = effects.find((effect) => effect.type === "wake");
+  if (wake !== undefined) {
+    const body = JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 });
+    await queue.send({ body, delayMs: wake.delayMs, group: task.message.team });
+  }
+  const { lease: _lease, ...rest } = task;
+  const saved = await store.replace({ item: { ...rest, wakeSeq: seq + 1 } });
+  if (saved === undefined) log.warn("lease_lost", { request_id: task.id, seq });
+}
+
+function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {
+  log.info("task_step", {
+    request_id: task.id,
+    event: event.type,
+    state: task.state,
+    effect: effects.map((effect) => effect.type).join(","),
+    ...(event.type === "call_failed" ? { reason: event.error.reason } : {}),
+    ...(event.type === "slack_failed" ? { reason: event.kind } : {}),
+  });
+  watch?.({ requestId: task.id, event, task, effects });
+}
+
+function isAct(effect: TaskEffect): effect is Act {
+  return effect.type !== "wake" && effect.type !== "stop_session";
+}
