@@ -29,29 +29,24 @@ export function broken({
   return { ...assembly, stacks };
 }
 
-/** A copy without any statement that allows `action`, wherever the role's policies stand. */
-export function without({ assembly, action, role }: { assembly: Assembly; action: string; role: string }): Assembly {
+/** A copy in which nobody's policy allows `action` any more, of roles and of resources alike. */
+export function without({ assembly, action }: { assembly: Assembly; action: string }): Assembly {
   let edits = 0;
-  const remove = (document: unknown) => {
-    const { Statement } = document as { Statement: { Action: string | string[] }[] };
-    for (const statement of Statement) {
-      const actions = [statement.Action].flat();
+  function strip(value: unknown): void {
+    if (typeof value !== "object" || value === null) return;
+    if ("Effect" in value && "Action" in value) {
+      const actions = [value.Action].flat();
       const kept = actions.filter((candidate) => candidate !== action);
       edits += actions.length - kept.length;
-      statement.Action = kept.length > 0 ? kept : "none:None";
+      value.Action = kept.length > 0 ? kept : "none:None";
     }
-  };
+    for (const entry of Object.values(value)) strip(entry);
+  }
   const stacks = assembly.stacks.map((stack) => {
     const template = structuredClone(stack.template);
-    for (const [logicalId, { Type, Properties }] of Object.entries(template.Resources)) {
-      if (Type === "AWS::IAM::Policy" && JSON.stringify(Properties.Roles).includes(role))
-        remove(Properties.PolicyDocument);
-      if (Type === "AWS::IAM::Role" && logicalId.includes(role))
-        for (const { PolicyDocument } of (Properties.Policies ?? []) as { PolicyDocument: unknown }[])
-          remove(PolicyDocument);
-    }
+    strip(template.Resources);
     return { ...stack, template };
   });
-  if (edits === 0) throw new Error(`No policy of ${role} allows ${action}.`);
+  if (edits === 0) throw new Error(`Nothing allows ${action}.`);
   return { ...assembly, stacks };
 }

@@ -14,7 +14,7 @@ export type Authority = {
 };
 
 export function createAuthority({ policies }: { policies: Policies }): Authority {
-  const used = new Set<string>();
+  const used = new Map<Statement, Set<string>>();
 
   function check(call: Call): Verdict {
     const { principal, action, resource } = call;
@@ -30,7 +30,11 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
       resourceAccount: resource.split(":")[4] || (principal.type === "role" ? principal.account : ""),
       resourceRules: action.startsWith("kms:"),
     });
-    if (verdict.allowed) for (const key of verdict.by.flatMap((by) => usedKeys(by, complete))) used.add(key);
+    for (const statement of verdict.allowed ? verdict.by : []) {
+      const keys = used.get(statement) ?? new Set();
+      used.set(statement, keys);
+      for (const key of usedKeys(statement, complete)) keys.add(key);
+    }
     return verdict;
   }
 
@@ -41,11 +45,8 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
         .all()
         .filter((statement) => statement.effect === "Allow" && !onlyDelegates(statement))
         .flatMap((statement) =>
-          statement.actions.flatMap((action) =>
-            statement.resources.map((resource) => ({ source: statement.source, action, resource })),
-          ),
-        )
-        .filter((permission) => !used.has(keyOf(permission))),
+          permissionsOf(statement).filter((permission) => !used.get(statement)?.has(keyOf(permission))),
+        ),
   };
 }
 
@@ -58,15 +59,15 @@ function aboutCaller(principal: Principal): Record<string, string> {
   };
 }
 
+function permissionsOf({ actions, resources, source }: Statement): Permission[] {
+  return actions.flatMap((action) => resources.map((resource) => ({ source, action, resource })));
+}
+
 function usedKeys(statement: Statement, call: Call): string[] {
-  const { actions, resources, source } = statement;
-  return actions
-    .filter((pattern) => matchesAction({ pattern, action: call.action }))
-    .flatMap((action) =>
-      resources
-        .filter((pattern) => matches({ pattern, text: call.resource }))
-        .map((resource) => keyOf({ source, action, resource })),
-    );
+  return permissionsOf(statement)
+    .filter(({ action }) => matchesAction({ pattern: action, action: call.action }))
+    .filter(({ resource }) => matches({ pattern: resource, text: call.resource }))
+    .map(keyOf);
 }
 
 /** A policy that names an account opens nothing by itself: it says that the account's own policies count. */
@@ -75,6 +76,6 @@ function onlyDelegates({ principals }: Statement): boolean {
   return principals.aws.every((arn) => /^(\d{12}|arn:aws:iam::\d{12}:root)$/.test(arn));
 }
 
-function keyOf({ source, action, resource }: Permission): string {
-  return `${source} ${action} ${resource}`;
+function keyOf({ action, resource }: Permission): string {
+  return `${action} ${resource}`;
 }

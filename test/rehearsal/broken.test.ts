@@ -1,0 +1,165 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { broken, without } from "./break.ts";
+import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
+import { askAndRead, isPoisoned } from "./stories.ts";
+import { synthesizeKind } from "./synthesized.ts";
+import { type Assembly, readAssembly } from "./template/assembly.ts";
+import { record } from "./template/wiring.ts";
+import { executionToken, startWorld, type World } from "./world.ts";
+
+const storyMs = 60_000;
+const closing: (() => unknown)[] = [];
+let home: Elsewhere;
+let good: Assembly;
+let world: World | undefined;
+
+beforeAll(async () => {
+  home = await startElsewhere({ token: executionToken });
+  const { folder, remove } = await synthesizeKind({ kind: "lambda", homeUrl: home.url, elsewhereUrl: home.url });
+  closing.push(remove, home.close);
+  good = readAssembly({ folder });
+}, 90_000);
+
+afterEach(async () => {
+  await world?.close();
+  world = undefined;
+});
+
+afterAll(async () => {
+  for (const step of closing.reverse()) await step();
+});
+
+/** The function whose environment has the variable. */
+const functionWith = (variable: string) => (_: string, resource: { Properties: Record<string, unknown> }) =>
+  variable in record(record(resource.Properties.Environment).Variables);
+
+async function tellsOf(assembly: Assembly, story: (world: World) => Promise<unknown> = ask): Promise<string[]> {
+  world = await startWorld({ assembly });
+  await story(world).catch(() => {});
+  return world.problems;
+}
+
+const ask = (running: World) => askAndRead(running, "slow 1s", /slow 1s/);
+
+describe("the rehearsal fails, and names the culprit, where", () => {
+  it.each([
+    { variable: "SEKISHO_SIGNING_SECRET", of: "the ingress" },
+    { variable: "SEKISHO_ROUTES_PARAMETER", of: "the worker" },
+    { variable: "SEKISHO_TABLE", of: "all that have a table" },
+  ])(
+    "the environment of $of lacks $variable",
+    async ({ variable }) => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::Lambda::Function",
+        which: functionWith(variable),
+        edit: ({ Environment }) => {
+          delete record(record(Environment).Variables)[variable];
+        },
+      });
+      const problems = await tellsOf(assembly);
+      expect(problems.join("\n")).toMatch(new RegExp(`failed: it does not start: .*${variable}`));
+    },
+    storyMs,
+  );
+
+  it(
+    "a handler has another name",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::Lambda::Function",
+        which: functionWith("SEKISHO_SIGNING_SECRET"),
+        edit: (properties) => {
+          properties.Handler = "index.handle";
+        },
+      });
+      expect(await tellsOf(assembly)).toEqual([
+        expect.stringMatching(/failed: it does not start: .*index\.handle is undefined or not exported/),
+      ]);
+    },
+    storyMs,
+  );
+
+  it.each([
+    "secretsmanager:GetSecretValue",
+    "sqs:SendMessage",
+    "sqs:ReceiveMessage",
+    "sqs:DeleteMessage",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+    "ssm:GetParameter",
+    "kms:Decrypt",
+    "lambda:InvokeFunctionUrl",
+    "lambda:InvokeFunction",
+    "logs:PutLogEvents",
+  ])(
+    "nothing allows %s",
+    async (action) => {
+      const problems = await tellsOf(without({ assembly: good, action }));
+      expect(problems.join("\n")).toMatch(new RegExp(`\\w+ may not ${action} on arn:`));
+    },
+    storyMs,
+  );
+
+  it(
+    "the HTTP API may not invoke the ingress, or the other account's role not the host",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::Lambda::Permission",
+        edit: (properties) => {
+          properties.Action = "lambda:GetFunction";
+        },
+      });
+      expect((await tellsOf(assembly)).join("\n")).toMatch(/may not invoke/);
+    },
+    storyMs,
+  );
+
+  it(
+    "an event source does not report item failures",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::Lambda::EventSourceMapping",
+        edit: (properties) => {
+          delete properties.FunctionResponseTypes;
+        },
+      });
+      expect((await tellsOf(assembly, isPoisoned)).join("\n")).toMatch(/lack ReportBatchItemFailures/);
+    },
+    storyMs,
+  );
+
+  it(
+    "a queue hides messages for less than six times its function's time-out",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::SQS::Queue",
+        edit: (properties) => {
+          properties.VisibilityTimeout = 29;
+        },
+      });
+      expect((await tellsOf(assembly)).join("\n")).toMatch(/VisibilityTimeout of 29 s is below/);
+    },
+    storyMs,
+  );
+
+  it(
+    "a Function URL is open to anyone",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::Lambda::Url",
+        edit: (properties) => {
+          properties.AuthType = "NONE";
+        },
+      });
+      expect((await tellsOf(assembly)).join("\n")).toMatch(/can be called by anyone/);
+    },
+    storyMs,
+  );
+});
