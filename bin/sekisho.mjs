@@ -1,27 +1,8 @@
 #!/usr/bin/env node
 /** The entry of the `sekisho` command. Plain JavaScript: a Node that cannot run TypeScript files must get as far as this. */
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { runPinned } from "./pinned-node.mjs";
 
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
-
-if (!existsSync(fileURLToPath(new URL("../node_modules", import.meta.url)))) {
-  console.error("sekisho's packages are not installed yet. Run npm ci first.");
-  process.exitCode = 2;
-} else if (major > 22 || (major === 22 && minor >= 18)) {
-  const { main } = await import("./sekisho.ts");
-  process.exitCode = await main(process.argv.slice(2));
-} else if (existsSync(pinned)) {
-  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  child.on("exit", (code, signal) => {
-    process.exitCode = code ?? (signal === "SIGINT" ? 130 : 143);
-  });
-} else {
-  console.error(
-    `sekisho needs Node 22.18 or newer; this is ${process.versions.node}. Install Node 24 (https://nodejs.org).`,
-  );
-  process.exitCode = 2;
-}
+await runPinned({
+  file: import.meta.url,
+  start: async () => (await import("./sekisho.ts")).main(process.argv.slice(2)),
+});

@@ -8,7 +8,7 @@ const defaultTaskMs = 3600_000;
 
 /** Where the Execution zone of a stage can be reached; known when it is deployed. */
 export type ExecutionAddress =
-  | { transport: "agentcore"; runtimeArn: string; qualifier: string }
+  | { transport: "agentcore"; runtimeArn: string; qualifier: string; stopAfterResult: boolean }
   | { transport: "https"; url: string; region: string };
 
 /** The longest that a task may take where the Execution zone of this configuration runs; `kind` is absent on one machine. */
@@ -51,7 +51,7 @@ export function withExecutionAddress({
 function located(destination: Destination, address: ExecutionAddress): Destination {
   const { deadlineMs, dialect, forwardBotToken, maxResponseBytes } = destination;
   const common = { deadlineMs, dialect, forwardBotToken, maxResponseBytes, idempotent: true };
-  if (address.transport === "agentcore") return { ...common, ...address, stopAfterResult: false };
+  if (address.transport === "agentcore") return { ...common, ...address };
   const { url, region } = address;
   return { ...common, transport: "https", url, authorizer: { type: "sigv4", service: "lambda", region } };
 }

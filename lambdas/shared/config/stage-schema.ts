@@ -13,7 +13,16 @@ const executionPlace = {
 
 const stageExecutionSchema = z
   .discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("agentcore"), ...executionPlace }).describe("A Bedrock AgentCore Runtime."),
+    z
+      .strictObject({
+        kind: z.literal("agentcore"),
+        ...executionPlace,
+        stopAfterResult: z
+          .boolean()
+          .default(false)
+          .describe("A session per task, stopped when the task is over, instead of one per thread that stays warm."),
+      })
+      .describe("A Bedrock AgentCore Runtime."),
     z
       .strictObject({ kind: z.literal("lambda"), ...executionPlace })
       .describe("Lambda; a task takes 14 minutes at most."),
@@ -23,7 +32,7 @@ const stageExecutionSchema = z
 
 export const stageSchema = z.strictObject({
   verification: z.strictObject({ account: accountSchema, region: regionSchema }),
-  execution: stageExecutionSchema.default({ kind: "agentcore" }),
+  execution: stageExecutionSchema.default({ kind: "agentcore", stopAfterResult: false }),
   production: z
     .boolean()
     .default(false)

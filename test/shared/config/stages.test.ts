@@ -57,7 +57,7 @@ describe("a stage", () => {
   it.each([
     [
       "a runtime",
-      { transport: "agentcore" as const, runtimeArn: arn, qualifier: "live" },
+      { transport: "agentcore" as const, runtimeArn: arn, qualifier: "live", stopAfterResult: false },
       { transport: "agentcore", runtimeArn: arn, qualifier: "live", deadlineMs: 5000, idempotent: true },
     ],
     [

@@ -1,0 +1,27 @@
+/** Runs an entry under a Node that can: this one, else the pinned one of node_modules; or says in one line what to do. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** `file` is the entry's own URL; `start` resolves to the exit code. */
+export async function runPinned({ file, start }) {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
+  if (!existsSync(fileURLToPath(new URL("../node_modules", import.meta.url)))) {
+    console.error("sekisho's packages are not installed yet. Run npm ci first.");
+    process.exitCode = 2;
+  } else if (major > 22 || (major === 22 && minor >= 18)) {
+    process.exitCode = await start();
+  } else if (existsSync(pinned)) {
+    const child = spawn(pinned, [fileURLToPath(file), ...process.argv.slice(2)], { stdio: "inherit" });
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+    child.on("exit", (code, signal) => {
+      process.exitCode = code ?? (signal === "SIGINT" ? 130 : 143);
+    });
+  } else {
+    console.error(
+      `sekisho needs Node 22.18 or newer; this is ${process.versions.node}. Install Node 24 (https://nodejs.org).`,
+    );
+    process.exitCode = 2;
+  }
+}

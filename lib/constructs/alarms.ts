@@ -1,0 +1,38 @@
+/** Alarms that someone hears of: each has the zone's topic as its action. */
+import { Stack } from "aws-cdk-lib";
+import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { Key } from "aws-cdk-lib/aws-kms";
+import { Topic } from "aws-cdk-lib/aws-sns";
+import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
+import type { Construct } from "constructs";
+
+/** Adds an alarm above `threshold`, and gives the metric back for whoever draws it. */
+export type AddAlarm = (id: string, alarm: { metric: IMetric; threshold: number; what: string }) => IMetric;
+
+export function createAlarms(scope: Construct, { key, email }: { key: Key; email: string | undefined }): AddAlarm {
+  const topic = new Topic(scope, "Alarms", { masterKey: key, enforceSSL: true });
+  // CloudWatch publishes to an encrypted topic only where the key lets it.
+  key.addToResourcePolicy(
+    new PolicyStatement({
+      principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
+      actions: ["kms:Decrypt", "kms:GenerateDataKey*"],
+      resources: ["*"],
+      conditions: { StringEquals: { "aws:SourceAccount": Stack.of(scope).account } },
+    }),
+  );
+  if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
+  const action = new SnsAction(topic);
+  return (id, { metric, threshold, what }) => {
+    new Alarm(scope, id, {
+      metric,
+      threshold,
+      evaluationPeriods: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      alarmDescription: what,
+    }).addAlarmAction(action);
+    return metric;
+  };
+}

@@ -1,0 +1,92 @@
+/** The Execution zone on Lambda: a function behind a URL that takes tasks, a queue of their ids, and a function that runs agents. */
+import { Duration, type Stack } from "aws-cdk-lib";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { ArnPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { Key } from "aws-cdk-lib/aws-kms";
+import { type CfnFunction, FunctionUrlAuthType, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { ExecutionEntry } from "../execution-stack.ts";
+import type { StageSettings } from "../stage-settings.ts";
+import { agentPermissions } from "./agent-permissions.ts";
+import { createAlarms } from "./alarms.ts";
+import { consumeMessages, createNodeFunction } from "./node-function.ts";
+import { consumeFrom, sendTo, useKey, useTable } from "./permissions.ts";
+import { watchFunctions } from "./watch-functions.ts";
+import { createQueue, visibilityOf } from "./work-queue.ts";
+
+/** A call waits for the sync budget or for a long poll of 25 s at most; the rest is for a cold start and the store. */
+const urlMarginSeconds = 10;
+const longestPollSeconds = 25;
+/** The longest that Lambda allows; a task gets a minute less. */
+const workerTimeout = Duration.minutes(15);
+/** Waits nearly all of its time, for the store or for AWS. */
+const urlMemoryMb = 512;
+/** What a model's client and an answer of some hundred KB need, with the share of a processor that comes with it. */
+const workerMemoryMb = 1024;
+/** An id that fails so often has a function that cannot start; whoever polls the task learns of its end all the same. */
+const maxReceiveCount = 3;
+
+export function createExecutionFunctions(
+  stack: Stack,
+  {
+    settings: { stage, config, writeBundle },
+    key,
+    table,
+    roleName,
+    callerRoleArn,
+  }: { settings: StageSettings; key: Key; table: Table; roleName: string; callerRoleArn: string },
+): ExecutionEntry {
+  const { production, logRetentionDays } = stage;
+  const common = { logRetentionDays, production };
+  const deadLetters = createQueue(stack, "DeadTaskIds", { key, production });
+  const queue = createQueue(stack, "TaskIds", {
+    key,
+    production,
+    visibility: visibilityOf(workerTimeout),
+    deadLetters: { queue: deadLetters, maxReceiveCount },
+  });
+
+  const seconds = Math.max(Math.ceil(config.execution.syncBudgetMs / 1000), longestPollSeconds) + urlMarginSeconds;
+  const url = createNodeFunction(stack, "Url", {
+    ...common,
+    description: "Takes tasks and answers for them",
+    folder: writeBundle("executionUrl"),
+    environment: { SEKISHO_TABLE: table.tableName, SEKISHO_QUEUE_URL: queue.queueUrl },
+    timeout: Duration.seconds(seconds),
+    memoryMb: urlMemoryMb,
+  });
+  for (const statement of [useTable(table), useKey(key, { sends: true }), sendTo(queue)])
+    url.addToRolePolicy(statement);
+  const functionUrl = url.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
+  functionUrl.grantInvokeUrl(new ArnPrincipal(callerRoleArn));
+
+  const worker = createNodeFunction(stack, "Worker", {
+    ...common,
+    description: "Runs agents",
+    folder: writeBundle("executionWorker"),
+    environment: { SEKISHO_TABLE: table.tableName },
+    timeout: workerTimeout,
+    memoryMb: workerMemoryMb,
+    role: new Role(stack, "ExecutionRole", { roleName, assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
+  });
+  const needed = [useTable(table), useKey(key, { sends: false }), consumeFrom(queue)];
+  for (const statement of [...needed, ...agentPermissions(stack, config.execution.agent)]) {
+    worker.addToRolePolicy(statement);
+  }
+  consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: config.limits.concurrency });
+  const alarm = createAlarms(stack, { key, email: stage.alarmEmail });
+  watchFunctions({ alarm, functions: { Url: url, Worker: worker } });
+  alarm("TaskIdsDead", {
+    metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: "Maximum" }),
+    threshold: 0,
+    what: "A task could not be started. See the log of the worker; its user was told that it timed out.",
+  });
+  return {
+    address: { transport: "https", url: functionUrl.url, region: stack.region },
+    arns: [arnOf(url)],
+  };
+}
+
+/** As the resource's own attribute: the construct's would need a fixed name to be known in another account. */
+function arnOf(fn: LambdaFunction): string {
+  return (fn.node.defaultChild as CfnFunction).attrArn;
+}

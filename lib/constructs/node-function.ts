@@ -1,0 +1,84 @@
+/** A Lambda function from a bundle, with a log group of its own and a role that may write to that group and nothing else. */
+import { type Duration, Stack } from "aws-cdk-lib";
+import { type IRole, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Architecture, Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+import { acknowledge } from "./acknowledge.ts";
+import { removalOf } from "./removal.ts";
+
+export function createNodeFunction(
+  scope: Construct,
+  id: string,
+  {
+    folder,
+    environment,
+    timeout,
+    memoryMb,
+    description,
+    logRetentionDays,
+    production,
+    role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
+  }: {
+    /** Holds index.js, which exports `handler`. */
+    folder: string;
+    environment: Record<string, string>;
+    timeout: Duration;
+    memoryMb: number;
+    description: string;
+    logRetentionDays: number;
+    production: boolean;
+    role?: IRole;
+  },
+): LambdaFunction {
+  const logGroup = new LogGroup(scope, `${id}Logs`, {
+    retention: logRetentionDays,
+    removalPolicy: removalOf({ production }),
+  });
+  role.addToPrincipalPolicy(
+    new PolicyStatement({
+      actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
+      resources: [logGroup.logGroupArn],
+    }),
+  );
+  const fn = new LambdaFunction(scope, id, {
+    description: `${description} (${Stack.of(scope).stackName})`,
+    code: Code.fromAsset(folder),
+    handler: "index.handler",
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    memorySize: memoryMb,
+    timeout,
+    environment,
+    logGroup,
+    role,
+  });
+  acknowledge(fn, {
+    findings: ["Serverless-LambdaDLQ"],
+    reason:
+      "It is called by an event source, an HTTP API or a URL, never asynchronously; failed messages have a queue.",
+  });
+  acknowledge(fn, {
+    findings: ["Serverless-LambdaTracing"],
+    reason: "The trace is the W3C context that travels with each task, across accounts and clouds.",
+  });
+  return fn;
+}
+
+/** Takes messages off a queue, and gives back only those that failed. AWS allows 2 to 1000 invocations at once. */
+export function consumeMessages(
+  fn: LambdaFunction,
+  { queue, batchSize, maxConcurrency }: { queue: IQueue; batchSize: number; maxConcurrency: number },
+): void {
+  const source = fn.addEventSourceMapping("Messages", {
+    eventSourceArn: queue.queueArn,
+    batchSize,
+    reportBatchItemFailures: true,
+    maxConcurrency: Math.min(Math.max(maxConcurrency, 2), 1000),
+  });
+  acknowledge(source, {
+    findings: ["Serverless-LambdaEventSourceMappingDestination"],
+    reason: "A queue has no failure destination but its own dead-letter queue.",
+  });
+}

@@ -1,0 +1,50 @@
+/** Permissions as the code needs them, one statement a resource: the grants of CDK give more than is called. */
+import { Stack } from "aws-cdk-lib";
+import type { ITable } from "aws-cdk-lib/aws-dynamodb";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+
+/** The task store's calls. */
+export function useTable(table: Pick<ITable, "tableArn">): PolicyStatement {
+  return new PolicyStatement({
+    actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
+    resources: [table.tableArn],
+  });
+}
+
+/** The key of what is stored and queued: whoever reads decrypts, whoever sends to a queue also makes data keys. */
+export function useKey(key: IKey, { sends }: { sends: boolean }): PolicyStatement {
+  return new PolicyStatement({
+    actions: ["kms:Decrypt", ...(sends ? ["kms:GenerateDataKey"] : [])],
+    resources: [key.keyArn],
+  });
+}
+
+export function sendTo(...queues: IQueue[]): PolicyStatement {
+  return new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues.map((queue) => queue.queueArn) });
+}
+
+/** What an event source does in the name of its function; the visibility is changed by the function itself. */
+export function consumeFrom(...queues: IQueue[]): PolicyStatement {
+  return new PolicyStatement({
+    actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"],
+    resources: queues.map((queue) => queue.queueArn),
+  });
+}
+
+/** Secrets by name or ARN. To a name Secrets Manager adds six characters of its own. */
+export function readSecrets(scope: Construct, ids: readonly string[]): PolicyStatement {
+  const resources = ids.map((id) =>
+    id.startsWith("arn:")
+      ? id
+      : Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}-??????` }),
+  );
+  return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources });
+}
+
+export function readParameter(scope: Construct, name: string): PolicyStatement {
+  const resource = Stack.of(scope).formatArn({ service: "ssm", resource: "parameter", resourceName: name });
+  return new PolicyStatement({ actions: ["ssm:GetParameter"], resources: [resource] });
+}

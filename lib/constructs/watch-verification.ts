@@ -1,0 +1,67 @@
+/** What of the Verification zone is watched: dead letters, waiting messages, errors, throttles, the ingress; and the dashboard of it. */
+import { Duration } from "aws-cdk-lib";
+import { Dashboard, GraphWidget } from "aws-cdk-lib/aws-cloudwatch";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+import type { AddAlarm } from "./alarms.ts";
+import { watchFunctions } from "./watch-functions.ts";
+
+/** A message that waits so long has no worker. */
+const oldestMessage = Duration.minutes(5);
+/** A handled dead letter leaves within seconds; one that stays cannot be handled. */
+const oldestDeadLetter = Duration.minutes(15);
+/** Slack gives up after 3 s and sends again. */
+const slowIngress = Duration.millis(2500);
+
+export function watchVerification(
+  scope: Construct,
+  watched: {
+    alarm: AddAlarm;
+    functions: Record<string, IFunction>;
+    ingress: IFunction;
+    queue: IQueue;
+    deadLetters: IQueue;
+    archive: IQueue;
+  },
+): void {
+  const { alarm, functions, ingress, queue, deadLetters, archive } = watched;
+  const minute = { period: Duration.minutes(1) };
+  const queues = [
+    alarm("DeadLettersKept", {
+      metric: archive.metricApproximateNumberOfMessagesVisible({ ...minute, statistic: "Maximum" }),
+      threshold: 0,
+      what: "A message could not be processed: its task was ended in words. See npx sekisho dead-letters list.",
+    }),
+    alarm("DeadLettersStuck", {
+      metric: deadLetters.metricApproximateAgeOfOldestMessage({ ...minute, statistic: "Maximum" }),
+      threshold: oldestDeadLetter.toSeconds(),
+      what: "A dead letter cannot be handled: the user has no answer yet. See the log of the handler.",
+    }),
+    alarm("MessagesWait", {
+      metric: queue.metricApproximateAgeOfOldestMessage({ ...minute, statistic: "Maximum" }),
+      threshold: oldestMessage.toSeconds(),
+      what: "Messages wait too long: the worker is throttled or fails. See its log and its alarms.",
+    }),
+  ];
+  const { errors, throttles } = watchFunctions({ alarm, functions });
+  const slow = alarm("IngressSlow", {
+    metric: ingress.metricDuration({ period: Duration.minutes(5), statistic: "p99" }),
+    threshold: slowIngress.toMilliseconds(),
+    what: "The ingress is near the 3 s after which Slack sends again.",
+  });
+  const invocations = Object.values(functions).map((fn) => fn.metricInvocations(minute));
+  new Dashboard(scope, "Dashboard", {
+    widgets: [
+      [
+        new GraphWidget({ title: "Queues: oldest message, dead letters", left: queues, width: 12 }),
+        new GraphWidget({ title: "Ingress: p99", left: [slow], width: 12 }),
+      ],
+      [
+        new GraphWidget({ title: "Errors", left: errors, width: 12 }),
+        new GraphWidget({ title: "Throttles", left: throttles, width: 12 }),
+      ],
+      [new GraphWidget({ title: "Invocations", left: invocations, width: 24 })],
+    ],
+  });
+}

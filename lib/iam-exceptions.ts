@@ -1,0 +1,10 @@
+/** Permissions that no rehearsal can use, each with its reason. Whatever else a template allows must be used in one. */
+
+export type IamException = {
+  action: string;
+  /** What the resource's ARN contains; any resource where absent. */
+  resource?: string;
+  reason: string;
+};
+
+export const iamExceptions: readonly IamException[] = [];

@@ -1,0 +1,138 @@
+/** The Verification zone: entry, ingress, queues, worker, handler of dead letters, task table, settings, alarms. */
+import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
+import { Role } from "aws-cdk-lib/aws-iam";
+import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
+import type { Construct } from "constructs";
+import { fingerprintsOf } from "../lambdas/shared/config/live-settings.ts";
+import type { SecretReference } from "../lambdas/shared/config/schema.ts";
+import { createAlarms } from "./constructs/alarms.ts";
+import { destinationPermissions, tokensOf } from "./constructs/destination-permissions.ts";
+import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
+import { consumeFrom, readParameter, readSecrets, sendTo, useKey, useTable } from "./constructs/permissions.ts";
+import { createSlackEntry } from "./constructs/slack-entry.ts";
+import { createTaskTable } from "./constructs/task-table.ts";
+import { watchVerification } from "./constructs/watch-verification.ts";
+import { createQueue, visibilityOf } from "./constructs/work-queue.ts";
+import { createZoneKey } from "./constructs/zone-key.ts";
+import type { ExecutionEntry } from "./execution-stack.ts";
+import { roleNameOf, verificationOutputs } from "./names.ts";
+import type { StageSettings } from "./stage-settings.ts";
+
+/** More than the 2 s that an enqueue may take and a cold start; less than Slack waits would help nobody. */
+const ingressTimeout = Duration.seconds(10);
+/** A cold start is nearly all processor time, and the processor comes with the memory. */
+const ingressMemoryMb = 512;
+/** Waits nearly all of its time; the AWS clients and a batch of answers need the rest. */
+const workerMemoryMb = 512;
+/** Beyond the lease, in which acts end: for the store and the queue, before and after. */
+const beyondLeaseSeconds = 15;
+const batchSize = 10;
+
+export class VerificationStack extends Stack {
+  constructor(
+    scope: Construct,
+    id: string,
+    { settings, entry, ...props }: StackProps & { settings: StageSettings; entry: ExecutionEntry | undefined },
+  ) {
+    super(scope, id, props);
+    const { stageName, stage, config, writeBundle } = settings;
+    const { production, logRetentionDays } = stage;
+    const { leaseMs, maxReceiveCount, concurrency } = config.limits;
+    const common = { production, logRetentionDays };
+    const workerTimeout = Duration.seconds(Math.ceil(leaseMs / 1000) + beyondLeaseSeconds);
+
+    const key = createZoneKey(this, "Key", { production });
+    const table = createTaskTable(this, "Tasks", { key, production });
+    const archive = createQueue(this, "DeadLetterArchive", { key, production });
+    const deadLetters = createQueue(this, "DeadLetters", { key, production, visibility: visibilityOf(workerTimeout) });
+    const queue = createQueue(this, "Queue", {
+      key,
+      production,
+      visibility: visibilityOf(workerTimeout),
+      deadLetters: { queue: deadLetters, maxReceiveCount },
+    });
+    // The command line owns its value. Whatever changes here, even a description, would make a deploy write `{}` over it.
+    const settingsParameter = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
+
+    const ingress = createNodeFunction(this, "Ingress", {
+      ...common,
+      description: "Checks Slack's signature and enqueues",
+      folder: writeBundle("ingress"),
+      environment: {
+        SEKISHO_QUEUE_URL: queue.queueUrl,
+        SEKISHO_SIGNING_SECRET: secretId(config.slack.signingSecret),
+      },
+      timeout: ingressTimeout,
+      memoryMb: ingressMemoryMb,
+    });
+    for (const statement of [
+      readSecrets(this, [secretId(config.slack.signingSecret)]),
+      sendTo(queue),
+      useKey(key, { sends: true }),
+    ]) {
+      ingress.addToRolePolicy(statement);
+    }
+
+    const role = Role.fromRoleName(this, "Role", roleNameOf({ stageName, zone: "Verification" }));
+    for (const statement of [
+      useTable(table),
+      useKey(key, { sends: true }),
+      consumeFrom(queue, deadLetters),
+      sendTo(queue, archive),
+      readParameter(this, settingsParameter.ref),
+      readSecrets(this, [secretId(config.slack.botToken), ...tokensOf(config)]),
+      ...destinationPermissions(this, { config, entry }),
+    ]) {
+      role.addToPrincipalPolicy(statement);
+    }
+    const environment = {
+      SEKISHO_QUEUE_URL: queue.queueUrl,
+      SEKISHO_TABLE: table.tableName,
+      SEKISHO_ROUTES_PARAMETER: settingsParameter.ref,
+      SEKISHO_SLACK_API_URL: config.slack.apiUrl,
+      ...(entry === undefined ? {} : { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
+    };
+    const ofRole = { ...common, role, timeout: workerTimeout, memoryMb: workerMemoryMb };
+    const worker = createNodeFunction(this, "Worker", {
+      ...ofRole,
+      description: "Moves tasks",
+      folder: writeBundle("worker"),
+      environment,
+    });
+    const deadLetterHandler = createNodeFunction(this, "DeadLetterHandler", {
+      ...ofRole,
+      description: "Ends tasks that cannot be moved",
+      folder: writeBundle("deadLetters"),
+      environment: { ...environment, SEKISHO_DEAD_LETTERS_URL: archive.queueUrl },
+    });
+    consumeMessages(worker, { queue, batchSize, maxConcurrency: concurrency });
+    consumeMessages(deadLetterHandler, { queue: deadLetters, batchSize, maxConcurrency: 2 });
+
+    const eventsUrl = createSlackEntry(this, { ...common, ingress });
+    watchVerification(this, {
+      alarm: createAlarms(this, { key, email: stage.alarmEmail }),
+      functions: { Ingress: ingress, Worker: worker, DeadLetterHandler: deadLetterHandler },
+      ingress,
+      queue,
+      deadLetters,
+      archive,
+    });
+
+    const outputs: Record<keyof typeof verificationOutputs, string> = {
+      eventsUrl,
+      queueUrl: queue.queueUrl,
+      deadLettersUrl: archive.queueUrl,
+      tableName: table.tableName,
+      routesParameter: settingsParameter.ref,
+      deployedDestinations: JSON.stringify(fingerprintsOf(config)),
+    };
+    for (const [name, value] of Object.entries(outputs)) {
+      new CfnOutput(this, verificationOutputs[name as keyof typeof outputs], { value });
+    }
+  }
+}
+
+function secretId(reference: SecretReference): string {
+  if ("secretsManager" in reference) return reference.secretsManager;
+  throw new Error(`${reference.env} is no secret of a stage.`);
+}
