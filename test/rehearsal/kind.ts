@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
+import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
 import { type Counts, countsOf, perPoll } from "./measure.ts";
 import { quiet } from "./stage.ts";
@@ -26,7 +27,9 @@ const storyMs = 60_000;
 const measuredFile = join(__dirname, "../../lib/measured-calls.json");
 
 export function rehearse(kind: ExecutionKind): void {
-  describe(`what is synthesized for ${kind}`, () => {
+  const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+  const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
+  suite(`what is synthesized for ${kind}${leftOut}`, () => {
     const closing: (() => unknown)[] = [];
     let world: World;
     let home: Elsewhere;

@@ -1,9 +1,7 @@
 /** What a rehearsal found out about permissions, as lines for people. */
-import { iamExceptions } from "../../lib/iam-exceptions.ts";
+import { type IamException, iamExceptions } from "../../lib/iam-exceptions.ts";
 import type { Permission } from "./iam/authority.ts";
-import { matches, matchesAction } from "./iam/match.ts";
-
-type Exception = (typeof iamExceptions)[number];
+import { matchesAction } from "./iam/match.ts";
 
 /** Permissions that nobody used and nobody explains. */
 export function unexplained({
@@ -11,7 +9,7 @@ export function unexplained({
   exceptions = iamExceptions,
 }: {
   unused: readonly Permission[];
-  exceptions?: readonly Exception[];
+  exceptions?: readonly IamException[];
 }): string[] {
   return unused
     .filter((permission) => !exceptions.some((exception) => explains(exception, permission)))
@@ -24,16 +22,13 @@ export function idle({
   exceptions = iamExceptions,
 }: {
   unused: readonly Permission[];
-  exceptions?: readonly Exception[];
+  exceptions?: readonly IamException[];
 }): string[] {
   return exceptions
     .filter((exception) => !unused.some((permission) => explains(exception, permission)))
     .map(({ action, reason }) => `The exception for ${action} (${reason}) explains nothing.`);
 }
 
-function explains({ action, resource = "*" }: Exception, permission: Permission): boolean {
-  return (
-    matchesAction({ pattern: action, action: permission.action }) &&
-    matches({ pattern: resource, text: permission.resource })
-  );
+function explains({ action, resource = "" }: IamException, permission: Permission): boolean {
+  return matchesAction({ pattern: action, action: permission.action }) && permission.resource.includes(resource);
 }

@@ -46,7 +46,7 @@ export function readCall({
   }
   const [path = "", query] = target.split("?");
   const [, model] = /^\/model\/([^/]+)\/converse-stream$/.exec(path) ?? [];
-  if (model !== undefined) return converse({ modelId: decodeURIComponent(model), region: place.region, body });
+  if (model !== undefined) return converse({ modelId: decodeURIComponent(model), place, body });
   const [, runtime, verb] = /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];
   if (runtime === undefined || request.method !== "POST") return undefined;
   const runtimeArn = decodeURIComponent(runtime);
@@ -60,11 +60,14 @@ export function readCall({
 }
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html names the action that it needs. */
-function converse({ modelId, region, body }: { modelId: string; region: string; body: Uint8Array }): AwsCall {
+function converse({ modelId, place, body }: { modelId: string; place: Place; body: Uint8Array }): AwsCall {
+  const [, behindProfile] = /^(?:us|eu|apac|global)\.(.+)$/.exec(modelId) ?? [];
+  const model = `arn:aws:bedrock:${place.region}::foundation-model/${behindProfile ?? modelId}`;
+  const profile = `arn:aws:bedrock:${place.region}:${place.account}:inference-profile/${modelId}`;
   return {
     service: "bedrock",
     action: "bedrock:InvokeModelWithResponseStream",
-    resources: [modelId.startsWith("arn:") ? modelId : `arn:aws:bedrock:${region}::foundation-model/${modelId}`],
+    resources: behindProfile === undefined ? [model] : [profile, model],
     input: JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>,
   };
 }
