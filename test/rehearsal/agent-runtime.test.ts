@@ -26,7 +26,7 @@ function start(code = server) {
   folder = mkdtempSync(join(tmpdir(), "sekisho-runtime-"));
   writeFileSync(join(folder, "server.js"), code);
   const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
-  const place = { logicalId: "Runtime", roleArn: "", account: "222222222222", region: "eu-central-1", environment: {} };
+  const place = { label: "Runtime", roleArn: "", account: "222222222222", region: "eu-central-1", environment: {} };
   const failures: string[] = [];
   const runtime = runAgentRuntime({
     runtime: { ...place, arn, folder, entryPoint: "server.js", endpoints: {} },

@@ -28,7 +28,7 @@ export function isBreached({ alarm, value }: { alarm: Resource; value: number })
   const threshold = Number(Threshold);
   if (ComparisonOperator === "GreaterThanThreshold") return value > threshold;
   if (ComparisonOperator === "GreaterThanOrEqualToThreshold") return value >= threshold;
-  throw new Error(`${alarm.logicalId} compares by ${String(ComparisonOperator)}, not known to the rehearsal.`);
+  throw new Error(`${alarm.label} compares by ${String(ComparisonOperator)}, not known to the rehearsal.`);
 }
 
 /** What keeps the alarm from reaching anyone: no topic, or a topic or a key that lets CloudWatch down. */
@@ -42,10 +42,10 @@ export function alarmProblems({
   authority: Authority;
 }): string[] {
   const topics = ((alarm.properties.AlarmActions ?? []) as unknown[]).map(String);
-  if (topics.length === 0) return [`${alarm.logicalId} tells nobody: it has no AlarmActions.`];
+  if (topics.length === 0) return [`${alarm.label} tells nobody: it has no AlarmActions.`];
   return topics.flatMap((arn) => {
     const topic = resolver.resources("AWS::SNS::Topic").find((candidate) => resolver.ref(candidate) === arn);
-    if (topic === undefined) return [`${alarm.logicalId} tells ${arn}, which no template has.`];
+    if (topic === undefined) return [`${alarm.label} tells ${arn}, which no template has.`];
     const { KmsMasterKeyId: key } = topic.properties;
     const keyCalls =
       key === undefined
@@ -62,7 +62,7 @@ export function alarmProblems({
       };
       const principal = { type: "service", service: "cloudwatch.amazonaws.com" } as const;
       const verdict = authority.check({ principal, action, resource, context });
-      return verdict.allowed ? [] : [`${alarm.logicalId} cannot ${action} on ${resource}: ${verdict.why}.`];
+      return verdict.allowed ? [] : [`${alarm.label} cannot ${action} on ${resource}: ${verdict.why}.`];
     });
   });
 }

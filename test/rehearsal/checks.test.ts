@@ -41,7 +41,7 @@ describe("templates are refused where", () => {
   it("a queue hides messages for less than six times what its function may take", () => {
     expect(check(withVisibility(120))).toEqual([]);
     expect(check(withVisibility(119))).toEqual([
-      "Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Worker.",
+      "Toy0/Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Toy0/Worker.",
     ]);
     expect(check(withVisibility(undefined))).toEqual([expect.stringContaining("of 30 s is below 120 s")]);
   });
@@ -67,7 +67,7 @@ describe("templates are refused where", () => {
     });
     expect(check(key("verification"))).toEqual([]);
     expect(check(key("verifier"))).toEqual([
-      expect.stringMatching(/^Key names the principal .*role\/verifier, which no/),
+      expect.stringMatching(/^Toy0\/Key names the principal .*role\/verifier, which no/),
     ]);
   });
 });
@@ -108,8 +108,12 @@ describe("an alarm of a queue's depth", () => {
   };
 
   it.each([
-    { title: "nobody is told", resources: alarm([]), problem: "Alarm tells nobody" },
-    { title: "the topic lets nobody in", resources: alarm([{ Ref: "Topic" }]), problem: "Alarm cannot sns:Publish" },
+    { title: "nobody is told", resources: alarm([]), problem: "Toy0/Alarm tells nobody" },
+    {
+      title: "the topic lets nobody in",
+      resources: alarm([{ Ref: "Topic" }]),
+      problem: "Toy0/Alarm cannot sns:Publish",
+    },
     { title: "all is well", resources: { ...alarm([{ Ref: "Topic" }]), ...allowed }, problem: undefined },
   ])("where $title", ({ resources, problem }) => {
     const { resolver, authority } = open(resources);

@@ -23,14 +23,14 @@ export function wiringProblems({
     ...strangers({ resolver, policies }),
     ...functions
       .filter(({ runtime }) => runtime !== "nodejs24.x")
-      .map(({ logicalId, runtime }) => `${logicalId} runs on ${runtime} instead of nodejs24.x.`),
+      .map(({ label, runtime }) => `${label} runs on ${runtime} instead of nodejs24.x.`),
   ];
 }
 
 function visibilityProblems({
   resolver,
   functions,
-  source: { logicalId, queueArn, functionArn },
+  source: { label, queueArn, functionArn },
 }: {
   resolver: Resolver;
   functions: readonly LambdaFunction[];
@@ -38,12 +38,12 @@ function visibilityProblems({
 }): string[] {
   const queue = resourceByArn({ resolver, type: "AWS::SQS::Queue", arn: queueArn });
   const fn = functions.find(({ arn }) => arn === functionArn);
-  if (queue === undefined || fn === undefined) return [`${logicalId} joins a queue and a function that are not there.`];
+  if (queue === undefined || fn === undefined) return [`${label} joins a queue and a function that are not there.`];
   const visibilityMs = Number(queue.properties.VisibilityTimeout ?? defaultVisibilitySeconds) * 1000;
   if (visibilityMs >= timeoutsInVisibility * fn.timeoutMs) return [];
   const least = (timeoutsInVisibility * fn.timeoutMs) / 1000;
   return [
-    `${queue.logicalId}: its VisibilityTimeout of ${visibilityMs / 1000} s is below ${least} s, six times the time-out of ${fn.logicalId}.`,
+    `${queue.label}: its VisibilityTimeout of ${visibilityMs / 1000} s is below ${least} s, six times the time-out of ${fn.label}.`,
   ];
 }
 

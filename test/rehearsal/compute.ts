@@ -38,8 +38,8 @@ export async function startFunctions({
       fn,
       environment: surroundings.environmentOf(fn),
       onStart: () => lambdaStartProblems({ authority, fn }).forEach(onProblem),
-      onLine: (line) => onLine(fn.logicalId, line),
-      onFailure: (error) => onProblem(`${fn.logicalId} failed: ${error}`),
+      onLine: (line) => onLine(fn.label, line),
+      onFailure: (error) => onProblem(`${fn.label} failed: ${error}`),
     });
     running.set(fn.arn, started);
     return started;
@@ -47,7 +47,7 @@ export async function startFunctions({
   const urls = resolver.resources("AWS::Lambda::Url");
   for (const url of urls) {
     const fn = functions.find((candidate) => isBehind(url, candidate));
-    if (fn === undefined) throw new Error(`${url.logicalId} leads to no function.`);
+    if (fn === undefined) throw new Error(`${url.label} leads to no function.`);
     const { callerOf } = surroundings;
     const server = await startFunctionUrl({ url, fn: run(fn), authority, callerOf, calls, onProblem });
     servers.push(server);
@@ -75,8 +75,8 @@ export function startRuntime({
     runtime,
     environment: surroundings.environmentOf(runtime),
     onStart: () => runtimeStartProblems({ authority, runtime }).forEach(onProblem),
-    onLine: (line) => onLine(runtime.logicalId, line),
-    onFailure: (error) => onProblem(`${runtime.logicalId} failed: ${error}`),
+    onLine: (line) => onLine(runtime.label, line),
+    onFailure: (error) => onProblem(`${runtime.label} failed: ${error}`),
   });
 }
 
@@ -98,8 +98,8 @@ export async function startEventSource({
 }): Promise<void> {
   const target = functions.get(source.functionArn);
   const queue = resourceByArn({ resolver, type: "AWS::SQS::Queue", arn: source.queueArn });
-  if (target === undefined || queue === undefined) throw new Error(`${source.logicalId} leads to nothing.`);
-  const caller = surroundings.callerFor({ place: target.fn, name: source.logicalId, kind: "event source" });
+  if (target === undefined || queue === undefined) throw new Error(`${source.label} leads to nothing.`);
+  const caller = surroundings.callerFor({ place: target.fn, name: source.label, kind: "event source" });
   const queueUrl = resolver.ref(queue);
   await pollQueue({ source, queueUrl, target, caller, gatewayUrl, signal, onProblem });
 }

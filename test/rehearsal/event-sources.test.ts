@@ -111,7 +111,7 @@ describe("an event source", () => {
     await until(isEmpty);
     expect(await deadLetters()).toEqual([]);
     expect(problems).toEqual([
-      "Source deletes messages that Worker said had failed: its FunctionResponseTypes lack ReportBatchItemFailures.",
+      "Toy0/Source deletes messages that Toy0/Worker said had failed: its FunctionResponseTypes lack ReportBatchItemFailures.",
     ]);
   });
 
@@ -121,13 +121,13 @@ describe("an event source", () => {
     });
     await send("one", "two");
     await until(async () => (await deadLetters()).length === 2);
-    expect(problems).toContain("Worker failed: it threw RangeError: no");
+    expect(problems).toContain("Toy0/Worker failed: it threw RangeError: no");
   });
 
   it.each(mayReceive)("needs %s under the function's role", async (missing) => {
     const { send, until, problems } = await start({ actions: mayReceive.filter((action) => action !== missing) });
     await send("good");
     await until(() => problems.length > 0);
-    expect(problems[0]).toMatch(new RegExp(`^Source may not ${missing} on `));
+    expect(problems[0]).toMatch(new RegExp(`^Toy0/Source may not ${missing} on `));
   });
 });

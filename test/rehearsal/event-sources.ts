@@ -98,7 +98,7 @@ async function handOver({
   const failed = failuresOf(outcome.payload);
   if (failed.length > 0 && !source.reportsItemFailures) {
     const remedy = "its FunctionResponseTypes lack ReportBatchItemFailures";
-    onProblem(`${source.logicalId} deletes messages that ${target.fn.logicalId} said had failed: ${remedy}.`);
+    onProblem(`${source.label} deletes messages that ${target.fn.label} said had failed: ${remedy}.`);
   }
   const known = messages.map(({ MessageId }) => MessageId);
   // An identifier that is not of the batch makes Lambda treat all of it as failed.

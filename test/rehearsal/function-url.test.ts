@@ -84,6 +84,6 @@ describe("a Function URL with IAM", () => {
   it("refuses whoever has not signed", async () => {
     const { postUnsigned, problems } = await start();
     expect((await postUnsigned()).status).toBe(403);
-    expect(problems).toEqual(["Someone unknown called the URL of Host."]);
+    expect(problems).toEqual(["Someone unknown called the URL of Toy1/Host."]);
   });
 });

@@ -30,16 +30,16 @@ export async function startFunctionUrl({
   onProblem: (problem: string) => void;
 }): Promise<WebServer> {
   if (url.properties.AuthType !== "AWS_IAM")
-    onProblem(`${url.logicalId} can be called by anyone: its AuthType is no AWS_IAM.`);
-  const { arn, region, logicalId } = fn.fn;
+    onProblem(`${url.label} can be called by anyone: its AuthType is no AWS_IAM.`);
+  const { arn, region, label } = fn.fn;
 
   async function handle(received: Received): Promise<Response> {
     const { headers } = received.request;
     const [, accessKeyId = ""] = /Credential=([^/]+)\//.exec(headers.get("authorization") ?? "") ?? [];
     const caller = callerOf(accessKeyId);
-    if (caller === undefined) return refuse(`Someone unknown called the URL of ${logicalId}.`);
+    if (caller === undefined) return refuse(`Someone unknown called the URL of ${label}.`);
     const bad = sigv4Problem({ received, credentials: caller.credentials, service: "lambda", region });
-    if (bad !== undefined) return refuse(`${caller.name} signed the call of ${logicalId} wrongly: ${bad}.`);
+    if (bad !== undefined) return refuse(`${caller.name} signed the call of ${label} wrongly: ${bad}.`);
     const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
     for (const { action, context } of needed) {
       const verdict = authority.check({ principal, action, resource: arn, context });

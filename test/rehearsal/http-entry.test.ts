@@ -85,7 +85,7 @@ describe("the HTTP API", () => {
   it("answers 500 where the function fails, and the rehearsal tells why", async () => {
     const { post, problems } = await start({ code: "exports.handler = async () => { throw new Error('no'); };" });
     expect((await post("{}")).status).toBe(500);
-    expect(problems).toEqual(["Front failed: it threw Error: no"]);
+    expect(problems).toEqual(["Toy0/Front failed: it threw Error: no"]);
   });
 
   it.each([
@@ -101,7 +101,7 @@ describe("the HTTP API", () => {
     const { post, problems } = await start({ changed: { Permission: permission } });
     expect((await post("{}")).status).toBe(500);
     expect(problems).toEqual([
-      expect.stringMatching(/^Api may not invoke .*: nothing in the resource's policy allows it/),
+      expect.stringMatching(/^Toy0\/Api may not invoke .*: nothing in the resource's policy allows it/),
     ]);
   });
 });

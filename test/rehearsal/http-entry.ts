@@ -45,11 +45,11 @@ export async function startHttpEntry({
       resource: functionArn,
       context: { "aws:sourcearn": sourceArn, "aws:sourceaccount": api?.stack.account ?? "" },
     });
-    if (!verdict.allowed) return fail(`${api?.logicalId} may not invoke ${functionArn}: ${verdict.why}.`);
+    if (!verdict.allowed) return fail(`${api?.label} may not invoke ${functionArn}: ${verdict.why}.`);
     const fn = functions.get(functionArn);
     if (fn === undefined) return fail(`${routeKey} leads to ${functionArn}, which is no function.`);
     const event = eventOf({ received, routeKey, requestContext: { apiId: path, accountId: api?.stack.account } });
-    const timer = setTimeout(() => onProblem(`${fn.fn.logicalId} answered later than API Gateway waits.`), timeoutMs);
+    const timer = setTimeout(() => onProblem(`${fn.fn.label} answered later than API Gateway waits.`), timeoutMs);
     const outcome = await fn.invoke(event);
     clearTimeout(timer);
     return outcome.ok
@@ -72,16 +72,15 @@ function routesOf({ resolver, apiId }: { resolver: Resolver; apiId: string }): R
       .resources("AWS::ApiGatewayV2::Integration")
       .map((integration) => [`integrations/${resolver.ref(integration)}`, integration] as const),
   );
-  return resolver.resources("AWS::ApiGatewayV2::Route").map(({ logicalId, properties, stack }) => {
+  return resolver.resources("AWS::ApiGatewayV2::Route").map(({ label, properties, stack }) => {
     const routeKey = String(properties.RouteKey);
     const [method = "", path = ""] = routeKey.split(" ");
     if (!/^[A-Z]+$/.test(method) || /[{$]/.test(path))
-      throw new Error(`${logicalId}: the rehearsal does not know routes such as ${routeKey}.`);
+      throw new Error(`${label}: the rehearsal does not know routes such as ${routeKey}.`);
     const integration = integrations.get(String(properties.Target));
-    if (integration === undefined)
-      throw new Error(`${logicalId} leads to ${String(properties.Target)}, which is nowhere.`);
+    if (integration === undefined) throw new Error(`${label} leads to ${String(properties.Target)}, which is nowhere.`);
     const { IntegrationUri, PayloadFormatVersion, TimeoutInMillis } = integration.properties;
-    if (PayloadFormatVersion !== "2.0") throw new Error(`${integration.logicalId} is not of payload version 2.0.`);
+    if (PayloadFormatVersion !== "2.0") throw new Error(`${integration.label} is not of payload version 2.0.`);
     const name = /functions\/([^/]+)\/invocations$/.exec(String(IntegrationUri))?.[1] ?? String(IntegrationUri);
     return {
       method,

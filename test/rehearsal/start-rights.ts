@@ -4,12 +4,12 @@ import type { AgentRuntime, LambdaFunction } from "./template/wiring.ts";
 
 /** The problems found. */
 export function lambdaStartProblems({ authority, fn }: { authority: Authority; fn: LambdaFunction }): string[] {
-  const { roleArn, region, account, logGroup, logicalId, isTraced, keyArn, arn } = fn;
+  const { roleArn, region, account, logGroup, label, isTraced, keyArn, arn } = fn;
   const context = { "aws:sourceaccount": account, "aws:sourcearn": arn };
   const stream = `arn:aws:logs:${region}:${account}:log-group:${logGroup}:log-stream:2026/11/01/[$LATEST]0`;
   return problemsOf({
     authority,
-    logicalId,
+    label,
     roleArn,
     service: { principal: "lambda.amazonaws.com", context },
     calls: [
@@ -32,7 +32,7 @@ export function runtimeStartProblems({
   authority: Authority;
   runtime: AgentRuntime;
 }): string[] {
-  const { roleArn, region, account, logicalId, arn } = runtime;
+  const { roleArn, region, account, label, arn } = runtime;
   const context = { "aws:sourceaccount": account, "aws:sourcearn": arn };
   const id = arn.split("/").at(-1);
   const logs = `arn:aws:logs:${region}:${account}:log-group`;
@@ -47,7 +47,7 @@ export function runtimeStartProblems({
   });
   return problemsOf({
     authority,
-    logicalId,
+    label,
     roleArn,
     service: { principal: "bedrock-agentcore.amazonaws.com", context },
     calls: [...calls, { action: "logs:DescribeLogGroups", resource: `${logs}:*` }],
@@ -56,13 +56,13 @@ export function runtimeStartProblems({
 
 function problemsOf({
   authority,
-  logicalId,
+  label,
   roleArn,
   service,
   calls,
 }: {
   authority: Authority;
-  logicalId: string;
+  label: string;
   roleArn: string;
   service: { principal: string; context: Record<string, string> };
   calls: { action: string; resource: string }[];
@@ -74,10 +74,10 @@ function problemsOf({
     resource: roleArn,
     context: service.context,
   });
-  if (!trust.allowed) return [`${logicalId} cannot run under ${roleArn}: ${trust.why}.`];
+  if (!trust.allowed) return [`${label} cannot run under ${roleArn}: ${trust.why}.`];
   return calls.flatMap(({ action, resource }) => {
     const principal = { type: "role", arn: roleArn, account } as const;
     const verdict = authority.check({ principal, action, resource, context: {} });
-    return verdict.allowed ? [] : [`${logicalId} may not ${action} on ${resource}: ${verdict.why}.`];
+    return verdict.allowed ? [] : [`${label} may not ${action} on ${resource}: ${verdict.why}.`];
   });
 }

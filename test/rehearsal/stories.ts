@@ -62,7 +62,7 @@ export async function isPoisoned(world: World): Promise<{ requestId: string; mes
       ? true
       : undefined,
   );
-  const worker = consumerOf(world, queueArnOf(world, "queueUrl")).logicalId;
+  const worker = consumerOf(world, queueArnOf(world, "queueUrl")).label;
   const fault: Fault = ({ call: { service }, caller, text }) =>
     service === "dynamodb" && caller.name === worker && text.includes(requestId)
       ? awsFailure({ service, name: "InternalServerError", status: 500 })
@@ -87,7 +87,7 @@ export async function alarmOfDeadLetters(world: World): Promise<string[]> {
   const [alarm] = alarmsOfQueue({ resolver: world.resolver, queueName, metric });
   if (alarm === undefined) return ["No alarm watches the dead letters."];
   const value = Number((await world.queues.attributesOf(arn)).ApproximateNumberOfMessages);
-  const silent = isBreached({ alarm, value }) ? [] : [`${alarm.logicalId} is silent at ${value} dead letters.`];
+  const silent = isBreached({ alarm, value }) ? [] : [`${alarm.label} is silent at ${value} dead letters.`];
   return [...silent, ...alarmProblems({ alarm, resolver: world.resolver, authority: world.authority })];
 }
 

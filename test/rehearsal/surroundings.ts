@@ -3,7 +3,7 @@ import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts
 import type { Gateway } from "./aws/gateway.ts";
 import type { RunningPlace } from "./template/wiring.ts";
 
-type Place = RunningPlace & { logicalId: string };
+type Place = RunningPlace & { label: string };
 
 export type Surroundings = {
   /** The template's variables, with the addresses that it believes in led to where they are here; and the credentials. */
@@ -37,7 +37,7 @@ export function createSurroundings({ gateway, slackApiUrl }: { gateway: Gateway;
   return {
     environmentOf(place) {
       const own = Object.entries(place.environment).map(([name, value]) => [name, moved(value)] as const);
-      const caller = callerFor({ place, name: place.logicalId, kind: "code" });
+      const caller = callerFor({ place, name: place.label, kind: "code" });
       const variables: Record<string, string> = { ...Object.fromEntries(own), ...credentialVariables(caller) };
       if (variables.SEKISHO_SLACK_API_URL !== undefined) variables.SEKISHO_SLACK_API_URL = slackApiUrl;
       return { ...variables, AWS_ENDPOINT_URL: gateway.url };

@@ -55,7 +55,7 @@ export function createToy({
   const onProblem = (problem: string) => void problems.push(problem);
   const functions = new Map<string, RunningFunction>();
   for (const fn of functionsOf({ assembly, resolver })) {
-    const onFailure = (error: string) => onProblem(`${fn.logicalId} failed: ${error}`);
+    const onFailure = (error: string) => onProblem(`${fn.label} failed: ${error}`);
     functions.set(fn.arn, runFunction({ fn, environment: {}, onStart: () => {}, onLine: () => {}, onFailure }));
   }
   return {

@@ -95,7 +95,7 @@ describe("a call of AWS", () => {
     const { send, authority } = await start({ actions: { ...complete, "sqs:PurgeQueue": "Tasks" } });
     expect(authority.unused()).toHaveLength(4);
     await send();
-    expect(authority.unused()).toMatchObject([{ source: "Role", action: "sqs:PurgeQueue" }]);
+    expect(authority.unused()).toMatchObject([{ source: "Toy0/Role", action: "sqs:PurgeQueue" }]);
   });
 
   it("is refused with another's signature, and in another region", async () => {

@@ -46,7 +46,7 @@ export async function createQueues({ endpoint, resolver }: { endpoint: string; r
     if (RedrivePolicy === undefined) continue;
     const { deadLetterTargetArn, maxReceiveCount } = RedrivePolicy as Record<string, unknown>;
     const target = emulatorArns.get(String(deadLetterTargetArn));
-    if (target === undefined) throw new Error(`${queue.logicalId}: its dead-letter queue is in no template.`);
+    if (target === undefined) throw new Error(`${queue.label}: its dead-letter queue is in no template.`);
     const policy = JSON.stringify({ deadLetterTargetArn: target, maxReceiveCount });
     const url = urlOf(resolver.attribute(queue, "Arn"));
     await call("SetQueueAttributes", { QueueUrl: url, Attributes: { RedrivePolicy: policy } });

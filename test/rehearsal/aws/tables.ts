@@ -10,7 +10,7 @@ export async function createTables({ endpoint, resolver }: { endpoint: string; r
     const schema = Object.fromEntries(copied.map((name) => [name, table.properties[name]]));
     const input = { ...schema, TableName: resolver.ref(table), BillingMode: "PAY_PER_REQUEST" };
     const response = await post({ operation: "CreateTable", body: JSON.stringify(input) });
-    if (!response.ok) throw new Error(`The emulator did not create ${table.logicalId}: ${await response.text()}`);
+    if (!response.ok) throw new Error(`The emulator did not create ${table.label}: ${await response.text()}`);
   }
 
   function post({ operation, body, signal }: { operation: string; body: string; signal?: AbortSignal }) {

@@ -23,7 +23,7 @@ export function collectPolicies({ resolver }: { resolver: Resolver }): Policies 
     const arn = resolver.attribute(role, "Arn");
     roleArns.set(`${role.stack.account}/${resolver.ref(role)}`, arn);
     if (listOf(role.properties.ManagedPolicyArns).length > 0)
-      throw new Error(`${role.logicalId} has managed policies, whose statements the templates do not show.`);
+      throw new Error(`${role.label} has managed policies, whose statements the templates do not show.`);
     add(trust, arn, role, role.properties.AssumeRolePolicyDocument, "*");
     for (const { PolicyDocument } of recordsOf(role.properties.Policies)) add(ofRoles, arn, role, PolicyDocument);
   }
@@ -32,7 +32,7 @@ export function collectPolicies({ resolver }: { resolver: Resolver }): Policies 
       for (const role of [...listOf(policy.properties.Roles), ...listOf(policy.properties.RoleName)]) {
         const arn = roleArns.get(`${policy.stack.account}/${String(role)}`);
         if (arn === undefined)
-          throw new Error(`${policy.logicalId} is for the role ${String(role)}, which is in no template.`);
+          throw new Error(`${policy.label} is for the role ${String(role)}, which is in no template.`);
         add(ofRoles, arn, policy, policy.properties.PolicyDocument);
       }
 
@@ -70,7 +70,7 @@ export function collectPolicies({ resolver }: { resolver: Resolver }): Policies 
 
 /** `resource` where the document itself names none, as trust policies do not. */
 function add(documents: Documents, arn: string, from: Resource, document: unknown, resource?: string): void {
-  const statements = parsePolicy({ document, source: from.logicalId });
+  const statements = parsePolicy({ document, source: from.label });
   const complete = statements.map((statement) =>
     resource === undefined ? statement : { ...statement, resources: [resource] },
   );
@@ -87,9 +87,9 @@ const permissionFields = new Set([
   "SourceArn",
 ]);
 
-function lambdaStatement({ logicalId, properties }: Resource, arn: string): unknown {
+function lambdaStatement({ label, properties }: Resource, arn: string): unknown {
   const unknown = Object.keys(properties).filter((field) => !permissionFields.has(field));
-  if (unknown.length > 0) throw new Error(`${logicalId} has ${unknown.join(", ")}, which the rehearsal does not know.`);
+  if (unknown.length > 0) throw new Error(`${label} has ${unknown.join(", ")}, which the rehearsal does not know.`);
   const { Action, Principal, SourceArn, SourceAccount, FunctionUrlAuthType, InvokedViaFunctionUrl } = properties;
   const principal = String(Principal);
   return {

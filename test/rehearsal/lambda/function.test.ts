@@ -22,7 +22,7 @@ function deploy({ code, ...more }: Partial<LambdaFunction> & { code: string }) {
   const lines: string[] = [];
   const failures: string[] = [];
   const fn: LambdaFunction = {
-    logicalId: "Greeter",
+    label: "Greeter",
     name: "greeter",
     arn: "arn:aws:lambda:eu-central-1:111111111111:function:greeter",
     roleArn: "",

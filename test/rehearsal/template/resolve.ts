@@ -5,6 +5,8 @@ import { identityOf } from "./physical.ts";
 export type Resource = {
   stack: Stack;
   logicalId: string;
+  /** For people: the zone and the logical id. */
+  label: string;
   type: string;
   properties: Record<string, unknown>;
 };
@@ -132,6 +134,7 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
           .map(([logicalId, resource]) => ({
             stack,
             logicalId,
+            label: `${stack.name.split("-").at(-1)}/${logicalId}`,
             type: resource.Type,
             properties: resolve(resource.Properties, stack) as Record<string, unknown>,
           })),

@@ -5,7 +5,8 @@ import type { Resolver, Resource } from "./resolve.ts";
 export type RunningPlace = { roleArn: string; account: string; region: string; environment: Record<string, string> };
 
 export type LambdaFunction = RunningPlace & {
-  logicalId: string;
+  /** For people: the zone and the logical id. */
+  label: string;
   name: string;
   arn: string;
   handler: string;
@@ -19,7 +20,7 @@ export type LambdaFunction = RunningPlace & {
 };
 
 export type AgentRuntime = RunningPlace & {
-  logicalId: string;
+  label: string;
   arn: string;
   folder: string;
   entryPoint: string;
@@ -28,7 +29,7 @@ export type AgentRuntime = RunningPlace & {
 };
 
 export type EventSource = {
-  logicalId: string;
+  label: string;
   queueArn: string;
   functionArn: string;
   batchSize: number;
@@ -38,12 +39,12 @@ export type EventSource = {
 
 export function functionsOf({ assembly, resolver }: { assembly: Assembly; resolver: Resolver }): LambdaFunction[] {
   return resolver.resources("AWS::Lambda::Function").map((resource) => {
-    const { properties, logicalId, stack } = resource;
+    const { properties, label, stack } = resource;
     const { S3Key } = record(properties.Code);
     const { LogGroup } = record(properties.LoggingConfig);
     const name = resolver.ref(resource);
     return {
-      logicalId,
+      label,
       name,
       arn: resolver.attribute(resource, "Arn"),
       roleArn: String(properties.Role),
@@ -65,13 +66,13 @@ export function functionsOf({ assembly, resolver }: { assembly: Assembly; resolv
 export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolver: Resolver }): AgentRuntime[] {
   const endpoints = resolver.resources("AWS::BedrockAgentCore::RuntimeEndpoint");
   return resolver.resources("AWS::BedrockAgentCore::Runtime").map((resource) => {
-    const { properties, logicalId, stack } = resource;
+    const { properties, label, stack } = resource;
     const code = record(record(properties.AgentRuntimeArtifact).CodeConfiguration);
     const arn = resolver.attribute(resource, "AgentRuntimeArn");
     const own = endpoints.filter((endpoint) => resolver.attribute(endpoint, "AgentRuntimeArn") === arn);
     const entryPoint = Array.isArray(code.EntryPoint) ? String(code.EntryPoint.at(-1)) : "";
     return {
-      logicalId,
+      label,
       arn,
       roleArn: String(properties.RoleArn),
       account: stack.account,
@@ -94,8 +95,8 @@ const defaultConcurrency = 5;
 
 export function eventSourcesOf({ resolver }: { resolver: Resolver }): EventSource[] {
   const mappings = resolver.resources("AWS::Lambda::EventSourceMapping");
-  return mappings.map(({ logicalId, properties }) => ({
-    logicalId,
+  return mappings.map(({ label, properties }) => ({
+    label,
     queueArn: String(properties.EventSourceArn),
     functionArn: arnOfFunction({ resolver, name: String(properties.FunctionName) }),
     batchSize: Number(properties.BatchSize ?? 10),
