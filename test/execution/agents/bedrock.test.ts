@@ -1,6 +1,7 @@
 /** The agent for models of Amazon Bedrock, against a local server that speaks the event stream of AWS. */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
@@ -146,6 +147,21 @@ describe("a model of Bedrock", () => {
     });
     expect(reason).toBe("execution_failed");
     expect(server?.requests).toHaveLength(1);
+  });
+
+  it("may take longer in all than the wait for its next part", async () => {
+    const updates = await updatesOf(
+      async (response) => {
+        eventStream(response);
+        for (let part = 0; part < 12; part += 1) {
+          response.write(text("x"));
+          await sleep(100);
+        }
+        response.end(stop("end_turn"));
+      },
+      { idleTimeoutMs: 800 },
+    );
+    expect(updates.at(-1)).toEqual({ type: "answer", text: "x".repeat(12) });
   });
 
   it("hears of a cancel by the end of the connection", async () => {
