@@ -5,7 +5,7 @@ import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
 import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
-import { createSigningSecret } from "../../lambdas/verification/ingress/signing-secret.ts";
+import { createKeptSecret } from "../../lambdas/verification/kept-secret.ts";
 import { createPolicy } from "../../lambdas/verification/policy.ts";
 import { createAnswerText } from "../../lambdas/verification/slack/answer-text.ts";
 import { createSlackApi } from "../../lambdas/verification/slack/web-api.ts";
@@ -76,7 +76,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   };
   try {
     const server = await startVerificationServer({
-      ingress: createIngress({ signingSecret: createSigningSecret({ readSecret: options.signingSecret }), queue, log }),
+      ingress: createIngress({ signingSecret: createKeptSecret({ readSecret: options.signingSecret }), queue, log }),
       ...(options.page === undefined ? {} : { page: options.page }),
       port: options.port,
       log,

@@ -1,4 +1,6 @@
 /** The destinations of the configuration, made ready to be called. */
+import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
+import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
 import type { AuthorizerConfig, Config, Destination, SecretReference } from "../shared/config/schema.ts";
 import type { Log } from "../shared/log.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
@@ -13,17 +15,19 @@ import type { Transport } from "./transport/transport.ts";
 import type { WorkerDestination } from "./worker/acts.ts";
 
 export type DestinationSurroundings = {
-  /** Where an `https` destination without a url goes. */
-  localUrl: string;
-  /** The Execution host of the same process, for `in-process`. */
-  handle: (request: Request) => Promise<Response>;
+  /** Where an `https` destination without a url goes; undefined where there is no such place. */
+  localUrl?: string | undefined;
+  /** The Execution host of the same process, for `in-process`; undefined where there is none. */
+  handle?: ((request: Request) => Promise<Response>) | undefined;
   readSecret: (reference: SecretReference) => Promise<string>;
+  /** For calls that AWS signs; the SDK's default chain where absent. */
+  credentials?: AwsCredentialsProvider | undefined;
   log: Log;
   /** Wraps every transport (the local page watches the wire so). */
   wrap?: (transport: Transport) => Transport;
 };
 
-/** One client a destination. Nothing is opened before the first call. */
+/** One client a destination that there is a way to. Nothing is opened before the first call. */
 export function createDestinations({
   config,
   ...surroundings
@@ -34,12 +38,14 @@ export function createDestinations({
   const { wrap = (transport) => transport, readSecret, log } = surroundings;
   const { callTimeoutMs } = config.limits;
   return new Map(
-    Object.entries(config.destinations).map(([name, destination]) => {
+    Object.entries(config.destinations).flatMap(([name, destination]) => {
       const { dialect, idempotent, forwardBotToken } = destination;
-      const transport = wrap(createTransport({ destination, ...surroundings }));
+      const bare = createTransport({ destination, ...surroundings });
+      if (bare === undefined) return [];
+      const transport = wrap(bare);
       const client = createClient({ transport, destination: { name, dialect, idempotent, callTimeoutMs }, log });
       const botToken = forwardBotToken ? () => readSecret(config.slack.botToken) : undefined;
-      return [name, { client, callTimeoutMs, botToken }];
+      return [[name, { client, callTimeoutMs, botToken }] as const];
     }),
   );
 }
@@ -49,18 +55,27 @@ function createTransport({
   localUrl,
   handle,
   readSecret,
-}: DestinationSurroundings & { destination: Destination }): Transport {
+  credentials = defaultAwsCredentials(),
+}: DestinationSurroundings & { destination: Destination }): Transport | undefined {
   const { maxResponseBytes } = destination;
   switch (destination.transport) {
     case "in-process":
-      return createInProcessTransport({ handle, maxResponseBytes });
+      return handle && createInProcessTransport({ handle, maxResponseBytes });
     case "https": {
-      const authorizer = createAuthorizer({ authorizer: destination.authorizer, readSecret });
-      return createHttpsTransport({ url: destination.url ?? localUrl, authorizer, maxResponseBytes });
+      const url = destination.url ?? localUrl;
+      const authorizer = createAuthorizer({ authorizer: destination.authorizer, readSecret, credentials });
+      return url === undefined ? undefined : createHttpsTransport({ url, authorizer, maxResponseBytes });
     }
     case "agentcore": {
       const { runtimeArn, qualifier, endpoint, stopAfterResult } = destination;
-      return createAgentCoreTransport({ runtimeArn, qualifier, endpoint, stopAfterResult, maxResponseBytes });
+      return createAgentCoreTransport({
+        runtimeArn,
+        qualifier,
+        endpoint,
+        credentials,
+        stopAfterResult,
+        maxResponseBytes,
+      });
     }
   }
 }
@@ -68,13 +83,17 @@ function createTransport({
 function createAuthorizer({
   authorizer,
   readSecret,
-}: Pick<DestinationSurroundings, "readSecret"> & { authorizer: AuthorizerConfig }): Authorizer {
+  credentials,
+}: Pick<DestinationSurroundings, "readSecret"> & {
+  authorizer: AuthorizerConfig;
+  credentials: AwsCredentialsProvider;
+}): Authorizer {
   switch (authorizer.type) {
     case "none":
       return noAuthorizer;
     case "bearer":
       return createBearerAuthorizer({ readToken: () => readSecret(authorizer.token) });
     case "sigv4":
-      return createSigV4Authorizer({ service: authorizer.service, region: authorizer.region });
+      return createSigV4Authorizer({ service: authorizer.service, region: authorizer.region, credentials });
   }
 }

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createIngress, type IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
-import { createSigningSecret } from "../../lambdas/verification/ingress/signing-secret.ts";
+import { createKeptSecret } from "../../lambdas/verification/kept-secret.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const secret = "8f742231b10e8888abcd99yyyzzz85a5";
@@ -15,7 +15,7 @@ const rounds = 10;
 export async function benchIngress(): Promise<BenchRow[]> {
   const request = mentionRequest();
   const ingress = createIngress({
-    signingSecret: createSigningSecret({ readSecret: async () => secret }),
+    signingSecret: createKeptSecret({ readSecret: async () => secret }),
     queue: { send: async () => {} },
     now: () => nowMs,
     log: silentLog,

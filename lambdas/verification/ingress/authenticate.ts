@@ -1,8 +1,8 @@
 /** Whether a request comes from Slack; where the signature does not match, once more with a secret read anew. */
 import type { Log } from "../../shared/log.ts";
+import type { KeptSecret } from "../kept-secret.ts";
 import { type HeaderPairs, soleHeader } from "./headers.ts";
 import { type Verdict, verifySignature } from "./signature.ts";
-import type { SigningSecret } from "./signing-secret.ts";
 
 export async function authenticate({
   signingSecret,
@@ -11,7 +11,7 @@ export async function authenticate({
   nowSeconds,
   log,
 }: {
-  signingSecret: SigningSecret;
+  signingSecret: KeptSecret;
   headers: HeaderPairs;
   body: Uint8Array;
   nowSeconds: number;

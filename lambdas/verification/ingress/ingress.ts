@@ -2,6 +2,7 @@
 
 import { type Log, silentLog } from "../../shared/log.ts";
 import { newTrace as startTrace, type Trace, traceIdOf } from "../../shared/trace.ts";
+import type { KeptSecret } from "../kept-secret.ts";
 import type { Ask, AskedMessage } from "../task/messages.ts";
 import { authenticate } from "./authenticate.ts";
 import { withinDeadline } from "./deadline.ts";
@@ -9,7 +10,6 @@ import { filterEvent } from "./filter.ts";
 import type { HeaderPairs } from "./headers.ts";
 import { parsePayload } from "./payload.ts";
 import { requestIdOf } from "./request-id.ts";
-import type { SigningSecret } from "./signing-secret.ts";
 
 /** Slack's payloads are far smaller. */
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -37,7 +37,7 @@ export function createIngress({
   log = silentLog,
   maxBodyBytes = defaultMaxBodyBytes,
 }: {
-  signingSecret: SigningSecret;
+  signingSecret: KeptSecret;
   queue: IngressQueue;
   now?: () => number;
   newTrace?: () => Trace;

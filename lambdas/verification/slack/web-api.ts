@@ -6,6 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import { metadataOf } from "./metadata.ts";
 import { readRepliesPage } from "./replies-page.ts";
 import { retryDelayMs } from "./retry-policy.ts";
+import { withRotation } from "./rotation.ts";
 import { type PostedMessage, type PostKey, type SlackApi, SlackError } from "./slack.ts";
 import { toSlackError } from "./to-slack-error.ts";
 import { callWebApi } from "./web-api-call.ts";
@@ -28,11 +29,13 @@ const emptyPage = { messages: [] };
 
 const postedSchema = z.object({ ts: z.string() });
 /**
- * `token` is asked for at every call, so that a rotated one is used. `timeoutMs` bounds one exchange, and each wait before
+ * `token` is asked for at every call, so that a rotated one is used; where Slack does not take it, `newerToken` may know
+ * another, and the call is made once more. `timeoutMs` bounds one exchange, and each wait before
  * it is repeated; the caller's signal bounds the whole. `apiUrl` is https, or http on loopback.
  */
 export function createSlackApi({
   token,
+  newerToken = async () => undefined,
   apiUrl = "https://slack.com/api/",
   log,
   now = Date.now,
@@ -41,6 +44,7 @@ export function createSlackApi({
   timeoutMs = 10_000,
 }: {
   token: () => Promise<string>;
+  newerToken?: (tried: string) => Promise<string | undefined>;
   apiUrl?: string;
   log: Log;
   now?: () => number;
@@ -51,10 +55,12 @@ export function createSlackApi({
   requireSafeUrl(apiUrl);
 
   async function call({ method, args, signal, repeatable, requestId, fine = [] }: Call): Promise<unknown> {
+    const withToken = (read: () => Promise<string>) =>
+      callWebApi({ token: read, apiUrl, method, args, timeoutMs, signal });
     for (let attempt = 0; ; attempt++) {
       const startedAtMs = now();
       try {
-        return await callWebApi({ token, apiUrl, method, args, timeoutMs, signal });
+        return await withRotation({ token, newerToken, use: withToken });
       } catch (thrown) {
         const error = toSlackError(thrown);
         const { kind, slackError } = error;

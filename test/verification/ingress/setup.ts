@@ -2,7 +2,7 @@
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { createSigningSecret } from "../../../lambdas/verification/ingress/signing-secret.ts";
+import { createKeptSecret } from "../../../lambdas/verification/kept-secret.ts";
 import { type Ask, askSchema } from "../../../lambdas/verification/task/messages.ts";
 import { nowMs, secret } from "./slack-request.ts";
 
@@ -25,7 +25,7 @@ export function setUp({
     asks.push(askSchema.parse(JSON.parse(body)));
   };
   const ingress = createIngress({
-    signingSecret: createSigningSecret({ readSecret, now }),
+    signingSecret: createKeptSecret({ readSecret, now }),
     queue: { send: send ?? remember },
     now,
     log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),

@@ -1,6 +1,6 @@
 /** The signing secret: kept while it fits, read again when it was rotated, never read in a flood. */
 import { describe, expect, it } from "@jest/globals";
-import { createSigningSecret } from "../../../lambdas/verification/ingress/signing-secret.ts";
+import { createKeptSecret } from "../../../lambdas/verification/kept-secret.ts";
 import { setUp } from "./setup.ts";
 import { bytesOf, fixture, nowMs, signed } from "./slack-request.ts";
 
@@ -94,7 +94,7 @@ describe("the signing secret", () => {
   });
 
   it("is given up on when the reading hangs", async () => {
-    const secret = createSigningSecret({ readSecret: () => new Promise(() => {}), readTimeoutMs: 5 });
+    const secret = createKeptSecret({ readSecret: () => new Promise(() => {}), readTimeoutMs: 5 });
     await expect(secret.current()).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });

@@ -1,0 +1,58 @@
+/** What the environment tells the worker and the handler of dead letters on Lambda. An error names the variable that is missing or wrong. */
+import * as z from "zod";
+import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import { readEnvironment } from "../../shared/config/environment.ts";
+import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
+import type { LogLevel } from "../../shared/log.ts";
+
+const addressSchema = z.discriminatedUnion("transport", [
+  z.object({
+    transport: z.literal("agentcore"),
+    runtimeArn: z.string(),
+    qualifier: z.string(),
+    stopAfterResult: z.boolean(),
+  }),
+  z.object({ transport: z.literal("https"), url: z.string(), region: z.string() }),
+]) satisfies z.ZodType<ExecutionAddress>;
+
+export type WorkerEnvironment = {
+  queueUrl: string;
+  table: string;
+  /** The name of the parameter of Systems Manager that holds the live settings. */
+  routesParameter: string;
+  slackApiUrl: string;
+  /** Undefined where the stage deploys no Execution zone. */
+  executionAddress: ExecutionAddress | undefined;
+  logLevel: LogLevel;
+  aws: AwsSurroundings;
+};
+
+export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env): WorkerEnvironment {
+  return {
+    queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
+    table: required(variables, "SEKISHO_TABLE"),
+    routesParameter: required(variables, "SEKISHO_ROUTES_PARAMETER"),
+    slackApiUrl: required(variables, "SEKISHO_SLACK_API_URL"),
+    executionAddress: addressOf(variables.SEKISHO_EXECUTION_ADDRESS),
+    logLevel: readEnvironment(variables).logLevel ?? "info",
+    aws: readAwsEnvironment(variables),
+  };
+}
+
+export function readDeadLetterEnvironment(
+  variables: NodeJS.ProcessEnv = process.env,
+): WorkerEnvironment & { archiveUrl: string } {
+  return { ...readWorkerEnvironment(variables), archiveUrl: required(variables, "SEKISHO_DEAD_LETTERS_URL") };
+}
+
+function addressOf(text: string | undefined): ExecutionAddress | undefined {
+  if (!text) return undefined;
+  try {
+    return addressSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error("The environment variable SEKISHO_EXECUTION_ADDRESS is no address of an Execution zone.", {
+      cause,
+    });
+  }
+}

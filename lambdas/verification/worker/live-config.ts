@@ -1,0 +1,89 @@
+/** The deployed configuration with the live settings in it: read anew in the background, and what does not fit changes nothing. */
+import type { JsonCall } from "../../shared/aws/json-call.ts";
+import { withLiveSettings } from "../../shared/config/live-settings.ts";
+import type { Config } from "../../shared/config/schema.ts";
+import type { Log } from "../../shared/log.ts";
+
+/** A change is noticed within a minute: read in the background after half of it, and waited for after the whole. */
+const refreshAfterMs = 30_000;
+const staleAfterMs = 60_000;
+
+export type LiveConfig = {
+  /** Never rejects. The same object for as long as nothing has changed. */
+  current(): Promise<Config>;
+  /** Resolves when no reading is under way, so that none is frozen with the process. */
+  settled(): Promise<void>;
+};
+
+/** `read` gives the settings' text. Without a readable one the deployed configuration holds, or the last that was good. */
+export function createLiveConfig({
+  deployed,
+  read,
+  log,
+  now = Date.now,
+}: {
+  deployed: Config;
+  read: () => Promise<string>;
+  log: Log;
+  now?: () => number;
+}): LiveConfig {
+  let config = deployed;
+  let text: string | undefined;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function refresh(): Promise<void> {
+    let newer: string;
+    try {
+      newer = await read();
+    } catch (error) {
+      return log.error("live_settings_unreadable", { cause_kind: kindOf(error) });
+    }
+    if (newer === text) return;
+    text = newer;
+    try {
+      config = withLiveSettings({ config: deployed, json: JSON.parse(newer) });
+      log.info("live_settings_read", { bytes: newer.length });
+    } catch (error) {
+      log.error("live_settings_refused", { cause_kind: kindOf(error), bytes: newer.length });
+    }
+  }
+
+  return {
+    async current() {
+      const ageMs = now() - startedAtMs;
+      if (reading === undefined && ageMs >= refreshAfterMs) {
+        startedAtMs = now();
+        reading = refresh().finally(() => {
+          reading = undefined;
+        });
+      }
+      if (ageMs >= staleAfterMs) await reading;
+      return config;
+    },
+    settled: async () => reading,
+  };
+}
+
+/** `createJsonCall` of `ssm`, version 1.1. */
+export function readParameter({
+  call,
+  name,
+  timeoutMs = 2000,
+}: {
+  call: JsonCall;
+  name: string;
+  timeoutMs?: number;
+}): () => Promise<string> {
+  return async () => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { Parameter } = await call({ target: "AmazonSSM.GetParameter", input: { Name: name }, signal });
+    const { Value } = Object(Parameter) as { Value?: unknown };
+    if (typeof Value === "string") return Value;
+    throw new Error(`The parameter ${name} of Systems Manager holds no text.`);
+  };
+}
+
+function kindOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}

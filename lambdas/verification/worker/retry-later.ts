@@ -1,0 +1,25 @@
+/** When a failed message comes again: soon, and later each time, instead of after the queue's long visibility timeout. */
+import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { callLimits } from "../../shared/engine/aws/client.ts";
+import type { Log } from "../../shared/log.ts";
+
+/** The first after 5 s, each further one after twice as long, up to five minutes. */
+export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): number {
+  return Math.min(300, 5 * 2 ** Math.min(Math.max(receiveCount - 1, 0), 20));
+}
+
+/** Best effort: where it fails, the visibility timeout holds. */
+export function createRetryLater({ client, queueUrl, log }: { client: SQSClient; queueUrl: string; log: Log }) {
+  return async ({ receiptHandle, receiveCount }: { receiptHandle: string; receiveCount: number }): Promise<void> => {
+    const command = new ChangeMessageVisibilityCommand({
+      QueueUrl: queueUrl,
+      ReceiptHandle: receiptHandle,
+      VisibilityTimeout: retryDelaySeconds({ receiveCount }),
+    });
+    try {
+      await client.send(command, callLimits());
+    } catch (error) {
+      log.warn("queue_retry_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+    }
+  };
+}
