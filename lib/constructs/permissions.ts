@@ -9,7 +9,7 @@ import type { Construct } from "constructs";
 /** The task store's calls. */
 export function useTable(table: Pick<ITable, "tableArn">): PolicyStatement {
   return new PolicyStatement({
-    actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
+    actions: ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
     resources: [table.tableArn],
   });
 }
