@@ -15,7 +15,7 @@ describe("a permission that no story needed", () => {
   });
 
   it("is let pass where an exception for its action and resource gives a reason", () => {
-    const exceptions = [{ action: "sqs:Purge*", resource: ":dead", reason: "by hand only" }];
+    const exceptions = [{ action: "sqs:Purge*", resource: "*:dead", reason: "by hand only" }];
     expect(unexplained({ unused, exceptions })).toEqual([expect.stringContaining(":tasks")]);
     expect(idle({ unused, exceptions })).toEqual([]);
   });

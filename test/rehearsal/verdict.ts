@@ -1,7 +1,7 @@
 /** What a rehearsal found out about permissions, as lines for people. */
 import { type IamException, iamExceptions } from "../../lib/iam-exceptions.ts";
 import type { Permission } from "./iam/authority.ts";
-import { matchesAction } from "./iam/match.ts";
+import { matches, matchesAction } from "./iam/match.ts";
 
 /** Permissions that nobody used and nobody explains. */
 export function unexplained({
@@ -29,6 +29,6 @@ export function idle({
     .map(({ action, reason }) => `The exception for ${action} (${reason}) explains nothing.`);
 }
 
-function explains({ action, resource = "" }: IamException, permission: Permission): boolean {
-  return matchesAction({ pattern: action, action: permission.action }) && permission.resource.includes(resource);
+function explains({ action, resource = "*" }: IamException, permission: Permission): boolean {
+  return matchesAction({ pattern: action, action: permission.action }) && matches({ pattern: resource, text: permission.resource });
 }
