@@ -1,6 +1,6 @@
 /** Delays of any length out of SQS's whole seconds up to 900, and texts of any character out of those that SQS takes. */
 import { describe, expect, it } from "@jest/globals";
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { delayFields, remainingDelayMs } from "../../../lambdas/shared/engine/aws/chained-delay.ts";
 import { sqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
 
@@ -45,7 +45,7 @@ describe("a delay", () => {
       fc.double({ min: 0.1, max: 30 * dayMs, noNaN: true }),
     );
     const starts = fc.integer({ min: 1_600_000_000_000, max: 2_000_000_000_000 });
-    void fc.assert(
+    fc.assert(
       fc.property(delays, starts, (delayMs, startMs) => {
         let nowMs = startMs;
         let leftMs = delayMs;
@@ -77,7 +77,7 @@ describe("the text that SQS takes", () => {
     .map((units) => String.fromCharCode(...units));
 
   it("means what the JSON meant, whatever text it holds", () => {
-    void fc.assert(
+    fc.assert(
       fc.property(texts, (text) => {
         const sent = sqsText(JSON.stringify({ text }));
         expect(JSON.parse(sent)).toEqual({ text });
