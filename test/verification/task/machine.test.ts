@@ -283,10 +283,18 @@ describe("a dead letter", () => {
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
   });
 
-  it("says that the task may have run once it was sent", () => {
-    expect(play([woken, announced, woken, { type: "dead_lettered" }]).task.outcome).toMatchObject({
-      reason: "ambiguous",
-    });
+  it("says that the task may have run once it was sent, and asks the host to cancel it, whatever that comes to", () => {
+    const buried = play([woken, announced, woken, { type: "dead_lettered" }]);
+    expect(buried.last).toEqual([{ type: "cancel" }]);
+    for (const event of [{ type: "canceled", nowMs } as const, { ...ambiguous, act: "cancel" } as const]) {
+      const { task, last } = play([event], { task: buried.task });
+      expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "ambiguous" } });
+      expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+    }
+  });
+
+  it("looks into the thread before it is told, since a worker may have died of the announcement", () => {
+    expect(play([woken, { type: "dead_lettered" }, woken]).last).toEqual([{ type: "deliver", heal: true }]);
   });
 
   it("never replaces an outcome that is being delivered, and the next try looks first", () => {

@@ -167,4 +167,12 @@ describe("the worker", () => {
     for (const steps of [2, 3, 5]) expect(await buriedAt(steps)).toContain('"reason":"ambiguous"');
     for (const steps of [7, 8]) expect(await buriedAt(steps)).toBe("A checkpoint.");
   });
+
+  it("sends its messages in the turn of the task's workspace", async () => {
+    const world = createWorld({ pollsUntilDone: 2 });
+    world.deliver(ask);
+    await world.runTwiceAtOnce();
+    await world.run();
+    expect([...world.groups]).toEqual([ask.message.team]);
+  });
 });

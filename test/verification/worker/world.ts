@@ -45,6 +45,9 @@ export function createWorld({
   const posts: Post[] = [];
   const runs = new Map<string, { polls: number; arrivals: number }>();
   const starts: string[] = [];
+  const cancels: { params: unknown; recordedAs: Task["state"] | undefined; answers: number }[] = [];
+  const archive: string[] = [];
+  const groups = new Set<string | undefined>();
   let doubled = 0;
 
   /** One operation of a living worker, with the fate that it meets. `unknown` and `refused` are how the party says so. */
@@ -112,13 +115,11 @@ export function createWorld({
 
   function queueFor(alive: { yes: boolean }): TaskQueue {
     return {
-      send: ({ body, delayMs = 0 }) =>
-        operate(
-          alive,
-          { party: "queue", name: "send" },
-          engineErrors,
-          () => void messages.push({ body, visibleAtMs: clockMs + delayMs }),
-        ),
+      send: ({ body, delayMs = 0, group }) =>
+        operate(alive, { party: "queue", name: "send" }, engineErrors, () => {
+          groups.add(group);
+          messages.push({ body, visibleAtMs: clockMs + delayMs });
+        }),
     };
   }
 
@@ -147,6 +148,10 @@ export function createWorld({
   function clientFor(alive: { yes: boolean }): ExecutionClient {
     async function answer(call: Call<MethodName>): Promise<TaskResult> {
       const requestId = call.method === "execute_task" ? call.id : (records.keys().next().value ?? "");
+      if (call.method === "cancel_task") {
+        const recordedAs = records.get(requestId)?.state;
+        cancels.push({ params: call.params, recordedAs, answers: posts.filter(({ key }) => key.part > 0).length });
+      }
       const run = runs.get(requestId) ?? { polls: -1, arrivals: 0 };
       if (call.method === "execute_task") {
         if (run.arrivals === 0 || !idempotent) starts.push(requestId);
@@ -224,10 +229,29 @@ export function createWorld({
       }
       for (const { land } of landings.splice(0)) land();
     },
-    /** The queue gives up on every message that is in it. */
+    /** The queue gives up on every message that is in it. Where burying one fails, it comes again. */
     async buryAll(): Promise<void> {
-      for (const { body } of messages.splice(0)) await workerOf({ yes: true }).deadLetter({ body });
+      for (const { body, visibleAtMs } of messages.splice(0)) {
+        clockMs = Math.max(clockMs, visibleAtMs);
+        const bury = () => workerOf({ yes: true }).deadLetter({ body });
+        const isKept = await bury().catch(() => {
+          clockMs += visibilityTimeoutMs;
+          return bury();
+        });
+        if (isKept) archive.push(body);
+      }
     },
+    /** An operator's wish. */
+    redrive: (requestId: string) =>
+      messages.push({ body: JSON.stringify({ type: "redrive", requestId }), visibleAtMs: clockMs }),
+    /** The queue loses all that is in it. */
+    loseMessages: () => messages.splice(0).length,
+    /** A person deletes all posts. */
+    deletePosts: () => posts.splice(0).length,
+    cancels,
+    archive,
+    /** Whose turns the workers' own messages took. */
+    groups,
     /** A worker handles the messages that are due now, whatever others are doing. */
     async handleDue(): Promise<void> {
       const due = messages.filter(({ visibleAtMs }) => visibleAtMs <= clockMs);

@@ -1,0 +1,118 @@
+import { describe, expect, it } from "@jest/globals";
+import { sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+
+const ask = sampleAsk();
+const failure = expect.stringContaining('"type":"failed"');
+
+/** Steps that one message takes to come to be announced, sent (and accepted), and polled once. */
+const announced = 1;
+const accepted = 2;
+const polled = 3;
+
+async function buriedAfter(maxSteps: number, options: Parameters<typeof createWorld>[0] = {}) {
+  const world = createWorld({ pollsUntilDone: 5, ...options });
+  world.deliver(ask);
+  await world.run({ maxSteps });
+  await world.buryAll();
+  return world;
+}
+
+describe("a dead letter of a task at work", () => {
+  it("fails in the record first, then is canceled at the host, and only then told in the thread", async () => {
+    for (const steps of [accepted, polled]) {
+      const world = await buriedAfter(steps);
+      expect(world.cancels).toEqual([
+        { params: { task_id: "t-1", reason: "undeliverable" }, recordedAs: "delivering", answers: 0 },
+      ]);
+      expect(world.answers()).toEqual([]);
+      await world.run();
+      expect(world.answers()).toEqual([failure]);
+      expect(world.posts).toHaveLength(1);
+    }
+  });
+
+  it("is canceled by its request id where the host's own id never came", async () => {
+    const world = await buriedAfter(accepted, {
+      fate: ({ party, name }): Fate => (party === "host" && name === "execute_task" ? "done_unknown" : "ok"),
+    });
+    expect(world.cancels).toMatchObject([{ params: { request_id: ask.requestId } }]);
+  });
+
+  it("is told although the host cannot be reached, or lets nobody cancel", async () => {
+    for (const fate of ["refused", "lost", "done_unknown"] as const) {
+      const world = await buriedAfter(polled, { fate: ({ name }) => (name === "cancel_task" ? fate : "ok") });
+      await world.run();
+      expect(world.answers()).toEqual([failure]);
+    }
+  });
+
+  it("is told once, whichever operation the handler dies of", async () => {
+    for (const fate of ["dies_before", "dies_after"] as const) {
+      for (let nth = 0; nth < 6; nth++) {
+        let seen = 0;
+        let isOn = false;
+        const world = createWorld({ pollsUntilDone: 5, fate: () => (isOn && seen++ === nth ? fate : "ok") });
+        world.deliver(ask);
+        await world.run({ maxSteps: polled });
+        isOn = true;
+        await world.buryAll();
+        await world.run();
+        expect({ fate, nth, answers: world.answers() }).toEqual({ fate, nth, answers: [failure] });
+        expect(world.posts).toHaveLength(1);
+      }
+    }
+  });
+
+  it("is kept for an operator", async () => {
+    const world = await buriedAfter(polled);
+    expect(world.archive.map((body) => JSON.parse(body))).toEqual([
+      { type: "wake", requestId: ask.requestId, seq: polled },
+    ]);
+  });
+});
+
+describe("a dead letter", () => {
+  it("of a task that was never sent asks nobody to cancel", async () => {
+    const world = await buriedAfter(announced);
+    await world.run();
+    expect(world.cancels).toEqual([]);
+    expect(world.answers()).toEqual([failure]);
+  });
+
+  it("that is none of ours is kept", async () => {
+    const world = createWorld();
+    world.deliver({ nonsense: true } as never);
+    await world.buryAll();
+    expect(world.archive).toEqual(['{"nonsense":true}']);
+  });
+
+  it("of a link that is finished is not kept, since nothing was lost with it", async () => {
+    const world = createWorld();
+    world.deliver(ask);
+    world.deliver(ask);
+    await world.run({ maxSteps: 1 });
+    await world.buryAll();
+    expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["wake"]);
+  });
+
+  it("whose task could not even be recorded goes on by itself for a day, and is kept once", async () => {
+    let isDown = true;
+    const world = createWorld({ fate: ({ name }) => (isDown && name === "create" ? "refused" : "ok") });
+    world.deliver(ask);
+    await world.run({ maxSteps: 3 });
+    for (let round = 0; round < 3; round++) await world.buryAll();
+    expect(world.archive).toEqual([JSON.stringify(ask)]);
+    isDown = false;
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+
+    isDown = true;
+    const late = createWorld();
+    late.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 25 * 3600_000 });
+    await late.buryAll();
+    await late.run();
+    expect(late.archive).toHaveLength(1);
+    expect(late.posts).toEqual([]);
+  });
+});
