@@ -1,13 +1,13 @@
 /** The CDK app of one stage: its stacks in their order, checked by cdk-nag and by CDK's own validation of templates. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { App, Validations } from "aws-cdk-lib";
-import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
+import { App } from "aws-cdk-lib";
 import { ConfigError } from "../lambdas/shared/config/load.ts";
 import type { Config } from "../lambdas/shared/config/schema.ts";
 import { executionPlaceOf, stageConfig } from "../lambdas/shared/config/stage-config.ts";
 import { createWriteBundle } from "./bundle/asset.ts";
 import { projectDirectory } from "./bundle/entry.ts";
+import { addChecks } from "./checks.ts";
 import { ExecutionStack } from "./execution-stack.ts";
 import { IdentityStack } from "./identity-stack.ts";
 import { roleNameOf, stackNameOf, type ZoneStack } from "./names.ts";
@@ -16,7 +16,7 @@ import { VerificationStack } from "./verification-stack.ts";
 
 /**
  * Writes the cloud assembly of a stage into `outdir`, the bundles among it; a path of the agent counts from `configDirectory`.
- * Sets the process's exit code where a check of the templates fails. Throws a ConfigError where there is no such stage.
+ * Throws where a check of the templates fails, and a ConfigError where there is no such stage.
  */
 export function synthesize({
   config,
@@ -50,7 +50,7 @@ export function synthesize({
   });
   last.addStackDependency(identity);
   if (execution !== undefined) last.addStackDependency(execution);
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+  addChecks(app);
   app.synth();
 }
 

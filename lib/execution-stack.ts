@@ -2,7 +2,7 @@
 import { Stack, type StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import type { ExecutionAddress } from "../lambdas/shared/config/stage-config.ts";
-import { agentPermissions } from "./constructs/agent-permissions.ts";
+import { permitAgent } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
 import { useKey, useTable } from "./constructs/permissions.ts";
@@ -34,8 +34,8 @@ export class ExecutionStack extends Stack {
     }
     const stopAfterResult = stage.execution.kind === "agentcore" && stage.execution.stopAfterResult;
     const role = createRuntimeRole(this, { roleName });
-    const needed = [useTable(table), useKey(key, { sends: false }), ...agentPermissions(this, config.execution.agent)];
-    for (const statement of needed) role.addToPolicy(statement);
+    for (const statement of [useTable(table), useKey(key, { sends: false })]) role.addToPolicy(statement);
+    permitAgent(role, config.execution.agent);
     const { runtime, endpoint } = createAgentRuntime(this, {
       folder: settings.writeBundle("agentcore"),
       environment: { SEKISHO_TABLE: table.tableName, AWS_REGION: this.region },

@@ -1,13 +1,24 @@
 /** What the configured agent itself needs: the model that it asks, the key that it reads. */
 import { Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { AgentConfig } from "../../lambdas/shared/config/schema.ts";
+import { acknowledge } from "./acknowledge.ts";
 import { readSecrets } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
 
-export function agentPermissions(scope: Construct, agent: AgentConfig): PolicyStatement[] {
+/** Lets the role that the agent runs under do what the agent does. */
+export function permitAgent(role: Role, agent: AgentConfig): void {
+  for (const statement of permissionsOf(role, agent)) role.addToPolicy(statement);
+  if (typeof agent !== "object" || agent.type !== "bedrock") return;
+  acknowledge(role, {
+    findings: profileModels("<AWS::Partition>", agent.modelId).map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`),
+    reason: "An inference profile chooses the region; the model is the one behind the profile and no other.",
+  });
+}
+
+function permissionsOf(scope: Construct, agent: AgentConfig): PolicyStatement[] {
   if (typeof agent === "string") return [];
   if (agent.type === "bedrock") return bedrockPermissions(scope, agent);
   const { apiKey } = agent;
@@ -32,25 +43,24 @@ function bedrockPermissions(scope: Construct, { modelId, region, guardrail }: Be
 }
 
 /**
- * A model of the region, or an inference profile and the model behind it in the regions that it may choose: those of its
- * own continent for `eu.` and the like, any for `global.`.
+ * A model of the region; or an inference profile and the model behind it in every region that the profile may choose: those
+ * of its own continent for `eu.` and the like, any for `global.`. An application's own profile is named by its ARN.
  */
 function modelArns(stack: Stack, { modelId, region }: { modelId: string; region: string }): string[] {
-  if (modelId.startsWith("arn:")) return [modelId, ...profileModels(stack, modelId.split("/").at(-1) ?? "")];
-  const [, model] = profilePattern.exec(modelId) ?? [];
-  if (model === undefined) return [foundationModel(stack, { model: modelId, region })];
+  if (modelId.startsWith("arn:")) return [modelId, ...profileModels(stack.partition, modelId)];
+  if (!profilePattern.test(modelId)) return [foundationModel(stack.partition, { model: modelId, region })];
   const profile = stack.formatArn({ service: "bedrock", region, resource: "inference-profile", resourceName: modelId });
-  return [profile, ...profileModels(stack, modelId)];
+  return [profile, ...profileModels(stack.partition, modelId)];
 }
 
-const profilePattern = /^(?:us|us-gov|eu|apac|au|jp|ca|sa|me|af|global)\.(.+)$/;
+const profilePattern = /^(?:arn:.*\/)?(?:us|us-gov|eu|apac|au|jp|ca|sa|me|af|global)\.(.+)$/;
 
-function profileModels(stack: Stack, profile: string): string[] {
+function profileModels(partition: string, profile: string): string[] {
   const [, model] = profilePattern.exec(profile) ?? [];
-  return model === undefined ? [] : [foundationModel(stack, { model, region: "*" })];
+  return model === undefined ? [] : [foundationModel(partition, { model, region: "*" })];
 }
 
 /** Models belong to no account. */
-function foundationModel({ partition }: Stack, { model, region }: { model: string; region: string }): string {
+function foundationModel(partition: string, { model, region }: { model: string; region: string }): string {
   return `arn:${partition}:bedrock:${region}::foundation-model/${model}`;
 }

@@ -13,14 +13,17 @@ export type AddAlarm = (id: string, alarm: { metric: IMetric; threshold: number;
 
 export function createAlarms(scope: Construct, { key, email }: { key: Key; email: string | undefined }): AddAlarm {
   const topic = new Topic(scope, "Alarms", { masterKey: key, enforceSSL: true });
+  const fromHere = {
+    principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
+    conditions: { StringEquals: { "aws:SourceAccount": Stack.of(scope).account } },
+  };
   // CloudWatch publishes to an encrypted topic only where the key lets it.
   key.addToResourcePolicy(
-    new PolicyStatement({
-      principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
-      actions: ["kms:Decrypt", "kms:GenerateDataKey*"],
-      resources: ["*"],
-      conditions: { StringEquals: { "aws:SourceAccount": Stack.of(scope).account } },
-    }),
+    new PolicyStatement({ ...fromHere, actions: ["kms:Decrypt", "kms:GenerateDataKey*"], resources: ["*"] }),
+  );
+  // The policy that demands TLS stands in the place of the one by which a topic lets in its own account.
+  topic.addToResourcePolicy(
+    new PolicyStatement({ ...fromHere, actions: ["sns:Publish"], resources: [topic.topicArn] }),
   );
   if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
   const action = new SnsAction(topic);

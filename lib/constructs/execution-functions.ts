@@ -6,7 +6,7 @@ import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ExecutionEntry } from "../execution-stack.ts";
 import type { StageSettings } from "../stage-settings.ts";
-import { agentPermissions } from "./agent-permissions.ts";
+import { permitAgent } from "./agent-permissions.ts";
 import { createAlarms } from "./alarms.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
 import { consumeFrom, sendTo, useKey, useTable } from "./permissions.ts";
@@ -59,6 +59,7 @@ export function createExecutionFunctions(
   const functionUrl = url.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
   functionUrl.grantInvokeUrl(new ArnPrincipal(callerRoleArn));
 
+  const role = new Role(stack, "ExecutionRole", { roleName, assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
   const worker = createNodeFunction(stack, "Worker", {
     ...common,
     description: "Runs agents",
@@ -66,12 +67,12 @@ export function createExecutionFunctions(
     environment: { SEKISHO_TABLE: table.tableName },
     timeout: workerTimeout,
     memoryMb: workerMemoryMb,
-    role: new Role(stack, "ExecutionRole", { roleName, assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
+    role,
   });
-  const needed = [useTable(table), useKey(key, { sends: false }), consumeFrom(queue)];
-  for (const statement of [...needed, ...agentPermissions(stack, config.execution.agent)]) {
-    worker.addToRolePolicy(statement);
+  for (const statement of [useTable(table), useKey(key, { sends: false }), consumeFrom(queue)]) {
+    role.addToPolicy(statement);
   }
+  permitAgent(role, config.execution.agent);
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: config.limits.concurrency });
   const alarm = createAlarms(stack, { key, email: stage.alarmEmail });
   watchFunctions({ alarm, functions: { Url: url, Worker: worker } });

@@ -1,0 +1,81 @@
+/** The CDK app as a person meets it: which stage it takes, what it says, what fails it; and the real command line of CDK. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "@jest/globals";
+import { a, configWith, runApp } from "./synth.ts";
+
+const project = join(__dirname, "../..");
+const region = "eu-central-1";
+const slow = 120_000;
+const external = { execution: { kind: "external" } };
+const nowhere = { destinations: {}, routes: [] };
+
+describe("the CDK app", () => {
+  it("says what to add where no stage is configured, and which there are where it is asked for another", async () => {
+    const none = await runApp({ config: {} });
+    expect(none).toMatchObject({ code: 2, errors: expect.stringContaining('"stages": { "dev"') });
+    none.remove();
+    const other = await runApp({ config: configWith({ stage: external, ...nowhere }), context: { stage: "prod" } });
+    expect(other).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('no stage "prod"; the configuration has: dev'),
+    });
+    other.remove();
+  });
+
+  it("lists the problems of a configuration that cannot be used", async () => {
+    const run = await runApp({ config: configWith({ stage: { execution: { kind: "cloud" } } }) });
+    expect(run).toMatchObject({ code: 2, errors: expect.stringContaining("stages.dev.execution") });
+    run.remove();
+  });
+
+  it.each([
+    ["is not there", "./no-such-agent.ts", undefined, /no-such-agent.ts does not exist/],
+    ["exports no agent", "./agent.ts", "export const other = 1;", /agent/],
+  ])("says so where the agent's file %s", async (_what, agent, text, expected) => {
+    const directory = mkdtempSync(join(tmpdir(), "sekisho-agent-"));
+    const file = join(directory, "config.json");
+    if (text !== undefined) writeFileSync(join(directory, agent), text);
+    const config = { ...configWith({ stage: { execution: { kind: "lambda" } } }), execution: { agent } };
+    writeFileSync(file, JSON.stringify(config));
+    const run = await runApp({ config, context: { config: file } });
+    expect(run).toMatchObject({ code: 2, errors: expect.stringMatching(expected) });
+    run.remove();
+    rmSync(directory, { recursive: true });
+  });
+
+  it("fails for a template that cdk-nag or CDK's own validation objects to", async () => {
+    const child = join(__dirname, "children/bad-stack.ts");
+    const failed = await promisify(execFile)(process.execPath, [child], { cwd: project }).catch((error) => error);
+    expect(failed.code).not.toBe(0);
+    expect(failed.stderr).toContain("AwsSolutions-SQS4");
+    expect(failed.stderr).toMatch(/ERROR.*5000|5000[\s\S]*900/);
+  });
+
+  it("is run by `npx cdk synth`, which needs neither docker nor an account, and takes the stage from -c", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "sekisho-cdk-"));
+    const file = join(directory, "config.json");
+    const stage = { verification: { account: a, region }, ...external };
+    writeFileSync(file, JSON.stringify({ ...nowhere, stages: { dev: stage, prod: { ...stage, production: true } } }));
+    const words = [
+      "cdk",
+      "synth",
+      "--quiet",
+      "-c",
+      "stage=prod",
+      "-c",
+      `config=${file}`,
+      "--output",
+      join(directory, "out"),
+    ];
+    const env = { PATH: process.env.PATH, HOME: directory };
+    await promisify(execFile)("npx", words, { cwd: project, env, timeout: slow });
+    expect(readdirSync(join(directory, "out"))).toEqual(
+      expect.arrayContaining(["Identity.template.json", "Verification.template.json"]),
+    );
+    rmSync(directory, { recursive: true });
+  }, 120_000);
+});

@@ -1,0 +1,304 @@
+/** What the stacks of each kind are made of, read off the templates. */
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { a, b, configWith, type Resource, type Synthesized, synth } from "./synth.ts";
+
+const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
+const far = { transport: "https", url: "https://far.example/", authorizer: bearer, idempotent: true };
+const destinations = { home: { transport: "https" }, far };
+const toHome = { destinations, routes: [{ channel: "C1", destination: "far" }, { destination: "home" }] };
+
+const guardrail = { id: "gr123", version: "1" };
+const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
+const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
+
+const variants = {
+  "agentcore in two accounts": configWith({ stage: { execution: { kind: "agentcore", account: b } }, ...toHome }),
+  "lambda in two accounts, in production": configWith({
+    stage: { execution: { kind: "lambda", account: b }, production: true },
+    ...toHome,
+  }),
+  "agentcore in one account, in production": configWith({
+    stage: { execution: { kind: "agentcore", stopAfterResult: true }, production: true },
+    execution: { agent: ofProfile },
+    ...toHome,
+  }),
+  "lambda in one account": configWith({
+    stage: { execution: { kind: "lambda" } },
+    execution: { agent: ofRegion },
+    ...toHome,
+  }),
+  external: configWith({
+    stage: { execution: { kind: "external" } },
+    destinations: { far },
+    routes: [{ destination: "far" }],
+  }),
+} as const;
+type Variant = keyof typeof variants;
+const names = Object.keys(variants) as Variant[];
+const made = new Map<Variant, Synthesized>();
+
+beforeAll(async () => {
+  for (const name of names) made.set(name, await synth(variants[name]));
+}, 120_000);
+
+function stacksOf(name: Variant): Synthesized {
+  const found = made.get(name);
+  if (found === undefined) throw new Error(`${name} was not synthesized`);
+  return found;
+}
+
+function resourcesOf(name: Variant, type?: string): Resource[] {
+  const all = [...stacksOf(name).stacks.values()].flatMap(({ resources }) => resources);
+  return type === undefined ? all : all.filter((resource) => resource.type === type);
+}
+
+/** Every object in a value that has the field. */
+function having(value: unknown, field: string): Record<string, unknown>[] {
+  if (typeof value !== "object" || value === null) return [];
+  const inner = Object.values(value).flatMap((entry) => having(entry, field));
+  return field in value ? [value as Record<string, unknown>, ...inner] : inner;
+}
+
+describe.each(names)("%s", (name) => {
+  const isProduction = name.includes("production");
+  const isExternal = name === "external";
+
+  it("is deployed in the order Identity, Execution, Verification, each into its account", () => {
+    const { order, accounts } = stacksOf(name);
+    expect(order).toEqual(isExternal ? ["Identity", "Verification"] : ["Identity", "Execution", "Verification"]);
+    expect(accounts.get("Identity")).toContain(a);
+    expect(accounts.get("Verification")).toContain(a);
+    if (!isExternal) expect(accounts.get("Execution")).toContain(name.includes("two accounts") ? b : a);
+  });
+
+  it("gives fixed names only to the roles that the other account must know, with the stage in them", () => {
+    const nameFields = [
+      "RoleName",
+      "QueueName",
+      "TableName",
+      "FunctionName",
+      "TopicName",
+      "AlarmName",
+      "DashboardName",
+    ];
+    const fixed = resourcesOf(name).flatMap(({ properties }) =>
+      [...nameFields, "LogGroupName", "BucketName"].flatMap((field) => properties[field] ?? []),
+    );
+    // What is a reference is a name that AWS made; CDK itself names the role that may read a stack's outputs.
+    const ours = fixed.filter((name) => typeof name === "string" && !name.includes("PublishGetStackOutput"));
+    expect(ours).toEqual(
+      isExternal ? ["sekisho-dev-verification"] : expect.arrayContaining(["sekisho-dev-verification"]),
+    );
+    for (const text of ours) expect(text).toMatch(/^sekisho-dev-(verification|execution)$/);
+    expect(new Set(ours).size).toBe(ours.length);
+  });
+
+  it(
+    isProduction ? "keeps data and keys when a stack is deleted" : "leaves nothing behind when a stack is deleted",
+    () => {
+      const kept = resourcesOf(name).filter(({ deletionPolicy }) => deletionPolicy === "Retain");
+      const keys = resourcesOf(name, "AWS::KMS::Key");
+      expect(keys.map(({ properties }) => properties.PendingWindowInDays)).toEqual(
+        keys.map(() => (isProduction ? 30 : 7)),
+      );
+      if (!isProduction)
+        expect(resourcesOf(name).filter((one) => !["Delete", undefined].includes(one.deletionPolicy))).toEqual([]);
+      for (const type of isProduction ? ["AWS::KMS::Key", "AWS::DynamoDB::Table", "AWS::SQS::Queue"] : []) {
+        expect(kept.filter((one) => one.type === type)).toEqual(resourcesOf(name, type));
+      }
+      const tables = resourcesOf(name, "AWS::DynamoDB::Table");
+      expect(tables.map(({ properties }) => properties.DeletionProtectionEnabled)).toEqual(
+        tables.map(() => isProduction),
+      );
+    },
+  );
+
+  it("keeps tasks in tables that cost by use, forget by time, can be restored and are encrypted by the zone's own key", () => {
+    for (const { properties } of resourcesOf(name, "AWS::DynamoDB::Table")) {
+      expect(properties).toMatchObject({
+        BillingMode: "PAY_PER_REQUEST",
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        TimeToLiveSpecification: { AttributeName: "ttl", Enabled: true },
+        SSESpecification: { SSEEnabled: true, SSEType: "KMS" },
+      });
+    }
+    for (const { properties } of resourcesOf(name, "AWS::KMS::Key")) expect(properties.EnableKeyRotation).toBe(true);
+  });
+
+  it("has no secret, neither in a template nor where a template would fetch one into the open", () => {
+    for (const { text } of stacksOf(name).stacks.values()) {
+      expect(text).not.toMatch(/\{\{resolve:|SecretString|AWS::SecretsManager::Secret|xoxb-/);
+    }
+    const variables = resourcesOf(name, "AWS::Lambda::Function").flatMap(({ properties }) =>
+      having(properties, "Variables"),
+    );
+    expect(JSON.stringify(variables)).not.toMatch(/token|TOKEN/);
+  });
+
+  it("permits everything on no resource but the key that its own policy is about", () => {
+    const open = resourcesOf(name).filter(({ properties }) =>
+      having(properties, "Effect").some(
+        ({ Resource, Effect }) => Effect === "Allow" && [Resource].flat().includes("*"),
+      ),
+    );
+    expect(open.map(({ type }) => type)).toEqual(resourcesOf(name, "AWS::KMS::Key").map(({ type }) => type));
+    const actions = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ properties }) => having(properties, "Action"));
+    expect(actions.flatMap(({ Action }) => [Action].flat()).filter((action) => String(action).includes("*"))).toEqual(
+      [],
+    );
+    expect(resourcesOf(name, "AWS::IAM::Role").flatMap(({ properties }) => properties.ManagedPolicyArns ?? [])).toEqual(
+      [],
+    );
+  });
+
+  it("is open to the public at the entry for Slack and nowhere else", () => {
+    const routes = resourcesOf(name, "AWS::ApiGatewayV2::Route").map(({ properties }) => properties.RouteKey);
+    expect(routes).toEqual(["POST /slack/events"]);
+    for (const { properties } of resourcesOf(name, "AWS::Lambda::Url")) expect(properties.AuthType).toBe("AWS_IAM");
+    const callers = resourcesOf(name, "AWS::Lambda::Permission").map(({ properties }) => properties.Principal);
+    expect(callers).not.toContain("*");
+    const allowed = resourcesOf(name).flatMap(({ properties }) => having(properties, "Principal"));
+    const open = allowed.filter(
+      ({ Principal, Effect }) => Effect === "Allow" && JSON.stringify(Principal).includes('"*"'),
+    );
+    expect(open).toEqual([]);
+    expect(stacksOf(name).stacks.get("Verification")?.text).toContain("ThrottlingRateLimit");
+  });
+
+  it("gives back only failed messages of a batch, and hides a message six times as long as its function may take", () => {
+    expect(resourcesOf(name, "AWS::Lambda::EventSourceMapping")).toHaveLength(name.startsWith("lambda") ? 3 : 2);
+    for (const { resources } of stacksOf(name).stacks.values()) {
+      const byId = new Map(resources.map((one) => [one.id, one.properties]));
+      for (const { properties } of resources.filter(({ type }) => type === "AWS::Lambda::EventSourceMapping")) {
+        expect(properties.FunctionResponseTypes).toEqual(["ReportBatchItemFailures"]);
+        const timeout = Number(byId.get(referenced(properties.FunctionName))?.Timeout);
+        expect(byId.get(referenced(properties.EventSourceArn))?.VisibilityTimeout).toBe(6 * timeout);
+      }
+    }
+  });
+
+  it("tells the topic of every alarm, and draws the dashboard", () => {
+    const alarms = resourcesOf(name, "AWS::CloudWatch::Alarm");
+    const metrics = alarms.map(({ properties }) => properties.MetricName);
+    expect(metrics).toEqual(
+      expect.arrayContaining([
+        "ApproximateNumberOfMessagesVisible",
+        "ApproximateAgeOfOldestMessage",
+        "Errors",
+        "Throttles",
+        "Duration",
+      ]),
+    );
+    for (const { properties } of alarms) {
+      expect(properties.AlarmActions).toEqual([{ Ref: expect.stringMatching(/^Alarms/) }]);
+      expect(String(properties.AlarmDescription)).toMatch(/[a-z]{3}/);
+    }
+    expect(resourcesOf(name, "AWS::CloudWatch::Dashboard")).toHaveLength(1);
+  });
+
+  it("runs on Node 24 and arm64, with logs that end", () => {
+    for (const { properties } of resourcesOf(name, "AWS::Lambda::Function")) {
+      expect(properties).toMatchObject({ Runtime: "nodejs24.x", Architectures: ["arm64"], Handler: "index.handler" });
+      expect(properties.LoggingConfig).toBeDefined();
+    }
+    for (const { properties } of resourcesOf(name, "AWS::Logs::LogGroup")) expect(properties.RetentionInDays).toBe(30);
+  });
+
+  it("creates the live settings once and for all: any change here would make a deploy write over them", () => {
+    const parameters = resourcesOf(name, "AWS::SSM::Parameter");
+    expect(parameters).toEqual([
+      {
+        id: "LiveSettings",
+        type: "AWS::SSM::Parameter",
+        properties: { Type: "String", Value: "{}" },
+        deletionPolicy: undefined,
+      },
+    ]);
+  });
+});
+
+describe("the Execution zone", () => {
+  it("is an AgentCore Runtime whose two policies let in the Verification role and nobody else", () => {
+    const name = "agentcore in two accounts";
+    const [runtime] = resourcesOf(name, "AWS::BedrockAgentCore::Runtime");
+    expect(JSON.stringify(runtime?.properties)).toContain("NODE_22");
+    const [endpoint] = resourcesOf(name, "AWS::BedrockAgentCore::RuntimeEndpoint");
+    expect(endpoint?.properties.AgentRuntimeVersion).toEqual({ "Fn::GetAtt": [runtime?.id, "AgentRuntimeVersion"] });
+    const policies = resourcesOf(name, "AWS::BedrockAgentCore::ResourcePolicy").map(({ properties }) => properties);
+    expect(policies.map(({ ResourceArn }) => ResourceArn)).toEqual([
+      { "Fn::GetAtt": [runtime?.id, "AgentRuntimeArn"] },
+      { "Fn::GetAtt": [endpoint?.id, "AgentRuntimeEndpointArn"] },
+    ]);
+    for (const policy of policies) {
+      expect(JSON.stringify(policy)).toContain(`arn:aws:iam::${a}:role/sekisho-dev-verification`);
+    }
+  });
+
+  it("is permitted to stop its sessions only where the stage asks for that", () => {
+    const times = (name: Variant, zone: string) =>
+      (stacksOf(name).stacks.get(zone)?.text.split("bedrock-agentcore:StopRuntimeSession").length ?? 0) - 1;
+    for (const zone of ["Execution", "Verification"]) expect(times("agentcore in two accounts", zone)).toBe(0);
+    expect(times("agentcore in one account, in production", "Execution")).toBe(2);
+    expect(times("agentcore in one account, in production", "Verification")).toBe(1);
+  });
+
+  it("is, on Lambda, a function behind a URL and one that runs agents for fifteen minutes", () => {
+    const functions = resourcesOf("lambda in two accounts, in production", "AWS::Lambda::Function");
+    const timeouts = functions.map(({ properties }) => Number(properties.Timeout));
+    expect(timeouts).toContain(900);
+    const permissions = resourcesOf("lambda in two accounts, in production", "AWS::Lambda::Permission");
+    const actions = permissions.map(({ properties }) => properties.Action);
+    expect(actions).toEqual(expect.arrayContaining(["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"]));
+  });
+
+  it("travels to the worker as CloudFormation's own reference to an output, which ties no stack to another", () => {
+    for (const name of names.filter((one) => one !== "external")) {
+      const text = stacksOf(name).stacks.get("Verification")?.text;
+      expect(text).toContain("Fn::GetStackOutput");
+      expect(text).not.toContain("Fn::ImportValue");
+    }
+  });
+
+  it.each([
+    [
+      "the model of its region",
+      "lambda in one account",
+      [`bedrock:eu-central-1::foundation-model/${ofRegion.modelId}`],
+    ],
+    [
+      "a profile, its model wherever the profile goes, and its guardrail",
+      "agentcore in one account, in production",
+      [
+        `bedrock:eu-central-1:${a}:inference-profile/${ofProfile.modelId}`,
+        "bedrock:*::foundation-model/amazon.nova-lite-v1:0",
+        `bedrock:eu-central-1:${a}:guardrail/gr123`,
+      ],
+    ],
+  ] as const)("may ask %s where its agent is one of Bedrock, and nothing else", (_what, name, resources) => {
+    const statements = stacksOf(name)
+      .stacks.get("Execution")
+      ?.resources.flatMap(({ properties }) => having(properties, "Action"))
+      .filter(({ Action }) => JSON.stringify(Action).includes('"bedrock:'));
+    const permitted = statements?.flatMap(({ Resource }) => [Resource].flat().map((one) => joined(one)));
+    expect(permitted).toEqual(
+      resources.map((resource) => expect.stringMatching(`:${resource.replaceAll("*", "\\*")}$`)),
+    );
+    const others = names.filter(
+      (other) => !["lambda in one account", "agentcore in one account, in production"].includes(other),
+    );
+    for (const other of others) expect(JSON.stringify(resourcesOf(other))).not.toContain('"bedrock:');
+  });
+});
+
+/** The text of a Fn::Join, its references left out. */
+function joined(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { "Fn::Join": [separator, parts] = ["", []] } = value as { "Fn::Join"?: [string, unknown[]] };
+  return parts.map((part) => (typeof part === "string" ? part : "")).join(separator);
+}
+
+/** The logical id behind a Ref or a Fn::GetAtt. */
+function referenced(value: unknown): string {
+  const { Ref, "Fn::GetAtt": attribute } = value as { Ref?: string; "Fn::GetAtt"?: string[] };
+  return Ref ?? attribute?.[0] ?? "";
+}

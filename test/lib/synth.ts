@@ -1,0 +1,98 @@
+/** Synthesizes a stage in a process of its own, as the CDK command line does, and reads what came of it. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const project = join(__dirname, "../..");
+const timeoutMs = 60_000;
+export const a = "111111111111";
+export const b = "222222222222";
+const region = "eu-central-1";
+
+type Json = Record<string, unknown>;
+export type Resource = { id: string; type: string; properties: Json; deletionPolicy: string | undefined };
+export type SynthesizedStack = { zone: string; text: string; resources: Resource[]; outputs: Json };
+export type Run = { code: number; errors: string };
+
+/** A configuration with one stage, `dev`. */
+export function configWith({ stage, ...rest }: Json & { stage: Json }) {
+  const verification = { account: a, region };
+  return { allowlist: [{ team: "T012AB3CD" }], ...rest, stages: { dev: { verification, ...stage } } };
+}
+
+export async function runApp({
+  config,
+  context = {},
+}: {
+  config: unknown;
+  context?: Json;
+}): Promise<Run & { folder: string; directory: string; remove(): void }> {
+  const directory = mkdtempSync(join(tmpdir(), "sekisho-synth-"));
+  const folder = join(directory, "out");
+  const file = join(directory, "config.json");
+  writeFileSync(file, JSON.stringify(config));
+  const env = {
+    PATH: process.env.PATH,
+    CDK_OUTDIR: folder,
+    CDK_CONTEXT_JSON: JSON.stringify({ config: file, ...context }),
+  };
+  const run = await new Promise<Run>((resolve) => {
+    const app = join(project, "bin/app.mjs");
+    const child = execFile(
+      process.execPath,
+      [app],
+      { cwd: project, env, timeout: timeoutMs },
+      (_error, _out, errors) => {
+        resolve({ code: child.exitCode ?? -1, errors });
+      },
+    );
+  });
+  return { ...run, folder, directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+export type Synthesized = { stacks: Map<string, SynthesizedStack>; order: string[]; accounts: Map<string, string> };
+
+/** Rejects where the synth fails. */
+export async function synth(config: unknown): Promise<Synthesized> {
+  const { code, errors, folder, remove } = await runApp({ config });
+  if (code !== 0) throw new Error(errors);
+  const zones = readdirSync(folder).flatMap((name) => /^(\w+)\.template\.json$/.exec(name)?.[1] ?? []);
+  const stacks = new Map(zones.map((zone) => [zone, readStack({ folder, zone })]));
+  const manifest = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
+  remove();
+  return {
+    stacks,
+    order: deployOrder(zones, (zone) => manifest.artifacts[zone].dependencies),
+    accounts: new Map(zones.map((zone) => [zone, manifest.artifacts[zone].environment])),
+  };
+}
+
+function readStack({ folder, zone }: { folder: string; zone: string }): SynthesizedStack {
+  const text = readFileSync(join(folder, `${zone}.template.json`), "utf8");
+  const { Resources, Outputs = {} } = JSON.parse(text);
+  const resources = Object.entries<Json>(Resources).map(([id, { Type, Properties = {}, DeletionPolicy }]) => ({
+    id,
+    type: String(Type),
+    properties: Properties as Json,
+    deletionPolicy: DeletionPolicy as string | undefined,
+  }));
+  return { zone, text, resources, outputs: Outputs };
+}
+
+/** Each after those that it depends on, as `cdk deploy --all` goes; throws where there is a circle. */
+function deployOrder(zones: string[], dependenciesOf: (zone: string) => string[]): string[] {
+  const done: string[] = [];
+  while (done.length < zones.length) {
+    const ready = zones.filter(
+      (zone) => !done.includes(zone) && ofZones(zones, dependenciesOf(zone)).every((one) => done.includes(one)),
+    );
+    if (ready.length === 0) throw new Error("The stacks wait for each other.");
+    done.push(...ready);
+  }
+  return done;
+}
+
+function ofZones(zones: string[], names: string[]): string[] {
+  return names.filter((name) => zones.includes(name));
+}
