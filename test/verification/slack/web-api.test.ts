@@ -290,6 +290,30 @@ describe("what goes wrong on the way", () => {
     expect(lines.map((line) => JSON.parse(line).request_id)).toEqual(Array(4).fill(requestId));
   });
 
+  it("is asked once more with a newer token where Slack does not take the kept one, also for a post", async () => {
+    const tried: string[] = [];
+    const rotated = api({
+      token: async () => "xoxb-of-yesterday",
+      newerToken: async (old) => {
+        tried.push(old);
+        return botToken;
+      },
+    });
+    const { ts } = await post(rotated);
+    expect(answers()).toEqual([text]);
+    await rotated.update({ channel, ts, text, key: { requestId, part: 1 }, signal });
+    expect(tried).toEqual(["xoxb-of-yesterday", "xoxb-of-yesterday"]);
+    expect(lines).toEqual([]);
+  });
+
+  it("is not asked again where there is no newer token, or where it cannot be read", async () => {
+    const token = async () => "xoxb-of-yesterday";
+    for (const newerToken of [async () => undefined, () => Promise.reject(new Error("out of reach"))]) {
+      expect(await failure(post(api({ token, newerToken })))).toMatchObject({ kind: "gone" });
+    }
+    expect(answers()).toEqual([]);
+  });
+
   it("puts neither the token nor a text into logs or errors", async () => {
     for (const type of ["status", "reset", "lost_answer"] as const) {
       standIn.inject({ method: "chat.postMessage", type, status: 500 });

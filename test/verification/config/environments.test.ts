@@ -1,0 +1,63 @@
+/** What the functions of the Verification zone read from their environment. */
+import { describe, expect, it } from "@jest/globals";
+import { readIngressEnvironment } from "../../../lambdas/verification/config/ingress-environment.ts";
+import {
+  readDeadLetterEnvironment,
+  readWorkerEnvironment,
+} from "../../../lambdas/verification/config/worker-environment.ts";
+
+const aws = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "an-aws-secret" };
+const ingress = { ...aws, SEKISHO_QUEUE_URL: "https://sqs.example/q", SEKISHO_SIGNING_SECRET: "sekisho/dev/S" };
+const worker = {
+  ...aws,
+  SEKISHO_QUEUE_URL: "https://sqs.example/q",
+  SEKISHO_TABLE: "tasks",
+  SEKISHO_ROUTES_PARAMETER: "routes",
+  SEKISHO_SLACK_API_URL: "https://slack.com/api/",
+};
+const deadLetters = { ...worker, SEKISHO_DEAD_LETTERS_URL: "https://sqs.example/archive" };
+
+const readers = [
+  ["ingress", readIngressEnvironment, ingress],
+  ["worker", readWorkerEnvironment, worker],
+  ["handler of dead letters", readDeadLetterEnvironment, deadLetters],
+] as const;
+
+describe.each(readers)("the environment of the %s", (_name, read, variables) => {
+  it.each(Object.keys(variables))("is refused without %s, which the error names", (name) => {
+    expect(() => read({ ...variables, [name]: "" })).toThrow(name);
+  });
+
+  it("says at which level to log, and refuses one that there is not", () => {
+    expect(read(variables)).toMatchObject({ logLevel: "info" });
+    expect(read({ ...variables, SEKISHO_LOG_LEVEL: "debug" })).toMatchObject({ logLevel: "debug" });
+    expect(() => read({ ...variables, SEKISHO_LOG_LEVEL: "loud" })).toThrow("SEKISHO_LOG_LEVEL");
+  });
+
+  it("never puts a secret into an error", () => {
+    const message = (() => {
+      try {
+        return String(read({ ...variables, AWS_REGION: "" }));
+      } catch (error) {
+        return String(error);
+      }
+    })();
+    expect(message).toContain("AWS_REGION");
+    expect(message).not.toContain(aws.AWS_SECRET_ACCESS_KEY);
+  });
+});
+
+describe("the address of the Execution zone", () => {
+  it("is absent where none is deployed, and else what the stack says", () => {
+    const address = { transport: "https", url: "https://x.lambda-url.example/", region: "eu-west-1" };
+    expect(readWorkerEnvironment(worker).executionAddress).toBeUndefined();
+    const variables = { ...worker, SEKISHO_EXECUTION_ADDRESS: JSON.stringify(address) };
+    expect(readWorkerEnvironment(variables).executionAddress).toEqual(address);
+  });
+
+  it.each(["{", "[]", '{"transport":"pigeon"}'])("is refused as %s", (text) => {
+    expect(() => readWorkerEnvironment({ ...worker, SEKISHO_EXECUTION_ADDRESS: text })).toThrow(
+      "SEKISHO_EXECUTION_ADDRESS",
+    );
+  });
+});

@@ -1,0 +1,101 @@
+/** The events of an HTTP API as requests of the ingress. */
+import { describe, expect, it } from "@jest/globals";
+import { createHttpApiHandler } from "../../../lambdas/verification/ingress/http-api-handler.ts";
+import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
+import { setUp } from "./setup.ts";
+import { bytesOf, fixture, signed } from "./slack-request.ts";
+
+const mention = fixture("app-mention");
+
+/** The event that API Gateway makes of a request, as its documentation shows one; headers come with lower-case names. */
+function httpApiEvent({ headers, body }: IngressRequest, changes: Record<string, unknown> = {}) {
+  return {
+    version: "2.0",
+    routeKey: "POST /slack/events",
+    rawPath: "/slack/events",
+    rawQueryString: "",
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+    requestContext: {
+      accountId: "123456789012",
+      apiId: "api-id",
+      domainName: "api-id.execute-api.eu-central-1.amazonaws.com",
+      http: {
+        method: "POST",
+        path: "/slack/events",
+        protocol: "HTTP/1.1",
+        sourceIp: "192.0.2.1",
+        userAgent: "Slackbot",
+      },
+      requestId: "id",
+      routeKey: "POST /slack/events",
+      stage: "$default",
+      time: "10/Nov/2025:03:31:40 +0000",
+      timeEpoch: 1_762_750_300_000,
+    },
+    body: Buffer.from(body).toString("utf8"),
+    isBase64Encoded: false,
+    ...changes,
+  };
+}
+
+function handlerWithAsks() {
+  const { ingress, asks } = setUp();
+  return { handle: createHttpApiHandler({ ingress }), asks };
+}
+
+describe("an event of an HTTP API", () => {
+  it("is a request of Slack: checked, enqueued, answered", async () => {
+    const { handle, asks } = handlerWithAsks();
+    expect(await handle(httpApiEvent(signed({ body: bytesOf(mention) })))).toMatchObject({ statusCode: 200, body: "" });
+    expect(asks).toHaveLength(1);
+  });
+
+  it("brings the challenge back", async () => {
+    const { handle } = handlerWithAsks();
+    const body = bytesOf({ type: "url_verification", challenge: "3eZbrw1aB" });
+    expect(await handle(httpApiEvent(signed({ body })))).toMatchObject({ statusCode: 200, body: "3eZbrw1aB" });
+  });
+
+  it("may carry its body in base64, whose bytes are what was signed, whatever the alphabet", async () => {
+    const { handle, asks } = handlerWithAsks();
+    const event = { ...mention.event, text: "<@U0BOT00001> 関所とは何ですか 🏯" };
+    const request = signed({ body: bytesOf({ ...mention, event }) });
+    const body = Buffer.from(request.body).toString("base64");
+    expect(await handle(httpApiEvent(request, { body, isBase64Encoded: true }))).toMatchObject({ statusCode: 200 });
+    expect(asks[0]?.message.text).toBe("関所とは何ですか 🏯");
+  });
+
+  it("with a doubled header is refused, though API Gateway joins the two with a comma", async () => {
+    const request = signed({ body: bytesOf(mention) });
+    for (const doubled of ["x-slack-signature", "x-slack-request-timestamp"]) {
+      const { handle, asks } = handlerWithAsks();
+      const event = httpApiEvent(request);
+      const value = event.headers[doubled];
+      const headers = { ...event.headers, [doubled]: `${value},${value}` };
+      expect(await handle({ ...event, headers })).toMatchObject({ statusCode: 401 });
+      expect(asks).toEqual([]);
+    }
+  });
+
+  it("without a signature, without headers or without a body is refused", async () => {
+    const { handle } = handlerWithAsks();
+    const event = httpApiEvent(signed({ body: bytesOf(mention) }));
+    expect(await handle({ ...event, headers: {} })).toMatchObject({ statusCode: 401 });
+    expect(await handle({ ...event, headers: undefined })).toMatchObject({ statusCode: 401 });
+    expect(await handle({ ...event, body: undefined })).toMatchObject({ statusCode: 401 });
+    expect(await handle({ ...event, body: Buffer.from("!").toString("base64"), isBase64Encoded: true })).toMatchObject({
+      statusCode: 401,
+    });
+  });
+
+  it("by another way than the one route is not found", async () => {
+    const { handle, asks } = handlerWithAsks();
+    const event = httpApiEvent(signed({ body: bytesOf(mention) }));
+    const { requestContext } = event;
+    const get = { ...requestContext, http: { ...requestContext.http, method: "GET" } };
+    for (const other of [{ ...event, rawPath: "/" }, { ...event, requestContext: get }, {}, undefined, "text"]) {
+      expect(await handle(other)).toMatchObject({ statusCode: 404 });
+    }
+    expect(asks).toEqual([]);
+  });
+});

@@ -1,0 +1,274 @@
+/** The worker's and the dead letters' functions on Lambda, between an emulated table, emulated queues, Slack's stand-in and a peer. */
+import { randomUUID } from "node:crypto";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import { createDeadLetterHandler } from "../../../lambdas/verification/worker/dead-letter-lambda.ts";
+import { createWorkerHandler, type WorkerHandler } from "../../../lambdas/verification/worker/lambda.ts";
+import {
+  type Emulator,
+  emulatorAccess,
+  startDynamoDbEmulator,
+  startSqsEmulator,
+  whyNoDynamoDb,
+} from "../../doubles/aws/emulators.ts";
+import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { sampleAsk } from "../task/sample.ts";
+
+const before = { ...process.env };
+const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+const botToken = "xoxb-stand-in-token";
+
+suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  let emulators: { dynamo: Emulator; queues: Emulator };
+  let clients: { dynamo: DynamoDBClient; queues: SQSClient };
+  let slack: SlackStandIn;
+  let servers: WebServer[];
+  /** What Secrets Manager and Systems Manager hold (`formerly`: bot tokens that are given first, once each), and which methods each peer was called by. */
+  let values: { secrets: Record<string, string>; formerly: string[]; parameter: string };
+  let calls: { peer: string; method: string; token: string | null }[];
+  let queueUrl: string;
+  let archiveUrl: string;
+  let config: { allowlist: unknown; destinations: Record<string, unknown>; routes: unknown; slack: unknown };
+
+  beforeAll(async () => {
+    const [dynamo, queues] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
+    emulators = { dynamo, queues };
+    clients = {
+      dynamo: new DynamoDBClient({ ...emulatorAccess, endpoint: dynamo.endpoint }),
+      queues: new SQSClient({ ...emulatorAccess, endpoint: queues.endpoint }),
+    };
+  });
+  afterAll(async () => {
+    clients.dynamo.destroy();
+    clients.queues.destroy();
+    await Promise.all([emulators.dynamo.close(), emulators.queues.close()]);
+  });
+
+  beforeEach(async () => {
+    values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [], parameter: "{}" };
+    calls = [];
+    slack = await startSlackStandIn({ signingSecret: "s", botToken });
+    const services = await startWebServer({ handle: async ({ request, body }) => answerOfAws(request, body) });
+    const [first, second] = await Promise.all(["first", "second"].map(startPeer));
+    if (first === undefined || second === undefined) throw new Error("no peers");
+    servers = [services, first, second];
+    ({ queueUrl, deadLettersUrl: archiveUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 9 }));
+    const authorizer = { type: "bearer", token: { secretsManager: "peer" } };
+    config = {
+      allowlist: [{ team: workspace.team }],
+      slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
+      destinations: {
+        first: { transport: "https", url: `${first.url}/`, authorizer },
+        second: { transport: "https", url: `${second.url}/`, authorizer },
+      },
+      routes: [{ destination: "first" }],
+    };
+    process.env = {
+      ...before,
+      AWS_REGION: emulatorAccess.region,
+      AWS_ACCESS_KEY_ID: "emulator",
+      AWS_SECRET_ACCESS_KEY: "emulator",
+      AWS_ENDPOINT_URL: services.url,
+      AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamo.endpoint,
+      AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
+      SEKISHO_TABLE: await createTaskTable({ client: clients.dynamo }),
+      SEKISHO_QUEUE_URL: queueUrl,
+      SEKISHO_DEAD_LETTERS_URL: archiveUrl,
+      SEKISHO_ROUTES_PARAMETER: "routes",
+      SEKISHO_SLACK_API_URL: slack.apiUrl,
+      SEKISHO_LOG_LEVEL: "error",
+    };
+  });
+  afterEach(async () => {
+    process.env = { ...before };
+    await Promise.all([slack.close(), ...servers.map((server) => server.close())]);
+  });
+
+  function answerOfAws(request: Request, body: Uint8Array): Response {
+    const input = JSON.parse(Buffer.from(body).toString());
+    if (request.headers.get("x-amz-target") === "AmazonSSM.GetParameter") {
+      return Response.json({ Parameter: { Name: input.Name, Value: values.parameter } });
+    }
+    const former = input.SecretId === "bot" ? values.formerly.shift() : undefined;
+    return Response.json({ SecretString: former ?? values.secrets[input.SecretId] });
+  }
+
+  /** Takes only the token that Secrets Manager holds. */
+  function startPeer(peer: string): Promise<WebServer> {
+    return startWebServer({
+      handle: async ({ request, body }) => {
+        const { id, method } = JSON.parse(Buffer.from(body).toString());
+        const token = request.headers.get("authorization");
+        calls.push({ peer, method, token });
+        if (token !== `Bearer ${values.secrets.peer}`) return new Response(null, { status: 401 });
+        const result = { status: "success", response_text: `An answer of the ${peer}.` };
+        return Response.json({ jsonrpc: "2.0", id, result });
+      },
+    });
+  }
+
+  /** A message as the ingress enqueues it. */
+  async function ask(text = "What is a sekisho?") {
+    const { message, requestId } = slack.ask({ eventsUrl: "http://127.0.0.1:9/", text });
+    const { app: appId, team, person } = workspace;
+    const body = JSON.stringify({
+      ...sampleAsk({ appId, team, channel: message.channel, user: person, ts: message.ts, text }),
+      requestId,
+      receivedAtMs: Date.now(),
+    });
+    await clients.queues.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageGroupId: team }));
+    return { requestId, message };
+  }
+
+  /** As the event source does it, once. Resolves to how many messages there were. */
+  async function work(handle: WorkerHandler): Promise<number> {
+    const { Messages = [] } = await clients.queues.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: 10,
+        MessageSystemAttributeNames: ["All"],
+        MessageAttributeNames: ["All"],
+      }),
+    );
+    const Records = Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) => ({
+      messageId: MessageId,
+      receiptHandle: ReceiptHandle,
+      body: Body,
+      attributes: Attributes,
+      messageAttributes: {},
+    }));
+    const { batchItemFailures } = await handle({ Records }, { getRemainingTimeInMillis: () => 75_000 });
+    const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    for (const { MessageId = "", ReceiptHandle } of Messages) {
+      if (!failed.has(MessageId)) {
+        await clients.queues.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+      }
+    }
+    return Messages.length;
+  }
+
+  async function answers(handle: WorkerHandler, { ts }: { ts: string }): Promise<string[]> {
+    const replies = () => slack.thread({ channel: workspace.channel.id, ts }).slice(1);
+    const isAnswered = () => replies().some(({ text }) => /answer|went wrong|could not/i.test(text));
+    for (let round = 0; round < 20 && !isAnswered(); round++) await work(handle);
+    return replies().map(({ text }) => text);
+  }
+
+  it("bring a message to its answer, with secrets of Secrets Manager", async () => {
+    const handle = createWorkerHandler({ config });
+    const { message } = await ask();
+    expect(await answers(handle, message)).toEqual(["An answer of the first."]);
+    expect(calls).toEqual([{ peer: "first", method: "execute_task", token: "Bearer token-1" }]);
+  });
+
+  it("take rotated tokens up at once: Slack's and a destination's", async () => {
+    const handle = createWorkerHandler({ config });
+    values.formerly.push("xoxb-of-yesterday");
+    const first = await ask();
+    expect(await answers(handle, first.message)).toEqual(["An answer of the first."]);
+    values.secrets.peer = "token-2";
+    const second = await ask();
+    expect(await answers(handle, second.message)).toEqual(["An answer of the first."]);
+    expect(calls.map(({ token }) => token)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
+  });
+
+  it("go where the live settings say, and refuse what does not fit", async () => {
+    values.parameter = JSON.stringify({ routes: [{ destination: "second" }] });
+    const handle = createWorkerHandler({ config });
+    expect(await answers(handle, (await ask()).message)).toEqual(["An answer of the second."]);
+    values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
+    const refusing = createWorkerHandler({ config });
+    expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
+  });
+
+  it("name a message that failed, and let it come again soon instead of after the queue's own time", async () => {
+    const handle = createWorkerHandler({ config });
+    await ask();
+    const { Messages = [] } = await clients.queues.send(
+      new ReceiveMessageCommand({ QueueUrl: queueUrl, VisibilityTimeout: 1000 }),
+    );
+    const changes: number[] = [];
+    const proxy = await startWebServer({
+      handle: async ({ request, body }) => {
+        const input = JSON.parse(Buffer.from(body).toString());
+        if (request.headers.get("x-amz-target")?.endsWith("ChangeMessageVisibility"))
+          changes.push(input.VisibilityTimeout);
+        return Response.json({});
+      },
+    });
+    process.env = { ...process.env, SEKISHO_TABLE: "no-such-table", AWS_ENDPOINT_URL_SQS: proxy.url };
+    const failing = createWorkerHandler({ config });
+    const [message] = Messages;
+    const record = {
+      messageId: "m-1",
+      receiptHandle: message?.ReceiptHandle,
+      body: message?.Body,
+      attributes: { ApproximateReceiveCount: "2" },
+    };
+    const { batchItemFailures } = await failing({ Records: [record] }, { getRemainingTimeInMillis: () => 75_000 });
+    await proxy.close();
+    expect(batchItemFailures).toEqual([{ itemIdentifier: "m-1" }]);
+    expect(changes).toEqual([10]);
+    await clients.queues.send(
+      new ChangeMessageVisibilityCommand({
+        QueueUrl: queueUrl,
+        ReceiptHandle: message?.ReceiptHandle,
+        VisibilityTimeout: 0,
+      }),
+    );
+    expect(await work(handle)).toBe(1);
+  });
+
+  it("turn a dead letter into words in the thread, and keep it in the archive; also what is none of ours", async () => {
+    const handle = createWorkerHandler({ config });
+    const bury = createDeadLetterHandler({ config });
+    const { message, requestId } = await ask();
+    await work(handle);
+    const bodies = [JSON.stringify({ type: "wake", requestId, seq: 1 }), "nonsense"];
+    const Records = bodies.map((body) => ({
+      messageId: randomUUID(),
+      receiptHandle: "of the dead-letter queue",
+      body,
+      attributes: { ApproximateReceiveCount: "1", MessageGroupId: workspace.team },
+    }));
+    const response = await bury({ Records }, { getRemainingTimeInMillis: () => 75_000 });
+    expect(response).toEqual({ batchItemFailures: [] });
+    const { Messages: archived = [] } = await clients.queues.send(
+      new ReceiveMessageCommand({ QueueUrl: archiveUrl, MaxNumberOfMessages: 10 }),
+    );
+    expect(archived.map(({ Body }) => Body).sort()).toEqual([...bodies].sort());
+    const told = await answers(handle, message);
+    expect(told).toHaveLength(1);
+    expect(told[0]).not.toContain("An answer");
+    expect(calls).toEqual([]);
+  });
+
+  it("end an act when the function's time is nearly over, instead of being ended with it", async () => {
+    const never = await startWebServer({ handle: () => new Promise(() => {}) });
+    config.destinations.first = { transport: "https", url: `${never.url}/` };
+    const handle = createWorkerHandler({ config });
+    const { requestId } = await ask();
+    await work(handle);
+    const Records = [
+      {
+        messageId: "m-1",
+        receiptHandle: "r",
+        body: JSON.stringify({ type: "wake", requestId, seq: 1 }),
+        attributes: { ApproximateReceiveCount: "1" },
+      },
+    ];
+    const response = await handle({ Records }, { getRemainingTimeInMillis: () => 5100 });
+    await never.close();
+    expect(response).toEqual({ batchItemFailures: [] });
+  });
+});

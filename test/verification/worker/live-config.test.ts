@@ -1,0 +1,94 @@
+/** The live settings: noticed within a minute, and never in the way. */
+import { describe, expect, it } from "@jest/globals";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { createLiveConfig } from "../../../lambdas/verification/worker/live-config.ts";
+
+const deployed = parseConfig({ json: {} });
+const routesTo = (team: string) => JSON.stringify({ routes: [{ team, destination: "local" }] });
+
+function setUp(first: string | Error = "{}") {
+  const state = { stored: first, nowMs: 1000, reads: 0 };
+  const lines: string[] = [];
+  const live = createLiveConfig({
+    deployed,
+    read: async () => {
+      state.reads += 1;
+      if (state.stored instanceof Error) throw state.stored;
+      return state.stored;
+    },
+    log: createLog({ service: "verification", write: (line) => lines.push(line) }),
+    now: () => state.nowMs,
+  });
+  /** The teams of the routes that hold in an invocation at that moment. */
+  async function teamsAt(ms: number) {
+    state.nowMs = ms;
+    const { routes } = await live.current();
+    await live.settled();
+    return routes.map(({ team }) => team);
+  }
+  return { state, lines, live, teamsAt };
+}
+
+describe("the live settings", () => {
+  it("are read before the first task", async () => {
+    const { teamsAt } = setUp(routesTo("T1"));
+    expect(await teamsAt(1000)).toEqual(["T1"]);
+  });
+
+  it("hold for half a minute, are then read in the background, and are in force within a minute", async () => {
+    const { state, teamsAt } = setUp(routesTo("T1"));
+    await teamsAt(1000);
+    state.stored = routesTo("T2");
+    expect(await teamsAt(30_999)).toEqual(["T1"]);
+    expect(state.reads).toBe(1);
+    expect(await teamsAt(31_000)).toEqual(["T1"]);
+    expect(await teamsAt(31_001)).toEqual(["T2"]);
+    expect(state.reads).toBe(2);
+  });
+
+  it("are waited for after a longer sleep", async () => {
+    const { state, teamsAt } = setUp(routesTo("T1"));
+    await teamsAt(1000);
+    state.stored = routesTo("T2");
+    expect(await teamsAt(61_000)).toEqual(["T2"]);
+  });
+
+  it("that cannot be read or used change nothing: the last good ones hold, and the log says so without their text", async () => {
+    const { state, lines, teamsAt } = setUp(routesTo("T1"));
+    await teamsAt(1000);
+    const bad = ["{", "[]", '{"routes":[{"destination":"TOP-SECRET"}]}', new Error("TOP-SECRET")];
+    for (const [index, stored] of bad.entries()) {
+      state.stored = stored;
+      expect(await teamsAt(100_000 * (index + 1))).toEqual(["T1"]);
+    }
+    const messages = lines.map((line) => JSON.parse(line).message);
+    expect(messages).toEqual([
+      "live_settings_read",
+      ...Array<string>(3).fill("live_settings_refused"),
+      "live_settings_unreadable",
+    ]);
+    expect(lines.join("")).not.toContain("SECRET");
+    state.stored = routesTo("T3");
+    expect(await teamsAt(900_000)).toEqual(["T3"]);
+  });
+
+  it("that were never readable leave the deployed configuration in force", async () => {
+    const { live } = setUp(new Error("access denied"));
+    expect(await live.current()).toBe(deployed);
+  });
+
+  it("that have not changed are the same object, so that nothing is made anew", async () => {
+    const { state, live } = setUp(routesTo("T1"));
+    const first = await live.current();
+    state.nowMs += 100_000;
+    expect(await live.current()).toBe(first);
+    expect(state.reads).toBe(2);
+  });
+
+  it("are read once by invocations at the same time", async () => {
+    const { state, live } = setUp();
+    await Promise.all([live.current(), live.current()]);
+    expect(state.reads).toBe(1);
+  });
+});
