@@ -8,7 +8,15 @@ import type { SecretReference } from "../lambdas/shared/config/schema.ts";
 import { createAlarms } from "./constructs/alarms.ts";
 import { destinationPermissions, tokensOf } from "./constructs/destination-permissions.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
-import { consumeFrom, readParameter, readSecrets, sendTo, useKey, useTable } from "./constructs/permissions.ts";
+import {
+  consumeFrom,
+  readParameter,
+  readSecrets,
+  retryFrom,
+  sendTo,
+  useKey,
+  useTable,
+} from "./constructs/permissions.ts";
 import { createSlackEntry } from "./constructs/slack-entry.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
 import { watchVerification } from "./constructs/watch-verification.ts";
@@ -78,6 +86,7 @@ export class VerificationStack extends Stack {
       useTable(table),
       useKey(key, { sends: true }),
       consumeFrom(queue, deadLetters),
+      retryFrom(queue),
       sendTo(queue, archive),
       readParameter(this, settingsParameter.ref),
       readSecrets(this, [secretId(config.slack.botToken), ...tokensOf(config)]),

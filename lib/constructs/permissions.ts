@@ -26,12 +26,17 @@ export function sendTo(...queues: IQueue[]): PolicyStatement {
   return new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues.map((queue) => queue.queueArn) });
 }
 
-/** What an event source does in the name of its function; the visibility is changed by the function itself. */
+/** What an event source does in the name of its function. */
 export function consumeFrom(...queues: IQueue[]): PolicyStatement {
   return new PolicyStatement({
-    actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"],
+    actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
     resources: queues.map((queue) => queue.queueArn),
   });
+}
+
+/** A function that says itself when a message that failed comes again. */
+export function retryFrom(queue: IQueue): PolicyStatement {
+  return new PolicyStatement({ actions: ["sqs:ChangeMessageVisibility"], resources: [queue.queueArn] });
 }
 
 /** Secrets by name or ARN. To a name Secrets Manager adds six characters of its own. */
