@@ -16,7 +16,7 @@ export type Rule = {
   maxLines?: number;
 };
 
-const anywhere = /^(bin|contracts|lambdas)\//;
+const anywhere = /^(bin|contracts|lambdas|lib)\//;
 const configuration = /(^|\/)config\/|config[^/]*\.ts$/;
 
 /** Named pure: by their folder, or by the word in the sentence atop the file. */
@@ -46,6 +46,16 @@ export const rules: readonly Rule[] = [
     name: "what both zones share knows neither",
     about: /^lambdas\/shared\//,
     mustNotImport: /^(lambdas\/(verification|execution)|bin|lib|test)\//,
+  },
+  {
+    name: "the stacks know configuration and names, and zones only as paths to bundle",
+    about: /^lib\//,
+    mustNotImport: /^(contracts|bin|test|lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$)))/,
+  },
+  {
+    name: "the stacks know the configuration and the table's layout, and of a zone only the paths that they bundle",
+    about: /^lib\//,
+    mustNotImport: /^(lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$))|bin\/|test\/)/,
   },
   {
     name: "the environment is read in configuration files only",
