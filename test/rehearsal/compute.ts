@@ -2,7 +2,7 @@
 import type { WebServer } from "../doubles/web-server.ts";
 import { type RunningRuntime, runAgentRuntime } from "./agent-runtime.ts";
 import type { Gateway } from "./aws/gateway.ts";
-import { pollQueue } from "./event-sources.ts";
+import { type Pace, pollQueue } from "./event-sources.ts";
 import { startFunctionUrl } from "./function-url.ts";
 import type { Authority } from "./iam/authority.ts";
 import { type RunningFunction, runFunction } from "./lambda/function.ts";
@@ -86,6 +86,7 @@ export async function startEventSource({
   functions,
   resolver,
   gatewayUrl,
+  pace,
   signal,
   surroundings,
   onProblem,
@@ -94,6 +95,7 @@ export async function startEventSource({
   functions: Functions;
   resolver: Resolver;
   gatewayUrl: string;
+  pace: Pace;
   signal: AbortSignal;
 }): Promise<void> {
   const target = functions.get(source.functionArn);
@@ -101,5 +103,5 @@ export async function startEventSource({
   if (target === undefined || queue === undefined) throw new Error(`${source.label} leads to nothing.`);
   const caller = surroundings.callerFor({ place: target.fn, name: source.label, kind: "event source" });
   const queueUrl = resolver.ref(queue);
-  await pollQueue({ source, queueUrl, target, caller, gatewayUrl, signal, onProblem });
+  await pollQueue({ source, queueUrl, target, caller, gatewayUrl, pace, signal, onProblem });
 }

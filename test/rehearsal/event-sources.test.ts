@@ -72,7 +72,8 @@ async function start({
   const stop = new AbortController();
   const { signal } = stop;
   const gatewayUrl = gateway.url;
-  const polling = startEventSource({ source, functions, resolver, gatewayUrl, signal, surroundings, onProblem });
+  const pace = { mostBatches: 4 };
+  const polling = startEventSource({ source, functions, resolver, gatewayUrl, pace, signal, surroundings, onProblem });
   closing.push(async () => {
     stop.abort();
     await toy.close();

@@ -14,6 +14,9 @@ type Message = {
   MessageAttributes?: Record<string, { StringValue?: string; DataType: string }>;
 };
 
+/** Can be changed at any time. */
+export type Pace = { mostBatches: number };
+
 const pollSeconds = 1;
 const longestBatch = 10;
 
@@ -24,6 +27,7 @@ export async function pollQueue({
   target,
   caller,
   gatewayUrl,
+  pace,
   signal,
   onProblem,
 }: {
@@ -32,6 +36,8 @@ export async function pollQueue({
   target: RunningFunction;
   caller: Caller;
   gatewayUrl: string;
+  /** How many batches may be under way at once, beside what the mapping allows. */
+  pace: Pace;
   signal: AbortSignal;
   onProblem: (problem: string) => void;
 }): Promise<void> {
@@ -54,7 +60,7 @@ export async function pollQueue({
     }
   }
   while (!signal.aborted) {
-    if (underWay.size >= source.maxConcurrency) {
+    if (underWay.size >= Math.min(source.maxConcurrency, pace.mostBatches)) {
       await Promise.race(underWay);
       continue;
     }

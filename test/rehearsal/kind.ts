@@ -52,9 +52,12 @@ export function rehearse(kind: ExecutionKind): void {
     it(
       "answers at once, and later where the agent takes its time, with as many calls of AWS as lib/measured-calls.json says",
       async () => {
+        // One batch at a time: two workers at one task would meet by chance, and make it one call more.
+        world.pace.mostBatches = 1;
         const sync = await countsDuring(world, () => askAndRead(world, "What is a sekisho?", /What is a sekisho/));
         const short = await countsDuring(world, () => askAndRead(world, "slow 1500ms", /slow 1500ms/));
         const long = await countsDuring(world, () => askAndRead(world, "slow 4500ms", /slow 4500ms/));
+        world.pace.mostBatches = Number.POSITIVE_INFINITY;
         const polls = long.polls - short.polls;
         expect(polls).toBeGreaterThan(0);
         const measured = {
@@ -70,7 +73,7 @@ export function rehearse(kind: ExecutionKind): void {
     it(
       "tells of a failure, and of a refusal with what to add",
       async () => {
-        await askAndRead(world, "fail", /request|Request/);
+        await askAndRead(world, "fail", /could not finish/);
         const { message } = world.ask({ text: "let me in", channel: "DSTANDIN" });
         expect(await answer(world, message, /DSTANDIN/)).not.toContain("let me in");
       },
@@ -108,9 +111,7 @@ export function rehearse(kind: ExecutionKind): void {
     it(
       "follows routes that are pushed",
       async () => {
-        changeRoutes(world, "elsewhere");
-        // A warm worker looks within half a minute; one that starts looks at once.
-        await Promise.all([...world.functions.values()].map((fn) => fn.cool()));
+        await changeRoutes(world, "elsewhere");
         const { requestId } = await askAndRead(world, "who is there?", /who is there/);
         expect(elsewhere.lines.some((line) => line.includes(requestId))).toBe(true);
       },

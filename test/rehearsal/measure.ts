@@ -3,9 +3,18 @@ import type { RecordedCall } from "./aws/gateway.ts";
 
 export type Counts = Record<string, number>;
 
+/** Kept for a while by every process: how many processes there are is chance, so each is counted once a function. */
+const kept: readonly string[] = ["secretsmanager:GetSecretValue", "ssm:GetParameter"];
+
 export function countsOf(calls: readonly RecordedCall[]): Counts {
   const counts: Counts = {};
-  for (const { action, kind } of calls) if (kind === "code") counts[action] = (counts[action] ?? 0) + 1;
+  const seen = new Set<string>();
+  for (const { action, kind, caller, resources } of calls) {
+    const key = `${caller} ${action} ${resources.join()}`;
+    if (kind !== "code" || (kept.includes(action) && seen.has(key))) continue;
+    seen.add(key);
+    counts[action] = (counts[action] ?? 0) + 1;
+  }
   return counts;
 }
 

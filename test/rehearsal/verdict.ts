@@ -30,5 +30,8 @@ export function idle({
 }
 
 function explains({ action, resource = "*" }: IamException, permission: Permission): boolean {
-  return matchesAction({ pattern: action, action: permission.action }) && matches({ pattern: resource, text: permission.resource });
+  return (
+    matchesAction({ pattern: action, action: permission.action }) &&
+    matches({ pattern: resource, text: permission.resource })
+  );
 }

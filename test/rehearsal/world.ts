@@ -15,6 +15,7 @@ import { createQueues, type Queues } from "./aws/queues.ts";
 import { createTables } from "./aws/tables.ts";
 import { wiringProblems } from "./checks.ts";
 import { startEventSource, startFunctions, startRuntime } from "./compute.ts";
+import type { Pace } from "./event-sources.ts";
 import { startHttpEntry } from "./http-entry.ts";
 import { type Authority, createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
@@ -40,6 +41,7 @@ export type World = {
   values: KeptValues;
   /** By ARN. */
   functions: ReadonlyMap<string, RunningFunction>;
+  pace: Pace;
   eventsUrl: string;
   secrets: Record<string, string>;
   ask(request: { text: string; channel?: string }): Asked;
@@ -131,17 +133,9 @@ async function start({
   surroundings.move({ believed: entry.origin, actual: entry.url });
   const stop = new AbortController();
   const { signal } = stop;
-  const polling = sources.map((source) =>
-    startEventSource({
-      source,
-      functions: running,
-      resolver,
-      gatewayUrl: gateway.url,
-      signal,
-      surroundings,
-      onProblem,
-    }),
-  );
+  const pace: Pace = { mostBatches: Number.POSITIVE_INFINITY };
+  const each = { functions: running, resolver, gatewayUrl: gateway.url, pace, signal, surroundings, onProblem };
+  const polling = sources.map((source) => startEventSource({ source, ...each }));
   opened.push(async () => {
     stop.abort();
     // What is under way ends with the instance that it runs in.
@@ -159,6 +153,7 @@ async function start({
     queues,
     values,
     functions: running,
+    pace,
     eventsUrl,
     secrets,
     ask: ({ text, channel }) => standIn.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),
