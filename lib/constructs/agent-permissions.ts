@@ -3,7 +3,7 @@ import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { AgentConfig } from "../../lambdas/shared/config/schema.ts";
-import { acknowledge } from "./acknowledge.ts";
+import { acknowledge, shownPartition } from "./acknowledge.ts";
 import { readSecrets } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
@@ -13,7 +13,7 @@ export function permitAgent(role: Role, agent: AgentConfig): void {
   for (const statement of permissionsOf(role, agent)) role.addToPolicy(statement);
   if (typeof agent !== "object" || agent.type !== "bedrock") return;
   acknowledge(role, {
-    findings: profileModels("<AWS::Partition>", agent.modelId).map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`),
+    findings: profileModels(shownPartition(role), agent.modelId).map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`),
     reason: "An inference profile chooses the region; the model is the one behind the profile and no other.",
   });
 }

@@ -9,7 +9,7 @@ import {
 } from "aws-cdk-lib/aws-bedrockagentcore";
 import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
-import { acknowledge } from "./acknowledge.ts";
+import { acknowledge, shownPartition } from "./acknowledge.ts";
 
 /** Calls go through a named endpoint, since the unnamed one is no resource of CloudFormation and cannot have a policy. */
 const endpointName = "live";
@@ -77,7 +77,7 @@ export function createRuntimeRole(scope: Construct, { roleName }: { roleName: st
     }),
   );
   role.addToPolicy(new PolicyStatement({ actions: ["logs:DescribeLogGroups"], resources: [`${group}:*`] }));
-  const shown = group.replace(partition, "<AWS::Partition>");
+  const shown = `arn:${shownPartition(role)}:logs:${region}:${account}:log-group`;
   acknowledge(role, {
     findings: [`AwsSolutions-IAM5[Resource::${shown}:/aws/bedrock-agentcore/runtimes/*]`],
     reason: "AgentCore names the log group after the runtime, which is made under this role and so after it.",

@@ -12,7 +12,7 @@ import { removalOf } from "./removal.ts";
 const ratePerSecond = 50;
 const burst = 200;
 
-export const slackEventsPath = "/slack/events";
+const slackEventsPath = "/slack/events";
 
 /** Resolves to the address for Slack. */
 export function createSlackEntry(

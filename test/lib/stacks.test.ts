@@ -14,7 +14,7 @@ const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardr
 const variants = {
   "agentcore in two accounts": configWith({ stage: { execution: { kind: "agentcore", account: b } }, ...toHome }),
   "lambda in two accounts, in production": configWith({
-    stage: { execution: { kind: "lambda", account: b }, production: true },
+    stage: { execution: { kind: "lambda", account: b }, production: true, alarmEmail: "pager@example.com" },
     ...toHome,
   }),
   "agentcore in one account, in production": configWith({
@@ -269,9 +269,9 @@ describe("the Execution zone", () => {
       "a profile, its model wherever the profile goes, and its guardrail",
       "agentcore in one account, in production",
       [
-        `bedrock:eu-central-1:${a}:inference-profile/${ofProfile.modelId}`,
         "bedrock:*::foundation-model/amazon.nova-lite-v1:0",
         `bedrock:eu-central-1:${a}:guardrail/gr123`,
+        `bedrock:eu-central-1:${a}:inference-profile/${ofProfile.modelId}`,
       ],
     ],
   ] as const)("may ask %s where its agent is one of Bedrock, and nothing else", (_what, name, resources) => {
@@ -280,7 +280,7 @@ describe("the Execution zone", () => {
       ?.resources.flatMap(({ properties }) => having(properties, "Action"))
       .filter(({ Action }) => JSON.stringify(Action).includes('"bedrock:'));
     const permitted = statements?.flatMap(({ Resource }) => [Resource].flat().map((one) => joined(one)));
-    expect(permitted).toEqual(
+    expect(permitted?.toSorted()).toEqual(
       resources.map((resource) => expect.stringMatching(`:${resource.replaceAll("*", "\\*")}$`)),
     );
     const others = names.filter(
