@@ -48,11 +48,6 @@ export const rules: readonly Rule[] = [
     mustNotImport: /^(lambdas\/(verification|execution)|bin|lib|test)\//,
   },
   {
-    name: "the stacks know configuration and names, and zones only as paths to bundle",
-    about: /^lib\//,
-    mustNotImport: /^(contracts|bin|test|lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$)))/,
-  },
-  {
     name: "the stacks know the configuration and the table's layout, and of a zone only the paths that they bundle",
     about: /^lib\//,
     mustNotImport: /^(lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$))|bin\/|test\/)/,
