@@ -2,7 +2,7 @@
 
 export type IamException = {
   action: string;
-  /** What the resource's ARN contains; any resource where absent. */
+  /** A pattern of the resource as IAM writes them; any resource where absent. */
   resource?: string;
   reason: string;
 };
