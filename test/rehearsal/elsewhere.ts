@@ -21,7 +21,7 @@ export async function startElsewhere({ token }: { token: string }): Promise<Else
     agent: createEchoAgent(),
     store: createMemoryTaskStore({ parse: parseExecutionTask }),
     authenticator: bearerAuthenticator({ readTokens: async () => [token] }),
-    syncBudgetMs: 500,
+    syncBudgetMs: 1200,
     log,
   });
   const server = await startExecutionServer({ host, port: 0, log });

@@ -47,14 +47,15 @@ export async function startFunctionUrl({
     }
     calls.push({ action: "lambda:InvokeFunctionUrl", resources: [arn], caller: caller.name, kind: caller.kind });
     const roleName = caller.roleArn.split("/").at(-1);
+    const session = caller.name.split("/").at(-1);
     const iam = {
       accessKey: accessKeyId,
       accountId: caller.account,
-      callerId: `AROA${roleName}:${caller.name}`,
+      callerId: `AROA${roleName}:${session}`,
       cognitoIdentity: null,
       principalOrgId: null,
-      userArn: `arn:aws:sts::${caller.account}:assumed-role/${roleName}/${caller.name}`,
-      userId: `AROA${roleName}:${caller.name}`,
+      userArn: `arn:aws:sts::${caller.account}:assumed-role/${roleName}/${session}`,
+      userId: `AROA${roleName}:${session}`,
     };
     const event = eventOf({ received, routeKey: "$default", requestContext: { authorizer: { iam } } });
     const outcome = await fn.invoke(event);

@@ -3,18 +3,25 @@ import type { RecordedCall } from "./aws/gateway.ts";
 
 export type Counts = Record<string, number>;
 
-/** Kept for a while by every process: how many processes there are is chance, so each is counted once a function. */
+/** What a process keeps for a while. */
 const kept: readonly string[] = ["secretsmanager:GetSecretValue", "ssm:GetParameter"];
 
+/** Without what processes keep. */
 export function countsOf(calls: readonly RecordedCall[]): Counts {
+  return count(calls.filter(({ action, kind }) => kind === "code" && !kept.includes(action)));
+}
+
+/** What processes keep: once for every function, since how many processes it has is chance. */
+export function keptCountsOf(calls: readonly RecordedCall[]): Counts {
+  const once = new Map<string, RecordedCall>();
+  for (const call of calls)
+    if (kept.includes(call.action)) once.set(`${call.caller} ${call.action} ${call.resources.join()}`, call);
+  return count([...once.values()]);
+}
+
+function count(calls: readonly RecordedCall[]): Counts {
   const counts: Counts = {};
-  const seen = new Set<string>();
-  for (const { action, kind, caller, resources } of calls) {
-    const key = `${caller} ${action} ${resources.join()}`;
-    if (kind !== "code" || (kept.includes(action) && seen.has(key))) continue;
-    seen.add(key);
-    counts[action] = (counts[action] ?? 0) + 1;
-  }
+  for (const { action } of calls) counts[action] = (counts[action] ?? 0) + 1;
   return counts;
 }
 

@@ -2,7 +2,7 @@
 import { eventPayload } from "../../bin/local/event-payload.ts";
 import { sendEvent } from "../../bin/local/signed-events.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
-import { alarmProblems, alarmsOfQueue, isBreached } from "./alarms.ts";
+import { alarmsOfQueue, isBreached } from "./alarms.ts";
 import { awsFailure, type Fault } from "./aws/gateway.ts";
 import { consumerOf, queueArnOf, quiet, verificationOutput } from "./stage.ts";
 import type { World } from "./world.ts";
@@ -75,25 +75,23 @@ export async function isPoisoned(world: World): Promise<{ requestId: string; mes
   );
   world.gateway.faults.delete(fault);
   await beside;
-  const text = await answer(world, message, /./);
+  const text = await answer(world, message, /lost contact/);
   return { requestId, message, text };
 }
 
-/** The problems that keep the depth of the archive from reaching a person. */
-export async function alarmOfDeadLetters(world: World): Promise<string[]> {
+/** Resolves when the depth of the archive has raised the alarm that watches it. */
+export async function alarmOfDeadLetters(world: World): Promise<void> {
   const arn = queueArnOf(world, "deadLettersUrl");
   const metric = "ApproximateNumberOfMessagesVisible";
   const queueName = arn.split(":").at(-1) ?? "";
   const [alarm] = alarmsOfQueue({ resolver: world.resolver, queueName, metric });
-  if (alarm === undefined) return ["No alarm watches the dead letters."];
+  if (alarm === undefined) throw new Error("No alarm watches the dead letters.");
   await world.until(`alarm ${alarm.label}`, async () => {
     const attributes = await world.queues.attributesOf(arn);
     // Nobody receives from the archive: what is hidden was looked at by this rehearsal.
     const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } = attributes;
-    const value = Number(visible) + Number(hidden);
-    return isBreached({ alarm, value }) ? true : undefined;
+    return isBreached({ alarm, value: Number(visible) + Number(hidden) }) ? true : undefined;
   });
-  return alarmProblems({ alarm, resolver: world.resolver, authority: world.authority });
 }
 
 /** As the command line does it for a task that has a record. */

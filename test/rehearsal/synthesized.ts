@@ -29,7 +29,7 @@ function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl }: Wish) {
     allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
     destinations: { home, elsewhere: foreign(elsewhereUrl) },
     routes: [{ destination: "home" }],
-    execution: { agent, syncBudgetMs: 500, leaseMs: 10_000, lostAfterMs: 500 },
+    execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500 },
     limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000, maxReceiveCount: 2, concurrency: 4 },
     stages: {
       [stageName]: { verification, execution: kind === "external" ? { kind } : { kind, ...execution } },

@@ -6,6 +6,7 @@ import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import { startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
 import type { RunningRuntime } from "./agent-runtime.ts";
+import { alarmProblems } from "./alarms.ts";
 import { agentCoreBackend, endpointArnOf } from "./aws/agentcore.ts";
 import { type Gateway, startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
@@ -15,6 +16,7 @@ import { createQueues, type Queues } from "./aws/queues.ts";
 import { createTables } from "./aws/tables.ts";
 import { wiringProblems } from "./checks.ts";
 import { startEventSource, startFunctions, startRuntime } from "./compute.ts";
+import { crossStackProblems } from "./cross-stack.ts";
 import type { Pace } from "./event-sources.ts";
 import { startHttpEntry } from "./http-entry.ts";
 import { type Authority, createAuthority } from "./iam/authority.ts";
@@ -84,6 +86,9 @@ async function start({
   const runtimes = runtimesOf({ assembly, resolver });
   const sources = eventSourcesOf({ resolver });
   const problems = wiringProblems({ resolver, policies, functions: declared, sources });
+  problems.push(...crossStackProblems({ assembly, resolver, authority }));
+  for (const alarm of resolver.resources("AWS::CloudWatch::Alarm"))
+    problems.push(...alarmProblems({ alarm, resolver, authority }));
   const lines: World["lines"] = [];
   const onLine = (from: string, line: string) => void lines.push({ from, line });
   const onProblem = (problem: string) => {

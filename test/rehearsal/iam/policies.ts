@@ -10,6 +10,13 @@ export type Policies = {
   all(): readonly Statement[];
 };
 
+/** Under which CloudFormation deploys; `cdk bootstrap` makes it, with these rights unless told otherwise. */
+const bootstrapRole = /:role\/cdk-[a-z0-9]+-cfn-exec-role-/;
+const administrator = parsePolicy({
+  document: { Statement: { Effect: "Allow", Action: "*", Resource: "*" } },
+  source: "cdk bootstrap",
+});
+
 type Documents = Map<string, Statement[]>;
 
 /** Throws where a role has a policy that is not in the templates: nobody could check what that allows. */
@@ -61,7 +68,7 @@ export function collectPolicies({ resolver }: { resolver: Resolver }): Policies 
   }
 
   return {
-    ofRole: (arn) => ofRoles.get(arn) ?? [],
+    ofRole: (arn) => ofRoles.get(arn) ?? (bootstrapRole.test(arn) ? administrator : []),
     trustOf: (arn) => trust.get(arn) ?? [],
     ofResource: (arn) => ofResources.get(arn) ?? [],
     all: () => [...ofRoles.values(), ...ofResources.values()].flat(),

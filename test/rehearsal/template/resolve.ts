@@ -14,6 +14,8 @@ export type Resource = {
 export type Resolver = {
   /** All resources of the assembly, or those of one type, with their properties resolved. */
   resources(type?: string): Resource[];
+  /** A value of the stack's template. */
+  resolve(value: unknown, stack: Stack): unknown;
   output(request: { stackName: string; name: string }): string;
   ref(resource: Resource): string;
   attribute(resource: Resource, name: string): string;
@@ -139,6 +141,7 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
             properties: resolve(resource.Properties, stack) as Record<string, unknown>,
           })),
       ),
+    resolve,
     output: outputOf,
     ref: ({ stack, logicalId }) => identify(stack, logicalId).ref,
     attribute: ({ stack, logicalId }, name) => attributeOf(stack, logicalId, name),
