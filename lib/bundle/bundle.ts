@@ -34,6 +34,8 @@ export function bundle(request: { name: BundleName; config: Config; configDirect
       format: "cjs",
       mainFields: ["module", "main"],
       target: targets[name],
+      // As `require`: an ES module's view of node:https reads all that it exports, and with WebSocket the whole of undici.
+      supported: { "dynamic-import": false },
       legalComments: "none",
       logLevel: "silent",
       outfile: "index.js",
