@@ -6,10 +6,10 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 
-/** The task store's calls. */
-export function useTable(table: Pick<ITable, "tableArn">): PolicyStatement {
+/** The task store's calls; whoever `creates` no task puts no item. */
+export function useTable(table: Pick<ITable, "tableArn">, { creates = true } = {}): PolicyStatement {
   return new PolicyStatement({
-    actions: ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+    actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", ...(creates ? ["dynamodb:PutItem"] : [])],
     resources: [table.tableArn],
   });
 }
