@@ -6,7 +6,7 @@ import type { Construct } from "constructs";
 import { fingerprintsOf } from "../lambdas/shared/config/live-settings.ts";
 import type { SecretReference } from "../lambdas/shared/config/schema.ts";
 import { createAlarms } from "./constructs/alarms.ts";
-import { destinationPermissions, tokensOf } from "./constructs/destination-permissions.ts";
+import { permitDestinations, tokensOf } from "./constructs/destination-permissions.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
   consumeFrom,
@@ -90,10 +90,10 @@ export class VerificationStack extends Stack {
       sendTo(queue, archive),
       readParameter(this, settingsParameter.ref),
       readSecrets(this, [secretId(config.slack.botToken), ...tokensOf(config)]),
-      ...destinationPermissions(this, { config, entry }),
     ]) {
       role.addToPrincipalPolicy(statement);
     }
+    permitDestinations(role, { config, entry });
     const environment = {
       SEKISHO_QUEUE_URL: queue.queueUrl,
       SEKISHO_TABLE: table.tableName,

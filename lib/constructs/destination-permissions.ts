@@ -1,17 +1,25 @@
 /** What the Verification zone must be permitted to reach its destinations: its own Execution zone, and those of the file. */
 import { Stack } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { Config, Destination } from "../../lambdas/shared/config/schema.ts";
 import type { ExecutionEntry } from "../execution-stack.ts";
+import { acknowledge, shownPartition } from "./acknowledge.ts";
 
-/** The caller's half: across accounts the other account's policies must agree. */
-export function destinationPermissions(
-  scope: Construct,
+/** Lets the role call every destination. It is the caller's half: across accounts the other account's policies must agree. */
+export function permitDestinations(
+  role: IRole,
   { config, entry }: { config: Config; entry: ExecutionEntry | undefined },
-): PolicyStatement[] {
-  const others = Object.values(config.destinations).flatMap((destination) => permissionsOf(scope, destination));
-  return [...(entry === undefined ? [] : ownPermissions(entry)), ...others];
+): void {
+  for (const statement of entry === undefined ? [] : ownPermissions(entry)) role.addToPrincipalPolicy(statement);
+  for (const destination of Object.values(config.destinations)) {
+    for (const statement of permissionsOf(role, destination)) role.addToPrincipalPolicy(statement);
+    acknowledge(role, {
+      findings: signedResources(shownPartition(role), destination).map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`),
+      reason:
+        "An address does not say the account, nor a Function URL its function; the policy over there names this role.",
+    });
+  }
 }
 
 /** The bearer tokens of destinations. */
@@ -30,22 +38,24 @@ function ownPermissions({ address, arns }: ExecutionEntry): PolicyStatement[] {
 }
 
 function permissionsOf(scope: Construct, destination: Destination): PolicyStatement[] {
-  const stack = Stack.of(scope);
   if (destination.transport === "agentcore") {
     const { runtimeArn, qualifier, stopAfterResult } = destination;
     return [invokeRuntime([runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`], { stops: stopAfterResult })];
   }
+  const resources = signedResources(Stack.of(scope).partition, destination);
+  if (resources.length === 0) return [];
+  if (resources[0]?.includes(":lambda:")) return invokeFunctionUrl(resources);
+  return [new PolicyStatement({ actions: ["execute-api:Invoke"], resources })];
+}
+
+/** What stands behind the address of a signed call, as far as the address tells. */
+function signedResources(partition: string, destination: Destination): string[] {
   if (destination.transport !== "https" || destination.url === undefined) return [];
   if (destination.authorizer.type !== "sigv4") return [];
   const { service, region } = destination.authorizer;
   const [host = ""] = new URL(destination.url).hostname.split(".");
-  // A Function URL's address does not say which function it is; that function's own policy decides who is let in.
-  if (service === "lambda") return invokeFunctionUrl([`arn:${stack.partition}:lambda:${region}:*:function:*`]);
-  if (service === "execute-api") {
-    const resources = [`arn:${stack.partition}:execute-api:${region}:*:${host}/*`];
-    return [new PolicyStatement({ actions: ["execute-api:Invoke"], resources })];
-  }
-  return [];
+  if (service === "lambda") return [`arn:${partition}:lambda:${region}:*:function:*`];
+  return service === "execute-api" ? [`arn:${partition}:execute-api:${region}:*:${host}/*`] : [];
 }
 
 function invokeRuntime(resources: string[], { stops }: { stops: boolean }): PolicyStatement {

@@ -1,9 +1,12 @@
 /** What the stacks of each kind are made of, read off the templates. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { a, b, configWith, type Resource, type Synthesized, synth } from "./synth.ts";
+import { a, b, configWith, type Resource, type Synthesized, synthAll } from "./synth.ts";
 
 const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
 const far = { transport: "https", url: "https://far.example/", authorizer: bearer, idempotent: true };
+const sigv4 = (service: string) => ({ type: "sigv4", service, region: "eu-west-1" });
+const signed = { transport: "https", url: "https://abc.lambda-url.eu-west-1.on.aws/", authorizer: sigv4("lambda") };
+const api = { ...signed, url: "https://abc.execute-api.eu-west-1.amazonaws.com/x", authorizer: sigv4("execute-api") };
 const destinations = { home: { transport: "https" }, far };
 const toHome = { destinations, routes: [{ channel: "C1", destination: "far" }, { destination: "home" }] };
 
@@ -29,17 +32,17 @@ const variants = {
   }),
   external: configWith({
     stage: { execution: { kind: "external" } },
-    destinations: { far },
+    destinations: { far, signed, api },
     routes: [{ destination: "far" }],
   }),
 } as const;
 type Variant = keyof typeof variants;
 const names = Object.keys(variants) as Variant[];
-const made = new Map<Variant, Synthesized>();
+let made = new Map<Variant, Synthesized>();
 
 beforeAll(async () => {
-  for (const name of names) made.set(name, await synth(variants[name]));
-}, 120_000);
+  made = await synthAll(variants);
+}, 200_000);
 
 function stacksOf(name: Variant): Synthesized {
   const found = made.get(name);
@@ -214,6 +217,15 @@ describe.each(names)("%s", (name) => {
         deletionPolicy: undefined,
       },
     ]);
+  });
+});
+
+describe("a destination whose calls are signed", () => {
+  it("may be called where the file says, as far as an address tells", () => {
+    const text = stacksOf("external").stacks.get("Verification")?.text;
+    expect(text).toContain("arn:aws:lambda:eu-west-1:*:function:*");
+    expect(text).toContain("arn:aws:execute-api:eu-west-1:*:abc/*");
+    expect(stacksOf("lambda in one account").stacks.get("Verification")?.text).not.toContain("function:*");
   });
 });
 

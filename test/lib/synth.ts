@@ -3,9 +3,11 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 const project = join(__dirname, "../..");
 const timeoutMs = 60_000;
+const allTimeoutMs = 180_000;
 export const a = "111111111111";
 export const b = "222222222222";
 const region = "eu-central-1";
@@ -53,18 +55,25 @@ export async function runApp({
 
 export type Synthesized = { stacks: Map<string, SynthesizedStack>; order: string[]; accounts: Map<string, string> };
 
-/** Rejects where the synth fails. */
-export async function synth(config: unknown): Promise<Synthesized> {
-  const { code, errors, folder, remove } = await runApp({ config });
-  if (code !== 0) throw new Error(errors);
+/** All of them in one process, which loads CDK once. Rejects where a synth fails. */
+export async function synthAll<Name extends string>(configs: Record<Name, unknown>): Promise<Map<Name, Synthesized>> {
+  const directory = mkdtempSync(join(tmpdir(), "sekisho-synth-"));
+  const child = join(__dirname, "children/synthesize-all.ts");
+  const options = { cwd: project, timeout: allTimeoutMs };
+  await promisify(execFile)(process.execPath, [child, directory, JSON.stringify(configs)], options);
+  const names = Object.keys(configs) as Name[];
+  const made = new Map(names.map((name) => [name, readAssembly(join(directory, name))]));
+  rmSync(directory, { recursive: true, force: true });
+  return made;
+}
+
+function readAssembly(folder: string): Synthesized {
   const zones = readdirSync(folder).flatMap((name) => /^(\w+)\.template\.json$/.exec(name)?.[1] ?? []);
-  const stacks = new Map(zones.map((zone) => [zone, readStack({ folder, zone })]));
-  const manifest = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
-  remove();
+  const { artifacts } = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
   return {
-    stacks,
-    order: deployOrder(zones, (zone) => manifest.artifacts[zone].dependencies),
-    accounts: new Map(zones.map((zone) => [zone, manifest.artifacts[zone].environment])),
+    stacks: new Map(zones.map((zone) => [zone, readStack({ folder, zone })])),
+    order: deployOrder(zones, (zone) => artifacts[zone].dependencies),
+    accounts: new Map(zones.map((zone) => [zone, artifacts[zone].environment])),
   };
 }
 
