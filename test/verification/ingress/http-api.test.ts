@@ -50,6 +50,13 @@ describe("an event of an HTTP API", () => {
     expect(asks).toHaveLength(1);
   });
 
+  it("is enqueued in the turn of the bot's workspace", async () => {
+    const groups: unknown[] = [];
+    const { ingress } = setUp({ send: async ({ group }) => void groups.push(group) });
+    await createHttpApiHandler({ ingress })(httpApiEvent(signed({ body: bytesOf(mention) })));
+    expect(groups).toStrictEqual([mention.team_id]);
+  });
+
   it("brings the challenge back", async () => {
     const { handle } = handlerWithAsks();
     const body = bytesOf({ type: "url_verification", challenge: "3eZbrw1aB" });

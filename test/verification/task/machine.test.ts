@@ -286,7 +286,9 @@ describe("a dead letter", () => {
   it("says that the task may have run once it was sent, and asks the host to cancel it, whatever that comes to", () => {
     const buried = play([woken, announced, woken, { type: "dead_lettered" }]);
     expect(buried.last).toEqual([{ type: "cancel" }]);
-    for (const event of [{ type: "canceled", nowMs } as const, { ...ambiguous, act: "cancel" } as const]) {
+    const ended = failure({ reason: "invalid_state", retryable: false });
+    const refusals = [ambiguous, unavailable, ended].map((event): TaskEvent => ({ ...event, act: "cancel" }));
+    for (const event of [{ type: "canceled", nowMs } as const, ...refusals]) {
       const { task, last } = play([event], { task: buried.task });
       expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "ambiguous" } });
       expect(last).toEqual([{ type: "wake", delayMs: 0 }]);

@@ -3,7 +3,7 @@ import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 
 const ask = sampleAsk();
-const failure = expect.stringContaining('"type":"failed"');
+const failure = '{"type":"failed","reason":"ambiguous","lost":false}';
 
 /** Steps that one message takes to come to be announced, sent (and accepted), and polled once. */
 const announced = 1;
@@ -77,7 +77,7 @@ describe("a dead letter", () => {
     const world = await buriedAfter(announced);
     await world.run();
     expect(world.cancels).toEqual([]);
-    expect(world.answers()).toEqual([failure]);
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"internal","lost":false}']);
   });
 
   it("that is none of ours is kept", async () => {

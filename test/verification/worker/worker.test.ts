@@ -173,6 +173,6 @@ describe("the worker", () => {
     world.deliver(ask);
     await world.runTwiceAtOnce();
     await world.run();
-    expect([...world.groups]).toEqual([ask.message.team]);
+    expect(world.groups).toStrictEqual(new Set([ask.message.team]));
   });
 });
