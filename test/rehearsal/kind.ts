@@ -58,17 +58,17 @@ export function rehearse(kind: ExecutionKind): void {
         await quiet(world);
         const sync = await countsDuring(world, () => askAndRead(world, "What is a sekisho?", /What is a sekisho/));
         const short = await countsDuring(world, () => askAndRead(world, "slow 2s", /slow 2s/));
-        const long = await countsDuring(world, () => askAndRead(world, "slow 5s", /slow 5s/));
+        const long = await countsDuring(world, () => askAndRead(world, "slow 4s", /slow 4s/));
         const keptCounts = keptCountsOf(world.gateway.calls);
         world.pace.mostBatches = Number.POSITIVE_INFINITY;
         const polls = long.polls - short.polls;
         expect(polls).toBeGreaterThan(0);
         const measured = {
-          sync: { ...keptCounts, ...sync.counts },
-          perPoll: perPoll({ long: long.counts, short: short.counts, polls }),
+          sync: sorted({ ...keptCounts, ...sync.counts }),
+          perPoll: sorted(perPoll({ long: long.counts, short: short.counts, polls })),
         };
         if (process.env.UPDATE === "1") keepMeasured(kind, measured);
-        expect(measured).toEqual(readMeasured().kinds[kind]);
+        expect(withoutChance(kind, measured)).toEqual(withoutChance(kind, readMeasured().kinds[kind]));
       },
       storyMs,
     );
@@ -145,13 +145,26 @@ async function countsDuring(world: World, story: () => Promise<{ requestId: stri
   return { counts: countsOf(world.gateway.calls.slice(from)), polls };
 }
 
-type Measured = { kinds: Partial<Record<ExecutionKind, { sync: Counts; perPoll: Counts }>> };
+/** How often a long poll looks into the table depends on how long the agent takes to begin. */
+function withoutChance(kind: ExecutionKind, measured: Calls | undefined) {
+  if (kind !== "lambda" || measured === undefined) return measured;
+  const { "dynamodb:GetItem": reads, ...sync } = measured.sync;
+  expect(reads).toBeGreaterThan(0);
+  return { ...measured, sync };
+}
+
+function sorted(counts: Counts): Counts {
+  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+type Calls = { sync: Counts; perPoll: Counts };
+type Measured = { kinds: Partial<Record<ExecutionKind, Calls>> };
 
 function readMeasured(): Measured {
   return JSON.parse(readFileSync(measuredFile, "utf8")) as Measured;
 }
 
-function keepMeasured(kind: ExecutionKind, measured: { sync: Counts; perPoll: Counts }): void {
+function keepMeasured(kind: ExecutionKind, measured: Calls): void {
   const { kinds } = readMeasured();
   writeFileSync(measuredFile, `${JSON.stringify({ kinds: { ...kinds, [kind]: measured } }, null, 2)}\n`);
 }
