@@ -69,7 +69,7 @@ export function createExecutionFunctions(
     memoryMb: workerMemoryMb,
     role,
   });
-  for (const statement of [useTable(table), useKey(key, { sends: false }), consumeFrom(queue)]) {
+  for (const statement of [useTable(table, { creates: false }), useKey(key, { sends: false }), consumeFrom(queue)]) {
     role.addToPolicy(statement);
   }
   permitAgent(role, config.execution.agent);
