@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { broken, without } from "./break.ts";
 import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
 import { askAndRead, isPoisoned } from "./stories.ts";
@@ -11,13 +12,19 @@ const storyMs = 60_000;
 const closing: (() => unknown)[] = [];
 let home: Elsewhere;
 let good: Assembly;
+let goodAgentCore: Assembly;
 let world: World | undefined;
 
 beforeAll(async () => {
   home = await startElsewhere({ token: executionToken });
-  const { folder, remove } = await synthesizeKind({ kind: "lambda", homeUrl: home.url, elsewhereUrl: home.url });
-  closing.push(remove, home.close);
-  good = readAssembly({ folder });
+  closing.push(home.close);
+  const urls = { homeUrl: home.url, elsewhereUrl: home.url };
+  const synthesized = await Promise.all([
+    synthesizeKind({ kind: "lambda", ...urls }),
+    synthesizeKind({ kind: "agentcore", ...urls }),
+  ]);
+  closing.push(...synthesized.map(({ remove }) => remove));
+  [good, goodAgentCore] = synthesized.map(({ folder }) => readAssembly({ folder })) as [Assembly, Assembly];
 }, 90_000);
 
 afterEach(async () => {
@@ -41,7 +48,9 @@ async function tellsOf(assembly: Assembly, story: (world: World) => Promise<unkn
 
 const ask = (running: World) => askAndRead(running, "slow 1s", /slow 1s/);
 
-describe("the rehearsal fails, and names the culprit, where", () => {
+const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+
+suite("the rehearsal fails, and names the culprit, where", () => {
   it.each([
     { variable: "SEKISHO_SIGNING_SECRET", of: "the ingress" },
     { variable: "SEKISHO_ROUTES_PARAMETER", of: "the worker" },
@@ -99,6 +108,37 @@ describe("the rehearsal fails, and names the culprit, where", () => {
     async (action) => {
       const problems = await tellsOf(without({ assembly: good, action }));
       expect(problems.join("\n")).toMatch(new RegExp(`\\w+ may not ${action} on arn:`));
+    },
+    storyMs,
+  );
+
+  it.each(["RuntimePolicy", "EndpointPolicy"])(
+    "the other account's %s lets nobody in",
+    async (policy) => {
+      const assembly = broken({
+        assembly: goodAgentCore,
+        type: "AWS::BedrockAgentCore::ResourcePolicy",
+        which: (logicalId) => logicalId === policy,
+        edit: (properties) => {
+          properties.Policy = JSON.stringify({ Statement: [] });
+        },
+      });
+      expect((await tellsOf(assembly)).join("\n")).toMatch(/may not bedrock-agentcore:InvokeAgentRuntime on .*runtime/);
+    },
+    storyMs,
+  );
+
+  it(
+    "the topic of the alarms lets nobody in",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::SNS::TopicPolicy",
+        edit: (properties) => {
+          properties.PolicyDocument = { Statement: [] };
+        },
+      });
+      expect((await tellsOf(assembly)).join("\n")).toMatch(/DeadLettersKept\w+ cannot sns:Publish/);
     },
     storyMs,
   );

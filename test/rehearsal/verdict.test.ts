@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { idle, unexplained } from "./verdict.ts";
+import { unexplained } from "./verdict.ts";
 
 const unused = [
   { source: "WorkerPolicy", action: "sqs:PurgeQueue", resource: "arn:aws:sqs:eu-central-1:1:tasks" },
@@ -17,13 +17,5 @@ describe("a permission that no story needed", () => {
   it("is let pass where an exception for its action and resource gives a reason", () => {
     const exceptions = [{ action: "sqs:Purge*", resource: "*:dead", reason: "by hand only" }];
     expect(unexplained({ unused, exceptions })).toEqual([expect.stringContaining(":tasks")]);
-    expect(idle({ unused, exceptions })).toEqual([]);
-  });
-
-  it("leaves an exception that explains nothing to be told", () => {
-    const exceptions = [{ action: "sqs:SendMessage", reason: "a thing of the past" }];
-    expect(idle({ unused, exceptions })).toEqual([
-      "The exception for sqs:SendMessage (a thing of the past) explains nothing.",
-    ]);
   });
 });

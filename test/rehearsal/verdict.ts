@@ -16,19 +16,6 @@ export function unexplained({
     .map(({ source, action, resource }) => `${source} allows ${action} on ${resource}, which no story needed.`);
 }
 
-/** Exceptions that explain nothing any more. */
-export function idle({
-  unused,
-  exceptions = iamExceptions,
-}: {
-  unused: readonly Permission[];
-  exceptions?: readonly IamException[];
-}): string[] {
-  return exceptions
-    .filter((exception) => !unused.some((permission) => explains(exception, permission)))
-    .map(({ action, reason }) => `The exception for ${action} (${reason}) explains nothing.`);
-}
-
 function explains({ action, resource = "*" }: IamException, permission: Permission): boolean {
   return (
     matchesAction({ pattern: action, action: permission.action }) &&
