@@ -56,7 +56,7 @@ export function decide({
 }
 
 /** Whether the statement speaks of this action, this resource and these circumstances; principals aside. */
-export function applies({ statement, call }: { statement: Statement; call: Omit<Call, "principal"> }): boolean {
+function applies({ statement, call }: { statement: Statement; call: Omit<Call, "principal"> }): boolean {
   const { action, resource, context } = call;
   const { actions, notActions, resources, notResources, conditions } = statement;
   const hasAction = (patterns: string[]) => patterns.some((pattern) => matchesAction({ pattern, action }));
