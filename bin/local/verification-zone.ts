@@ -65,7 +65,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     runQueueLoop({
       ...loop,
       consumer: deadLetters,
-      handle: async ({ body }, signal) => void (await worker.deadLetter({ body, signal })),
+      handle: ({ body }, signal) => worker.deadLetter({ body, signal }),
       concurrency: 1,
     }),
   ];

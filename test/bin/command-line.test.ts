@@ -204,6 +204,13 @@ describe("sekisho send", () => {
   });
 });
 
+/** What starts before any package or TypeScript file is needed. */
+function copyEntryTo(directory: string): void {
+  for (const name of ["sekisho.mjs", "pinned-node.mjs"]) {
+    copyFileSync(join(__dirname, "../../bin", name), join(directory, name));
+  }
+}
+
 describe("an older Node", () => {
   const older =
     'data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });';
@@ -220,7 +227,7 @@ describe("an older Node", () => {
     const alone = join(folder, "installed", "bin");
     mkdirSync(alone, { recursive: true });
     mkdirSync(join(folder, "installed", "node_modules"));
-    copyFileSync(join(__dirname, "../../bin/sekisho.mjs"), join(alone, "sekisho.mjs"));
+    copyEntryTo(alone);
     const ended = runEntry(join(alone, "sekisho.mjs"), ["start"]);
     expect(ended.stderr.trim().split("\n")).toHaveLength(1);
     expect(ended.stderr).toContain("22.18");
@@ -230,7 +237,7 @@ describe("an older Node", () => {
   it("or a newer one, without the packages, is told to run npm ci", () => {
     const alone = join(folder, "fresh", "bin");
     mkdirSync(alone, { recursive: true });
-    copyFileSync(join(__dirname, "../../bin/sekisho.mjs"), join(alone, "sekisho.mjs"));
+    copyEntryTo(alone);
     const ended = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], { encoding: "utf8", cwd: folder });
     expect(ended.stderr).toContain("npm ci");
     expect(ended.status).toBe(2);

@@ -143,9 +143,12 @@ function deadLettered(task: Task): Step {
   return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };
 }
 
-/** Of a task that has ended only the delivery is repeated, as long as its words are known; any other goes on as if it was woken. */
+/**
+ * Of a task that has ended only the delivery is repeated: of a failure, or of an answer that is not forgotten because it was
+ * not swept or never delivered. Any other task goes on as if it was woken.
+ */
 function redriven({ task, event, policy }: Given<"redriven">): Step {
   if (task.state !== "done") return woken({ task, event, policy });
   if (task.outcome === undefined) return { task, effects: [] };
-  return { task: advance(task, { state: "delivering" }), effects: [{ type: "deliver", heal: true }] };
+  return { task: advance(task, { state: "delivering", swept: false }), effects: [{ type: "deliver", heal: true }] };
 }

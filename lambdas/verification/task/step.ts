@@ -10,8 +10,16 @@ export type Step = { task: Task; effects: TaskEffect[] };
 export const graceMs = 15_000;
 /** Failed acts in a row after which sending, looking up or sweeping is given up. */
 export const maxAttempts = 8;
+/** A record's bytes as JSON: an item of DynamoDB holds 400 KB, with its keys. */
+const maxRecordBytes = 390_000;
+
+/** The outcome is known: what was needed to ask for it goes. An answer that no record can hold is an answer too large. */
 export function conclude(task: Task, outcome: Outcome): Step {
-  return { task: advance(task, { state: "delivering", outcome }), effects: [wake(0)] };
+  const { params: _params, ...kept } = task;
+  const concluded = advance(kept, { state: "delivering", outcome });
+  const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
+  const told = isTooLarge ? failed({ reason: "payload_too_large", lost: false }) : outcome;
+  return { task: { ...concluded, outcome: told }, effects: [wake(0)] };
 }
 
 export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): Outcome {
@@ -20,8 +28,15 @@ export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): 
 
 /** The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. */
 export function forget(task: Task): Task {
-  const { params: _params, outcome: _outcome, ...rest } = task;
-  return { ...rest, message: { ...task.message, text: "" }, swept: true };
+  const { params: _params, outcome, ...rest } = task;
+  const kept = outcome === undefined || outcome.type === "answer" ? {} : { outcome };
+  return { ...rest, ...kept, message: { ...task.message, text: "" }, swept: true };
+}
+
+/** The same for a task whose answer Slack did not take: that is kept, so that it can be delivered once the cause is gone. */
+export function giveUpDelivery(task: Task): Task {
+  const { outcome } = task;
+  return { ...forget(task), ...(outcome === undefined ? {} : { outcome }), state: "done" };
 }
 
 export function advance(task: Task, changes: Partial<Task>): Task {

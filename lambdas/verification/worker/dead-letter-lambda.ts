@@ -1,4 +1,4 @@
-/** The entry for dead letters on Lambda: each task fails in words, and then its message is archived for an operator. */
+/** The entry for dead letters on Lambda: each message is archived for an operator, and its task fails in words. */
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { sqsSettings } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
@@ -25,9 +25,9 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   return async (event, context) => {
     const { signal, done } = endingSignal({ context });
     const worker = await stage.current();
-    const bury = async ({ body, group }: SqsRecord) => {
-      const isKept = await worker.deadLetter({ body, signal });
-      if (isKept) await archive.send({ body, ...(group === undefined ? {} : { group }) });
+    const bury = ({ body, group }: SqsRecord) => {
+      const keep = () => archive.send({ body, ...(group === undefined ? {} : { group }) });
+      return worker.deadLetter({ body, signal, keep });
     };
     const response = await handleBatch({ batch: batchOf(event), handle: bury, queue, log });
     done();

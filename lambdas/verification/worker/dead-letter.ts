@@ -7,41 +7,43 @@ import { runStep, type WorkerOptions } from "./run-step.ts";
 /** How long a message that was never claimed waits. */
 const afterDeadLetterMs = 5 * 60_000;
 
-type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined };
+type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
 
 /**
  * The record says `failed` before anything else happens; then the host is asked to cancel, and the next wake-up tells the
- * user in the thread. Resolves to whether the message is to be kept for an operator, who may redrive it. Kept is:
+ * user in the thread. Before all that the message is kept for an operator, who may redrive it: afterwards the record would say
+ * that there is nothing to do, and a message that could not be kept at once would be gone. Kept is:
  * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a day; redriven, it is sent as it is;
  * - a `wake` whose task failed with it. Redriven, only the delivery is repeated;
  * - a `redrive`, with which the task stays as it is. Redriven, it is tried again.
  * Not kept is what goes on elsewhere (of a link that is finished, or of a task that a worker holds) or is about nothing.
  */
-export async function handleDeadLetter(options: WorkerOptions, { message, signal }: DeadLetter): Promise<boolean> {
+export async function handleDeadLetter(options: WorkerOptions, { message, signal, keep }: DeadLetter): Promise<void> {
   const { store, queue, now = Date.now } = options;
-  if (message.type === "redrive") return true;
+  if (message.type === "redrive") return keep();
   const task = await store.get({ id: message.requestId });
-  if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, message) : false;
+  if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
   const seq = seqOf({ message, task });
-  if (seq < task.wakeSeq) return false;
+  if (seq < task.wakeSeq) return;
   const nowMs = now();
   const group = task.message.team;
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    await queue.send({ ...copyPastLease({ message, task, lease: task.lease, nowMs }), group });
-    return false;
+    return queue.send({ ...copyPastLease({ message, task, lease: task.lease, nowMs }), group });
   }
-  if (await runStep(options, { task, event: { type: "dead_lettered" }, seq, nowMs, signal })) return true;
+  await keep();
+  if (await runStep(options, { task, event: { type: "dead_lettered" }, seq, nowMs, signal })) return;
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
-  return false;
 }
 
 /** The store was out of reach all the time. The message is all there is, so it is kept going. */
-async function handleUnclaimed({ queue, now = Date.now }: WorkerOptions, ask: Ask): Promise<boolean> {
+async function handleUnclaimed(
+  { queue, now = Date.now }: WorkerOptions,
+  { ask, keep }: { ask: Ask; keep: () => Promise<void> },
+): Promise<void> {
   const { receivedAtMs, message } = ask;
+  if (ask.buried !== true) await keep();
   const isOver = isTooOld({ ts: message.ts, receivedAtMs, nowMs: now() });
-  if (!isOver) {
-    const body = JSON.stringify({ ...ask, buried: true });
-    await queue.send({ body, delayMs: afterDeadLetterMs, group: message.team });
-  }
-  return ask.buried !== true;
+  if (isOver) return;
+  const body = JSON.stringify({ ...ask, buried: true });
+  await queue.send({ body, delayMs: afterDeadLetterMs, group: message.team });
 }

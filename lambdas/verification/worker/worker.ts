@@ -1,4 +1,5 @@
 /** The worker: takes one queue message and moves one task one step (architecture.md, "The way of one message", 2). */
+import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { type Ask, type QueueMessage, queueMessageSchema, seqOf } from "../task/messages.ts";
 import { receivedTask, type Task } from "../task/task.ts";
@@ -18,10 +19,11 @@ export type Worker = {
    */
   handle(request: Incoming): Promise<void>;
   /**
-   * For a message that the queue gave up on: the task fails in words, and what cannot fail is tried again later. Resolves to
-   * whether the message is to be kept for an operator, which what is none of ours is too; rejects when it must come again.
+   * For a message that the queue gave up on: the task fails in words, and what cannot fail is tried again later. `keep` is
+   * called, before anything is changed, where the message is to be kept for an operator, which what is none of ours is too.
+   * Rejects when the message must come again; it may then be kept twice.
    */
-  deadLetter(request: Incoming): Promise<boolean>;
+  deadLetter(request: Incoming & { keep?: () => Promise<void> }): Promise<void>;
 };
 
 export function createWorker(options: WorkerOptions): Worker {
@@ -29,17 +31,21 @@ export function createWorker(options: WorkerOptions): Worker {
   return {
     async handle({ body, signal }) {
       const message = parse(body);
-      if (message === undefined) return log.error("queue_message_refused", { bytes: body.length });
+      if (message === undefined) {
+        // Perhaps of a newer or older version of ours: it becomes a dead letter, which somebody sees.
+        log.error("queue_message_refused", { bytes: body.length });
+        throw new SekishoError("invalid_request");
+      }
       await handleMessage(options, message, signal);
     },
-    async deadLetter({ body, signal }) {
+    async deadLetter({ body, signal, keep = async () => {} }) {
       const message = parse(body);
       if (message === undefined) {
         log.error("queue_message_refused", { bytes: body.length });
-        return true;
+        return keep();
       }
       log.error("dead_letter", { request_id: message.requestId, event: message.type });
-      return handleDeadLetter(options, { message, signal });
+      return handleDeadLetter(options, { message, signal, keep });
     },
   };
 }

@@ -60,8 +60,20 @@ describe("a dead letter of a task at work", () => {
         await world.run();
         expect({ fate, nth, answers: world.answers() }).toEqual({ fate, nth, answers: [failure] });
         expect(world.posts).toHaveLength(1);
+        expect(world.archive.length).toBeGreaterThan(0);
       }
     }
+  });
+
+  it("is kept before anything is changed: what cannot be kept at once comes again as it was", async () => {
+    const world = createWorld({ pollsUntilDone: 5 });
+    world.deliver(ask);
+    await world.run({ maxSteps: polled });
+    const before = structuredClone(world.records.get(ask.requestId));
+    await expect(world.buryOne({ keep: () => Promise.reject(new Error("the archive is away")) })).rejects.toThrow(
+      "away",
+    );
+    expect(world.records.get(ask.requestId)).toEqual(before);
   });
 
   it("is kept for an operator", async () => {

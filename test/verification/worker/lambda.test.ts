@@ -241,6 +241,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       body,
       attributes: { ApproximateReceiveCount: "1", MessageGroupId: workspace.team },
     }));
+    const unread = await handle({ Records: Records.slice(1) }, { getRemainingTimeInMillis: () => 75_000 });
+    expect(unread.batchItemFailures).toHaveLength(1);
     const response = await bury({ Records }, { getRemainingTimeInMillis: () => 75_000 });
     expect(response).toEqual({ batchItemFailures: [] });
     const { Messages: archived = [] } = await clients.queues.send(

@@ -51,6 +51,21 @@ describe("a redrive", () => {
     }
   });
 
+  it("of a failure repeats its delivery also when all is swept", async () => {
+    const world = createWorld({ pollsUntilDone: 5 });
+    world.deliver(ask);
+    await world.run({ maxSteps: 3 });
+    await world.buryAll();
+    await world.run();
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", swept: true });
+    const told = world.answers();
+    world.deletePosts();
+    world.redrive(ask.requestId);
+    await world.run();
+    expect(world.answers()).toEqual(told);
+    expect(world.posts).toHaveLength(1);
+  });
+
   it("changes nothing once the texts are forgotten", async () => {
     const world = createWorld();
     world.deliver(ask);

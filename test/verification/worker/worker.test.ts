@@ -143,9 +143,15 @@ describe("the worker", () => {
     );
   });
 
-  it("drops a queue message that is none of ours, and a wake-up whose task is gone", async () => {
+  it("gives back a queue message that is none of ours, so that it becomes a dead letter that somebody sees", async () => {
     const world = createWorld();
     world.deliver({ nonsense: true } as never);
+    await world.run({ maxSteps: 3 });
+    expect(world.loseMessages()).toBe(1);
+  });
+
+  it("drops a wake-up whose task is gone", async () => {
+    const world = createWorld();
     world.deliver({ type: "wake", requestId: ask.requestId, seq: 3 } as never);
     await world.run();
     expect(world.posts).toEqual([]);

@@ -233,13 +233,18 @@ export function createWorld({
     async buryAll(): Promise<void> {
       for (const { body, visibleAtMs } of messages.splice(0)) {
         clockMs = Math.max(clockMs, visibleAtMs);
-        const bury = () => workerOf({ yes: true }).deadLetter({ body });
-        const isKept = await bury().catch(() => {
+        const keep = async () => void archive.push(body);
+        const bury = () => workerOf({ yes: true }).deadLetter({ body, keep });
+        await bury().catch(() => {
           clockMs += visibilityTimeoutMs;
           return bury();
         });
-        if (isKept) archive.push(body);
       }
+    },
+    /** The queue gives up on the next message; whether it can be kept is the test's. */
+    buryOne: ({ keep }: { keep: () => Promise<void> }) => {
+      const [{ body } = { body: "" }] = messages.splice(0, 1);
+      return workerOf({ yes: true }).deadLetter({ body, keep });
     },
     /** An operator's wish. */
     redrive: (requestId: string) =>
