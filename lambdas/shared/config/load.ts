@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type * as z from "zod";
+import { duplicateKeys } from "./duplicate-keys.ts";
 import { type Config, configSchema } from "./schema.ts";
 
 const configFileName = "sekisho.config.json";
@@ -17,9 +18,17 @@ export class ConfigError extends Error {
   }
 }
 
+/** Where the configuration is read: `directory` is that of the command, `file` what the person named. */
+export type ConfigPlace = { directory: string; file?: string | undefined };
+
+/** The file that `loadConfig` reads. */
+export function configPath({ directory, file }: ConfigPlace): string {
+  return resolve(directory, file ?? configFileName);
+}
+
 /** Without a `file` the one in `directory` is read, and where there is none, every default holds. */
-export function loadConfig({ directory, file }: { directory: string; file?: string | undefined }): Config {
-  const path = resolve(directory, file ?? configFileName);
+export function loadConfig({ directory, file }: ConfigPlace): Config {
+  const path = configPath({ directory, file });
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -27,12 +36,23 @@ export function loadConfig({ directory, file }: { directory: string; file?: stri
     if (file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return parseConfig({ json: {} });
     throw new ConfigError(path, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
+  return parseConfig({ json: parseJson({ text, path }), name: path });
+}
+
+/** A key that is there twice is refused: JSON.parse takes the last one without a word. */
+function parseJson({ text, path }: { text: string; path: string }): unknown {
+  let json: unknown;
   try {
-    return parseConfig({ json: JSON.parse(text), name: path });
+    json = JSON.parse(text);
   } catch (cause) {
-    if (cause instanceof SyntaxError) throw new ConfigError(path, [`it is not JSON: ${cause.message}`]);
-    throw cause;
+    throw new ConfigError(path, [`it is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
   }
+  const twice = duplicateKeys(text);
+  if (twice.length === 0) return json;
+  throw new ConfigError(
+    path,
+    twice.map((key) => `${pathText(key)}: is there more than once; keep one`),
+  );
 }
 
 /** Throws a ConfigError with every problem. */

@@ -137,6 +137,11 @@ describe("the configuration file", () => {
     expect(() => loadConfig({ directory: directoryWith("{ nope }") })).toThrow(/is not JSON/);
   });
 
+  it("refuses a key that is there twice, by its path", () => {
+    const directory = directoryWith('{ "routes": [], "limits": { "leaseMs": 1, "concurrency": 2, "leaseMs": 60000 } }');
+    expect(() => loadConfig({ directory })).toThrow(/limits\.leaseMs: is there more than once/);
+  });
+
   it("says so when the named file is not there", () => {
     expect(() => loadConfig({ directory: tmpdir(), file: "absent.json" })).toThrow(/cannot be read \(ENOENT\)/);
   });
