@@ -1,10 +1,10 @@
 /** What the parts of the configuration demand of each other, once each part alone is fine. */
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import type { Config, Destination } from "./schema.ts";
-import { isOwnExecution, maxLambdaTaskMs } from "./stage-config.ts";
+import { stageProblems } from "./stage-checks.ts";
 
 /** `path` leads to the field to change, `message` says what would be right. */
-type Problem = { path: (string | number)[]; message: string };
+export type Problem = { path: (string | number)[]; message: string };
 
 export function crossCheck(config: Config): Problem[] {
   return [
@@ -12,7 +12,7 @@ export function crossCheck(config: Config): Problem[] {
     ...destinationProblems(config),
     ...budgetProblems(config),
     ...tokenProblems(config),
-    ...Object.keys(config.stages).flatMap((name) => stageProblems(config, name)),
+    ...stageProblems(config),
   ];
 }
 
@@ -69,30 +69,4 @@ function sendsToken(destination: Destination): boolean {
 /** Whether it is the Execution host of the `execution` section that answers. */
 function isLocalHost(destination: Destination): boolean {
   return destination.transport === "in-process" || (destination.transport === "https" && destination.url === undefined);
-}
-
-/** A stage must be able to run what the rest of the file asks for. */
-function stageProblems(config: Config, name: string): Problem[] {
-  const { routes, destinations, execution } = config;
-  const kind = config.stages[name]?.execution.kind;
-  const problems: Problem[] = [];
-  if (kind === "lambda" && (execution.maxTaskMs ?? 0) > maxLambdaTaskMs) {
-    const message = `at most ${maxLambdaTaskMs} (14 minutes) where a stage executes on lambda, as ${name} does; agentcore goes further`;
-    problems.push({ path: ["execution", "maxTaskMs"], message });
-  }
-  for (const [index, route] of routes.entries()) {
-    const destination = destinations[route.destination];
-    if (destination === undefined) continue;
-    const path = ["routes", index, "destination"];
-    if (destination.transport === "in-process") {
-      problems.push({ path, message: `"${route.destination}" is in-process, which cannot be on AWS (stage ${name})` });
-    } else if (kind === "external" && isOwnExecution(destination)) {
-      const message = `"${route.destination}" has no url, and stage ${name} deploys no Execution zone (its kind is external)`;
-      problems.push({ path, message });
-    } else if (kind === "lambda" && isOwnExecution(destination) && destination.forwardBotToken) {
-      const message = "not where a stage executes on lambda: there the task waits in a queue, which carries no secret";
-      problems.push({ path: ["destinations", route.destination, "forwardBotToken"], message });
-    }
-  }
-  return problems;
 }

@@ -9,6 +9,7 @@ import {
 } from "../../../lambdas/shared/config/stage-config.ts";
 
 const verification = { account: "111111111111", region: "eu-central-1" };
+const applicationProfile = "arn:aws:bedrock:eu-central-1:111111111111:application-inference-profile/abc123";
 const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-abc123";
 
 function configOf({ stage = {}, ...rest }: Record<string, unknown> & { stage?: Record<string, unknown> }) {
@@ -81,10 +82,48 @@ describe("a stage", () => {
       { destinations: { local: { transport: "https", forwardBotToken: true } }, stage: lambda() },
       /forwardBotToken/,
     ],
+    [
+      "a model on its own loopback address",
+      { execution: { agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" } } },
+      /execution\.agent\.baseUrl: a loopback/,
+    ],
+    [
+      "a model behind an application inference profile",
+      { execution: { agent: { type: "bedrock", modelId: applicationProfile } } },
+      /execution\.agent\.modelId: .*name the model or a system inference profile/,
+    ],
+    ["a lease that outlives a worker", limits({ leaseMs: 885_001, visibilityTimeoutMs: 890_000 }), /at most 885000/],
+    ["to give up on a message after its first delivery", limits({ maxReceiveCount: 1 }), /maxReceiveCount: at least 2/],
+    [
+      "a signed call to a service for which it gives no permission",
+      { destinations: { signed: signed({ service: "s3" }) }, routes: [] },
+      /destinations\.signed\.authorizer\.service: no permission can be given for it; /,
+    ],
+    ["an API by a name of its own", { destinations: { signed: signed({}) }, routes: [] }, /signed\.url: no permission/],
+    [
+      "an API in another region than it signs for",
+      { destinations: { signed: signed({ url: "https://abc123.execute-api.us-east-1.amazonaws.com/" }) }, routes: [] },
+      /ID\.execute-api\.eu-west-1\.amazonaws\.com/,
+    ],
     ["an account that is a number", { stage: { verification: { ...verification, account: 111111111111 } } }, /account/],
     ["a region that is none", { stage: { verification: { ...verification, region: "Frankfurt" } } }, /eu-central-1/],
   ])("refuses %s", (_what, json, problem) => {
     expect(() => configOf(json)).toThrow(problem);
+  });
+
+  it.each([
+    ["a signed call to an API by its host", { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" }],
+    ["a signed call to a function, whatever its host", { service: "lambda" }],
+  ])("takes %s", (_what, changes) => {
+    expect(() => configOf({ destinations: { signed: signed(changes) }, routes: [] })).not.toThrow();
+  });
+
+  it("leaves what AWS does not allow to a file without stages, and the agent to where it runs", () => {
+    const limits = { leaseMs: 890_000, visibilityTimeoutMs: 900_000, maxReceiveCount: 1 };
+    const execution = { agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" } };
+    const json = { limits, execution, destinations: { signed: signed({}) }, routes: [] };
+    expect(() => parseConfig({ json })).not.toThrow();
+    expect(() => configOf({ execution, routes: [], stage: { execution: { kind: "external" } } })).not.toThrow();
   });
 });
 
@@ -94,4 +133,12 @@ function lambda() {
 
 function inProcess() {
   return { local: { transport: "in-process" } };
+}
+
+function limits(limits: Record<string, number>) {
+  return { limits };
+}
+
+function signed({ url = "https://api.example/", service = "execute-api" }: { url?: string; service?: string }) {
+  return { transport: "https", url, authorizer: { type: "sigv4", service, region: "eu-west-1" } };
 }

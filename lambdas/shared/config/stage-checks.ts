@@ -1,0 +1,88 @@
+/** What the stages demand of the rest of the file: AWS must be able to run what it asks for. */
+import { isLoopbackHost } from "../../../contracts/methods.ts";
+import type { Problem } from "./cross-checks.ts";
+import type { AgentConfig, Config, Destination } from "./schema.ts";
+import { isOwnExecution, maxLambdaTaskMs } from "./stage-config.ts";
+
+/** Lambda ends a worker after 15 minutes; the last seconds are for letting go of its tasks. */
+const maxLeaseMs = 885_000;
+
+/** None where there are no stages: on one machine all of it works. */
+export function stageProblems(config: Config): Problem[] {
+  const names = Object.keys(config.stages);
+  if (names.length === 0) return [];
+  return [
+    ...limitProblems(config),
+    ...Object.entries(config.destinations).flatMap(([name, destination]) => signingProblems(name, destination)),
+    ...names.flatMap((name) => kindProblems(config, name)),
+  ];
+}
+
+function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Problem[] {
+  const problems: Problem[] = [];
+  if (leaseMs > maxLeaseMs) {
+    const message = `at most ${maxLeaseMs} where there are stages: Lambda ends a worker after 15 minutes`;
+    problems.push({ path: ["limits", "leaseMs"], message });
+  }
+  if (maxReceiveCount < 2) {
+    const message = "at least 2 where there are stages: a worker that ends in the middle must not cost a task";
+    problems.push({ path: ["limits", "maxReceiveCount"], message });
+  }
+  return problems;
+}
+
+/** The Verification zone's role may call what the address names; from another address nobody can tell what that is. */
+function signingProblems(name: string, destination: Destination): Problem[] {
+  if (destination.transport !== "https" || destination.url === undefined) return [];
+  if (destination.authorizer.type !== "sigv4") return [];
+  const { service, region } = destination.authorizer;
+  if (service === "lambda") return [];
+  if (service !== "execute-api") {
+    const message = `no permission can be given for it; a stage signs for "lambda" and "execute-api" only`;
+    return [{ path: ["destinations", name, "authorizer", "service"], message }];
+  }
+  const [id = "", ...rest] = new URL(destination.url).hostname.split(".");
+  const domain = `execute-api.${region}.amazonaws.com`;
+  if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
+  const message = `no permission can be given for it; name the API's own host, ID.${domain}`;
+  return [{ path: ["destinations", name, "url"], message }];
+}
+
+function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
+  if (typeof agent === "string") return [];
+  if (agent.type === "openai-compatible") {
+    if (!isLoopbackHost(new URL(agent.baseUrl).hostname)) return [];
+    const message = `a loopback address reaches nothing on AWS (stage ${stageName}); name an address that the stage can reach`;
+    return [{ path: ["execution", "agent", "baseUrl"], message }];
+  }
+  if (!/^arn:.*:application-inference-profile\//.test(agent.modelId)) return [];
+  const message = `what an application inference profile stands for cannot be told from its ARN (stage ${stageName}); name the model or a system inference profile`;
+  return [{ path: ["execution", "agent", "modelId"], message }];
+}
+
+/** What this stage's own kind does not allow. */
+function kindProblems(config: Config, name: string): Problem[] {
+  const { routes, destinations, execution } = config;
+  const kind = config.stages[name]?.execution.kind;
+  const problems: Problem[] = [];
+  if (kind === "lambda" && (execution.maxTaskMs ?? 0) > maxLambdaTaskMs) {
+    const message = `at most ${maxLambdaTaskMs} (14 minutes) where a stage executes on lambda, as ${name} does; agentcore goes further`;
+    problems.push({ path: ["execution", "maxTaskMs"], message });
+  }
+  if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
+  for (const [index, route] of routes.entries()) {
+    const destination = destinations[route.destination];
+    if (destination === undefined) continue;
+    const path = ["routes", index, "destination"];
+    if (destination.transport === "in-process") {
+      problems.push({ path, message: `"${route.destination}" is in-process, which cannot be on AWS (stage ${name})` });
+    } else if (kind === "external" && isOwnExecution(destination)) {
+      const message = `"${route.destination}" has no url, and stage ${name} deploys no Execution zone (its kind is external)`;
+      problems.push({ path, message });
+    } else if (kind === "lambda" && isOwnExecution(destination) && destination.forwardBotToken) {
+      const message = "not where a stage executes on lambda: there the task waits in a queue, which carries no secret";
+      problems.push({ path: ["destinations", route.destination, "forwardBotToken"], message });
+    }
+  }
+  return problems;
+}
