@@ -1,9 +1,10 @@
 /** The Execution zone in its account: an AgentCore Runtime, or Lambda behind a Function URL; with its task table and its key. */
-import { Stack, type StackProps } from "aws-cdk-lib";
+import { Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import type { ExecutionAddress } from "../lambdas/shared/config/stage-config.ts";
 import { permitAgent } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
+import { createAlarms } from "./constructs/alarms.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
 import { useKey, useTable } from "./constructs/permissions.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
@@ -44,6 +45,11 @@ export class ExecutionStack extends Stack {
       stops: stopAfterResult,
     });
     const { agentRuntimeArn: runtimeArn } = runtime;
+    createAlarms(this, { key, email: stage.alarmEmail })("RuntimeErrors", {
+      metric: runtime.metricSystemErrors({ period: Duration.minutes(5), statistic: "Sum" }),
+      threshold: 0,
+      what: "AgentCore could not run the Execution zone. See the log group of the runtime.",
+    });
     this.entry = {
       address: { transport: "agentcore", runtimeArn, qualifier: endpoint.endpointName, stopAfterResult },
       arns: [runtimeArn, endpoint.agentRuntimeEndpointArn],

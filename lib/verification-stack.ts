@@ -17,6 +17,7 @@ import {
   useKey,
   useTable,
 } from "./constructs/permissions.ts";
+import { removalOf } from "./constructs/removal.ts";
 import { createSlackEntry } from "./constructs/slack-entry.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
 import { watchVerification } from "./constructs/watch-verification.ts";
@@ -61,6 +62,7 @@ export class VerificationStack extends Stack {
     });
     // The command line owns its value. Whatever changes here, even a description, would make a deploy write `{}` over it.
     const settingsParameter = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
+    settingsParameter.applyRemovalPolicy(removalOf({ production }));
 
     const ingress = createNodeFunction(this, "Ingress", {
       ...common,
@@ -117,11 +119,12 @@ export class VerificationStack extends Stack {
     consumeMessages(worker, { queue, batchSize, maxConcurrency: concurrency });
     consumeMessages(deadLetterHandler, { queue: deadLetters, batchSize, maxConcurrency: 2 });
 
-    const eventsUrl = createSlackEntry(this, { ...common, ingress });
+    const { eventsUrl, api } = createSlackEntry(this, { ...common, ingress });
     watchVerification(this, {
       alarm: createAlarms(this, { key, email: stage.alarmEmail }),
       functions: { Ingress: ingress, Worker: worker, DeadLetterHandler: deadLetterHandler },
       ingress,
+      entry: api,
       queue,
       deadLetters,
       archive,

@@ -9,8 +9,11 @@ import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
 
-/** Adds an alarm above `threshold`, and gives the metric back for whoever draws it. */
-export type AddAlarm = (id: string, alarm: { metric: IMetric; threshold: number; what: string }) => IMetric;
+/** Adds an alarm above `threshold` in each of `periods` (one), and gives the metric back for whoever draws it. */
+export type AddAlarm = (
+  id: string,
+  alarm: { metric: IMetric; threshold: number; periods?: number; what: string },
+) => IMetric;
 
 export function createAlarms(scope: Construct, { key, email }: { key: Key; email: string | undefined }): AddAlarm {
   const topic = new Topic(scope, "Alarms", { masterKey: key, enforceSSL: true });
@@ -33,11 +36,11 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
     });
   }
   const action = new SnsAction(topic);
-  return (id, { metric, threshold, what }) => {
+  return (id, { metric, threshold, periods = 1, what }) => {
     new Alarm(scope, id, {
       metric,
       threshold,
-      evaluationPeriods: 1,
+      evaluationPeriods: periods,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
       alarmDescription: what,

@@ -14,11 +14,11 @@ const burst = 200;
 
 const slackEventsPath = "/slack/events";
 
-/** Resolves to the address for Slack. */
+/** With the address for Slack. */
 export function createSlackEntry(
   scope: Construct,
   { ingress, logRetentionDays, production }: { ingress: IFunction; logRetentionDays: number; production: boolean },
-): string {
+): { eventsUrl: string; api: HttpApi } {
   const api = new HttpApi(scope, "Entry", { createDefaultStage: false });
   const routes = api.addRoutes({
     path: slackEventsPath,
@@ -41,7 +41,7 @@ export function createSlackEntry(
     throttle: { rateLimit: ratePerSecond, burstLimit: burst },
     accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: AccessLogFormat.custom(logLine) },
   });
-  return `${stage.url.replace(/\/$/, "")}${slackEventsPath}`;
+  return { eventsUrl: `${stage.url.replace(/\/$/, "")}${slackEventsPath}`, api };
 }
 
 /** Nothing of the request but its outcome. */

@@ -1,6 +1,7 @@
 /** What of the Verification zone is watched: dead letters, waiting messages, errors, throttles, the ingress; and the dashboard of it. */
 import { Duration } from "aws-cdk-lib";
-import { Dashboard, GraphWidget } from "aws-cdk-lib/aws-cloudwatch";
+import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
+import { Dashboard, GraphWidget, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
@@ -9,8 +10,8 @@ import { watchFunctions } from "./watch-functions.ts";
 
 /** A message that waits so long has no worker. */
 const oldestMessage = Duration.minutes(5);
-/** A handled dead letter leaves within seconds; one that stays cannot be handled. */
-const oldestDeadLetter = Duration.minutes(15);
+/** A handled dead letter leaves within seconds; one that stays so many minutes cannot be handled. */
+const deadLetterMinutes = 15;
 /** Slack gives up after 3 s and sends again. */
 const slowIngress = Duration.millis(2500);
 
@@ -20,12 +21,13 @@ export function watchVerification(
     alarm: AddAlarm;
     functions: Record<string, IFunction>;
     ingress: IFunction;
+    entry: HttpApi;
     queue: IQueue;
     deadLetters: IQueue;
     archive: IQueue;
   },
 ): void {
-  const { alarm, functions, ingress, queue, deadLetters, archive } = watched;
+  const { alarm, functions, ingress, entry, queue, deadLetters, archive } = watched;
   const minute = { period: Duration.minutes(1) };
   const queues = [
     alarm("DeadLettersKept", {
@@ -34,8 +36,18 @@ export function watchVerification(
       what: "A message could not be processed: its task was ended in words. See npx sekisho dead-letters list.",
     }),
     alarm("DeadLettersStuck", {
-      metric: deadLetters.metricApproximateAgeOfOldestMessage({ ...minute, statistic: "Maximum" }),
-      threshold: oldestDeadLetter.toSeconds(),
+      // Not the oldest one's age: SQS leaves out of it what was received three times.
+      metric: new MathExpression({
+        ...minute,
+        label: "dead letters",
+        expression: "visible + hidden",
+        usingMetrics: {
+          visible: deadLetters.metricApproximateNumberOfMessagesVisible({ ...minute, statistic: "Maximum" }),
+          hidden: deadLetters.metricApproximateNumberOfMessagesNotVisible({ ...minute, statistic: "Maximum" }),
+        },
+      }),
+      threshold: 0,
+      periods: deadLetterMinutes,
       what: "A dead letter cannot be handled: the user has no answer yet. See the log of the handler.",
     }),
     alarm("MessagesWait", {
@@ -45,6 +57,12 @@ export function watchVerification(
     }),
   ];
   const { errors, throttles } = watchFunctions({ alarm, functions });
+  // The ingress itself ends without an error: it answers 503, so that Slack delivers again, and 500 without a secret.
+  const refused = alarm("EntryErrors", {
+    metric: entry.metricServerError({ ...minute, statistic: "Sum" }),
+    threshold: 0,
+    what: "Slack was answered 5xx: the queue or the signing secret is out of reach. See the log of the ingress.",
+  });
   const slow = alarm("IngressSlow", {
     metric: ingress.metricDuration({ period: Duration.minutes(5), statistic: "p99" }),
     threshold: slowIngress.toMilliseconds(),
@@ -58,7 +76,7 @@ export function watchVerification(
         new GraphWidget({ title: "Ingress: p99", left: [slow], width: 12 }),
       ],
       [
-        new GraphWidget({ title: "Errors", left: errors, width: 12 }),
+        new GraphWidget({ title: "Errors", left: [...errors, refused], width: 12 }),
         new GraphWidget({ title: "Throttles", left: throttles, width: 12 }),
       ],
       [new GraphWidget({ title: "Invocations", left: invocations, width: 24 })],

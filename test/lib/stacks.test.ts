@@ -188,9 +188,14 @@ describe.each(names)("%s", (name) => {
         "ApproximateNumberOfMessagesVisible",
         "ApproximateAgeOfOldestMessage",
         "Errors",
+        "5xx",
         "Throttles",
         "Duration",
       ]),
+    );
+    const stuck = alarms.filter(({ properties }) => having(properties, "Expression").length > 0);
+    expect(JSON.stringify(stuck.map(({ properties }) => properties))).toContain(
+      "ApproximateNumberOfMessagesNotVisible",
     );
     for (const { properties } of alarms) {
       expect(properties.AlarmActions).toEqual([{ Ref: expect.stringMatching(/^Alarms/) }]);
@@ -214,7 +219,7 @@ describe.each(names)("%s", (name) => {
         id: "LiveSettings",
         type: "AWS::SSM::Parameter",
         properties: { Type: "String", Value: "{}" },
-        deletionPolicy: undefined,
+        deletionPolicy: isProduction ? "Retain" : "Delete",
       },
     ]);
   });

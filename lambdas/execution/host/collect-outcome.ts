@@ -14,10 +14,12 @@ const updateSchema = z.discriminatedUnion("type", [
 ]);
 
 const maxProgressLength = 1000;
+/** As JSON, with the escapes that a text may need: an item of DynamoDB holds 400 KB, and the record's own fields are small. */
+const maxStoredBytes = 384_000;
 
 /**
  * Never rejects: a throw, an update that is none, and an end without an answer are `execution_failed`; more than
- * `maxResultBytes` of text and inline artifacts is `payload_too_large`. After an abort nothing more is taken from the agent.
+ * `maxResultBytes` of text and inline artifacts, or more than a record holds, is `payload_too_large`. After an abort nothing more is taken from the agent.
  */
 export async function collectOutcome({
   agent,
@@ -43,7 +45,10 @@ export async function collectOutcome({
       }
       bytes += update.type === "artifact" ? jsonBytes(update.artifact) : answerBytes(update);
       if (bytes > maxResultBytes) return { type: "failure", reason: "payload_too_large" };
-      if (update.type === "answer") return success({ ...update, artifacts });
+      if (update.type === "answer") {
+        const outcome = success({ ...update, artifacts });
+        return jsonBytes(outcome) > maxStoredBytes ? { type: "failure", reason: "payload_too_large" } : outcome;
+      }
       artifacts.push(update.artifact);
     }
     context.log.warn("agent_without_answer");
