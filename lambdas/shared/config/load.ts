@@ -68,11 +68,18 @@ export function parseConfig({ json, name = configFileName }: { json: unknown; na
 /** A union's own message says little: what the member that fits best complains of says more. */
 function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[] {
   const path = [...parent, ...issue.path];
-  if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    const deepest = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0] ?? [];
-    return deepest.flatMap((inner) => describe(inner, path));
+  if (issue.code === "invalid_union") {
+    const meant = issue.errors.filter((issues) => !issues.some(isOtherType));
+    const [best] = meant.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length);
+    if (best !== undefined) return best.flatMap((inner) => describe(inner, path));
   }
+  if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => describe(inner, path));
   return [`${pathText(path) || "the file"}: ${issue.message}`];
+}
+
+/** The member is of another type altogether, such as a text where the file has an object. */
+function isOtherType({ code, path }: z.core.$ZodIssue): boolean {
+  return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
 }
 
 /** As JavaScript would write it. zod's own way of saying so would bring every locale of its messages into a bundle. */

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import { crossCheck } from "./cross-checks.ts";
-import { regionSchema, stageNameSchema, stageSchema } from "./stage-schema.ts";
+import { oneOf, regionSchema, stageNameSchema, stageSchema } from "./stage-schema.ts";
 
 const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
@@ -114,34 +114,52 @@ const destinationSchema = z.discriminatedUnion("transport", [
     .describe("InvokeAgentRuntime of Bedrock AgentCore."),
 ]);
 
-const agentSchema = z.union([
-  z.literal("echo"),
-  z
-    .string()
-    .regex(/^\.{0,2}\/.+\.(ts|mts|js|mjs)$/, '"echo", or the path of your agent file such as ./agent.ts')
-    .describe("A file of your own that exports `agent`."),
-  z
-    .strictObject({
-      type: z.literal("openai-compatible"),
-      baseUrl: httpUrl().describe("Up to and with /v1."),
-      model: z.string().min(1),
-      apiKey: secretSchema.optional(),
-      system: z.string().optional().describe("The system prompt."),
-    })
-    .describe("Any endpoint that speaks chat completions with streaming."),
-  z
-    .strictObject({
-      type: z.literal("bedrock"),
-      modelId: z.string().min(1).max(2048).describe("A model's or an inference profile's id or ARN."),
-      region: regionSchema.optional().describe("Default: where the Execution zone runs."),
-      system: z.string().optional().describe("The system prompt."),
-      maxTokens: z.int().min(1).optional(),
-      guardrail: z
-        .strictObject({ id: z.string().min(1), version: z.string().regex(/^(DRAFT|\d{1,8})$/, "DRAFT or a number") })
-        .optional(),
-    })
-    .describe("A model of Amazon Bedrock, by ConverseStream."),
-]);
+const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
+const agentSchema = z.union(
+  [
+    z.literal("echo"),
+    z
+      .string()
+      .regex(agentFile, {
+        error: ({ input }) =>
+          agentFile.test(`./${input}`)
+            ? `the ./ is missing: "./${input}"`
+            : '"echo", or the path of your agent file such as ./agent.ts',
+      })
+      .describe("A file of your own that exports `agent`."),
+    z.discriminatedUnion(
+      "type",
+      [
+        z
+          .strictObject({
+            type: z.literal("openai-compatible"),
+            baseUrl: httpUrl().describe("Up to and with /v1."),
+            model: z.string().min(1),
+            apiKey: secretSchema.optional(),
+            system: z.string().optional().describe("The system prompt."),
+          })
+          .describe("Any endpoint that speaks chat completions with streaming."),
+        z
+          .strictObject({
+            type: z.literal("bedrock"),
+            modelId: z.string().min(1).max(2048).describe("A model's or an inference profile's id or ARN."),
+            region: regionSchema.optional().describe("Default: where the Execution zone runs."),
+            system: z.string().optional().describe("The system prompt."),
+            maxTokens: z.int().min(1).optional(),
+            guardrail: z
+              .strictObject({
+                id: z.string().min(1),
+                version: z.string().regex(/^(DRAFT|\d{1,8})$/, "DRAFT or a number"),
+              })
+              .optional(),
+          })
+          .describe("A model of Amazon Bedrock, by ConverseStream."),
+      ],
+      oneOf("openai-compatible", "bedrock"),
+    ),
+  ],
+  '"echo", the path of your agent file such as ./agent.ts, or an object with a type',
+);
 
 const authenticatorSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("none") }).describe("Anyone who can connect; on loopback only."),

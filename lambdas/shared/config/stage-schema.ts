@@ -6,28 +6,38 @@ export const regionSchema = z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, "an
 /** Short, since it is part of names that AWS limits. */
 export const stageNameSchema = z.string().regex(/^[a-z][a-z0-9]{0,15}$/, "up to 16 lower-case letters and digits");
 
+/** What a discriminated union says where its discriminator is missing or another. */
+export function oneOf(...names: string[]): { error: (issue: { code?: string }) => string | undefined } {
+  const message = `one of ${names.map((name) => `"${name}"`).join(", ")}`;
+  return { error: ({ code }) => (code === "invalid_union" ? message : undefined) };
+}
+
 const executionPlace = {
   account: accountSchema.optional().describe("Default: the Verification zone's."),
   region: regionSchema.optional().describe("Default: the Verification zone's."),
 };
 
 const stageExecutionSchema = z
-  .discriminatedUnion("kind", [
-    z
-      .strictObject({
-        kind: z.literal("agentcore"),
-        ...executionPlace,
-        stopAfterResult: z
-          .boolean()
-          .default(false)
-          .describe("A session per task, stopped when the task is over, instead of one per thread that stays warm."),
-      })
-      .describe("A Bedrock AgentCore Runtime."),
-    z
-      .strictObject({ kind: z.literal("lambda"), ...executionPlace })
-      .describe("Lambda; a task takes 14 minutes at most."),
-    z.strictObject({ kind: z.literal("external") }).describe("Nothing is deployed; the routes lead elsewhere."),
-  ])
+  .discriminatedUnion(
+    "kind",
+    [
+      z
+        .strictObject({
+          kind: z.literal("agentcore"),
+          ...executionPlace,
+          stopAfterResult: z
+            .boolean()
+            .default(false)
+            .describe("A session per task, stopped when the task is over, instead of one per thread that stays warm."),
+        })
+        .describe("A Bedrock AgentCore Runtime."),
+      z
+        .strictObject({ kind: z.literal("lambda"), ...executionPlace })
+        .describe("Lambda; a task takes 14 minutes at most."),
+      z.strictObject({ kind: z.literal("external") }).describe("Nothing is deployed; the routes lead elsewhere."),
+    ],
+    oneOf("agentcore", "lambda", "external"),
+  )
   .describe("Where and how tasks are executed.");
 
 export const stageSchema = z.strictObject({

@@ -20,6 +20,7 @@ function problemsOf(json: unknown): string[] {
   }
 }
 
+const stage = { verification: { account: "111111111111", region: "eu-central-1" } };
 let folders: string[] = [];
 
 afterAll(() => {
@@ -73,6 +74,22 @@ describe("the configuration file", () => {
   it("refuses to send without credentials to anything but loopback", () => {
     const destinations = { far: { transport: "https", url: "https://agents.example/" } };
     expect(problemsOf({ destinations, routes: [] }).join()).toContain("destinations.far.authorizer");
+  });
+
+  it.each([
+    [{ execution: { agent: "agent.ts" } }, 'execution.agent: the ./ is missing: "./agent.ts"'],
+    [{ execution: { agent: "gpt" } }, 'execution.agent: "echo", or the path of your agent file such as ./agent.ts'],
+    [{ execution: { agent: 5 } }, 'execution.agent: "echo", the path of your agent file such as ./agent.ts, or'],
+    [{ execution: { agent: { type: "other" } } }, 'execution.agent.type: one of "openai-compatible", "bedrock"'],
+    [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: "],
+    [{ slack: { botToken: { secretsManager: "not a name" } } }, "slack.botToken.secretsManager: a secret's name"],
+    [{ stages: { Prod: stage } }, "stages.Prod: up to 16 lower-case letters and digits"],
+    [
+      { stages: { dev: { ...stage, execution: {} } } },
+      'stages.dev.execution.kind: one of "agentcore", "lambda", "external"',
+    ],
+  ])("says of %j in one line what would be right", (json, line) => {
+    expect(problemsOf(json)).toEqual([expect.stringContaining(line)]);
   });
 
   it("refuses a secret itself where a reference to one is meant", () => {
