@@ -3,6 +3,7 @@ import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { Config, Destination } from "../../lambdas/shared/config/schema.ts";
+import { isOwnExecution } from "../../lambdas/shared/config/stage-config.ts";
 import type { ExecutionEntry } from "../execution-stack.ts";
 import { acknowledge, shownPartition } from "./acknowledge.ts";
 
@@ -22,10 +23,11 @@ export function permitDestinations(
   }
 }
 
-/** The bearer tokens of destinations. */
+/** The bearer tokens of destinations that have an address of their own: a stage's own Execution zone is called by signature. */
 export function tokensOf({ destinations }: Pick<Config, "destinations">): string[] {
   return Object.values(destinations).flatMap((destination) => {
-    if (destination.transport !== "https" || destination.authorizer.type !== "bearer") return [];
+    if (destination.transport !== "https" || isOwnExecution(destination)) return [];
+    if (destination.authorizer.type !== "bearer") return [];
     const { token } = destination.authorizer;
     return "secretsManager" in token ? [token.secretsManager] : [];
   });
