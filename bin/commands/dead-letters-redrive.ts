@@ -52,7 +52,9 @@ Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS no
         remove,
         done({ requestId, state }) {
           wanted.delete(requestId);
-          print(`${requestId}: on its way again (task: ${state ?? "none"})`);
+          const what =
+            state === "done" ? "its delivery is repeated, unless it is known to have arrived" : "on its way again";
+          print(`${requestId}: ${what} (task: ${state ?? "none"})`);
         },
       });
       const unreadable = read.filter(({ message }) => message === undefined);
