@@ -44,18 +44,21 @@ export function bundle(request: { name: BundleName; config: Config; configDirect
     if (output === undefined) throw new Error(`esbuild made nothing of ${name}.`);
     return { code: output.contents, metafile };
   } catch (thrown) {
-    const problems = problemsOf(thrown);
     const { agent } = config.execution;
-    if (problems === undefined || typeof agent !== "string" || agent === "echo") throw thrown;
+    if (typeof agent !== "string" || agent === "echo") throw thrown;
+    const problems = problemsOf({ thrown, entry: `${name}.ts`, agent });
+    if (problems === undefined) throw thrown;
     throw new ConfigError(`The agent ${agent}`, problems, { cause: thrown });
   }
 }
 
-/** esbuild's own words, with the place. */
-function problemsOf(thrown: unknown): string[] | undefined {
-  if (!(thrown instanceof Error) || !("errors" in thrown) || !Array.isArray(thrown.errors)) return undefined;
+/** esbuild's own words, with the place; the entry is none that a person knows, and all that it wants is the agent. */
+function problemsOf({ thrown, entry, agent }: { thrown: unknown; entry: string; agent: string }): string[] | undefined {
+  if (typeof thrown !== "object" || thrown === null || !("errors" in thrown)) return undefined;
+  if (!Array.isArray(thrown.errors)) return undefined;
   return thrown.errors.map(({ text, location }) => {
     const place = location === null ? "" : ` (${String(location.file)}:${String(location.line)})`;
-    return `${String(text)}${place}`;
+    const lacksExport = location?.file === entry && /^No matching export .* for import "agent"$/.test(String(text));
+    return lacksExport ? `${agent} must export \`agent\`` : `${String(text)}${place}`;
   });
 }

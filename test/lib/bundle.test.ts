@@ -71,7 +71,7 @@ describe("a bundle", () => {
   it.each([
     ["echo", /agents\/echo\.ts$/],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, /agents\/bedrock/],
-    [{ type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" }, /agents\/openai-compatible/],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, /agents\/openai-compatible/],
     ["./agent.ts", /agent\.ts$/],
   ])("of what runs agents has the one that is configured, %j, and no other", (agent, own) => {
     const { inputs } = bundleOf("executionWorker", agent);
@@ -84,5 +84,10 @@ describe("a bundle", () => {
   it("of what runs no agent has none", () => {
     expect(bundleOf("executionUrl", "./agent.ts").text).not.toContain("own-agent-text");
     expect(bundleOf("executionWorker", "./agent.ts").text).toContain("own-agent-text");
+  });
+
+  it("names the agent's file where that exports no agent, and not the entry that imports it", () => {
+    writeFileSync(join(configDirectory, "other.ts"), "export const other = 1;\n");
+    expect(() => bundleOf("executionWorker", "./other.ts")).toThrow(/\n {2}- \.\/other\.ts must export `agent`$/);
   });
 });
