@@ -54,7 +54,7 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
 export async function main(words: string[]): Promise<number> {
   const name = [words.slice(0, 2).join(" "), words[0] ?? ""].find((candidate) => candidate in commands);
   const entry = name === undefined ? undefined : commands[name];
-  if (name === undefined || entry === undefined) return overview(words[0]);
+  if (name === undefined || entry === undefined) return partOf(words) ?? overview(words[0]);
   const rest = words.slice(name.split(" ").length);
   const stop = new AbortController();
   let firstAtMs = 0;
@@ -80,20 +80,38 @@ export async function main(words: string[]): Promise<number> {
       note: (text) => process.stderr.write(`${text}\n`),
     });
   } catch (thrown) {
-    const code = explain(thrown, name);
+    const code = explain(thrown, { name, words: rest });
     return stop.signal.aborted ? exitCodes.interrupted : code;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   }
 }
 
+/** `sekisho config` alone: which commands begin with that word. */
+function partOf([word = "", next]: string[]): number | undefined {
+  const names = Object.keys(commands).filter((name) => name.startsWith(`${word} `));
+  if (names.length === 0) return undefined;
+  const asked = next === "--help" || next === "-h";
+  const list = names.map(listed).join("\n");
+  if (asked) process.stdout.write(`${list}\n`);
+  else process.stderr.write(`${unknownOf(word, next)}\n\n${list}\n`);
+  return asked ? exitCodes.success : exitCodes.badUsage;
+}
+
+function unknownOf(word: string, next: string | undefined): string {
+  return next === undefined ? `"${word}" is the beginning of:` : `There is no command "${word} ${next}". There is:`;
+}
+
+function listed(name: string): string {
+  return `  ${name.padEnd(22)} ${commands[name]?.summary ?? ""}`;
+}
+
 function overview(word: string | undefined): number {
-  const list = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(22)} ${summary}`);
   const text = [
     "sekisho: a checkpoint between Slack and the agents that do the work",
     "",
     "Commands:",
-    ...list,
+    ...Object.keys(commands).map(listed),
     "",
     "sekisho <command> --help says more.",
   ].join("\n");
@@ -103,12 +121,18 @@ function overview(word: string | undefined): number {
   return asked ? exitCodes.success : exitCodes.badUsage;
 }
 
-function explain(thrown: unknown, name: string): number {
+/** Who comes from `cdk` brings its way of naming the stage. */
+function stageHint(words: string[]): string {
+  const [, name] = /^stage=([a-z0-9]+)$/.exec(words[words.indexOf("-c") + 1] ?? "") ?? [];
+  return words.includes("-c") && name !== undefined ? `That is how cdk is told; here: --stage ${name}\n` : "";
+}
+
+function explain(thrown: unknown, { name, words }: { name: string; words: string[] }): number {
   const isUsage =
     thrown instanceof UsageError ||
     (thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
   const message = thrown instanceof Error ? thrown.message : "unknown error";
-  process.stderr.write(isUsage ? `${message}\nsekisho ${name} --help says more.\n` : `${message}\n`);
+  process.stderr.write(isUsage ? `${message}\n${stageHint(words)}sekisho ${name} --help says more.\n` : `${message}\n`);
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
 }

@@ -11,6 +11,7 @@ import { addChecks } from "./checks.ts";
 import { ExecutionStack } from "./execution-stack.ts";
 import { IdentityStack } from "./identity-stack.ts";
 import { roleNameOf, stackNameOf, type ZoneStack } from "./names.ts";
+import { noStage } from "./no-stage.ts";
 import type { StageSettings } from "./stage-settings.ts";
 import { VerificationStack } from "./verification-stack.ts";
 
@@ -30,7 +31,7 @@ export function synthesize({
   outdir: string;
 }): void {
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new ConfigError("The stage", [noStage(config, stageName)]);
+  if (stage === undefined) throw new ConfigError("The stage", [noStage({ config, stageName })]);
   const ofStage = stageConfig({ config, stageName });
   const folder = join(outdir, "bundles");
   const writeBundle = createWriteBundle({ config: ofStage, configDirectory, folder });
@@ -79,10 +80,4 @@ function partitionOf(region: string): string {
 /** The same switches whether the CDK command line runs the app or a test does. */
 function cdkContext(): Record<string, unknown> {
   return JSON.parse(readFileSync(join(projectDirectory, "cdk.json"), "utf8")).context;
-}
-
-function noStage({ stages }: Config, stageName: string): string {
-  const known = Object.keys(stages).join(", ");
-  if (known !== "") return `there is no stage "${stageName}"; the configuration has: ${known}`;
-  return `the configuration has none. Add, with your own ids:\n    "stages": { "${stageName}": { "verification": { "account": "111111111111", "region": "eu-central-1" } } }`;
 }

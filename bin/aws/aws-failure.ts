@@ -37,12 +37,17 @@ export function errorNameOf(failure: unknown): string {
   return error instanceof Error ? error.name : "";
 }
 
+/** Nothing was asked of AWS, since there are no credentials to ask with. */
+export function lacksCredentials(failure: unknown): boolean {
+  return /^(CredentialsProviderError|TokenProviderError)$/.test(errorNameOf(failure));
+}
+
 function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFailure {
   const name = errorNameOf(thrown).replace(/[^\w.]/g, "");
   const status = statusOf(thrown);
   const failed = (what: string, unreachable = false) =>
     new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: thrown });
-  if (/^(CredentialsProviderError|TokenProviderError)$/.test(name)) {
+  if (lacksCredentials(thrown)) {
     return failed("there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.");
   }
   if (/Expired|InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidSignature/.test(name)) {

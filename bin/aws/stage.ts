@@ -1,20 +1,15 @@
 /** The stage of the configuration that a command is about. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
+import { noStage } from "../../lib/no-stage.ts";
 import { UsageError } from "../commands/command.ts";
 
 export type NamedStage = { stageName: string; stage: Stage };
 
 /** Without a name the only one, else the first: as `cdk` does without `-c stage=NAME`. */
-export function chooseStage({ stages }: Config, name: string | undefined): NamedStage {
-  const [first] = Object.keys(stages);
-  if (first === undefined) {
-    throw new UsageError("The configuration has no stages: this command is for what is deployed on AWS.");
-  }
-  const stageName = name ?? first;
-  const stage = stages[stageName];
-  if (stage === undefined) {
-    throw new UsageError(`--stage: there is no stage "${stageName}". Known: ${Object.keys(stages).join(", ")}.`);
-  }
+export function chooseStage(config: Config, name: string | undefined): NamedStage {
+  const stageName = name ?? Object.keys(config.stages)[0] ?? "dev";
+  const stage = config.stages[stageName];
+  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${noStage({ config, stageName })}`);
   return { stageName, stage };
 }

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { slackManifest } from "../../lambdas/verification/slack/manifest.ts";
+import { AwsFailure, lacksCredentials } from "../aws/aws-failure.ts";
 import { chooseStage } from "../aws/stage.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
@@ -52,5 +53,9 @@ async function eventsUrlOf(
     return new URL("/slack/events", placeholderUrl).href;
   }
   const { readStackOutputs } = await import("../aws/stack-outputs.ts");
-  return (await readStackOutputs({ ...chooseStage(config, stage), signal })).eventsUrl;
+  const { eventsUrl } = await readStackOutputs({ ...chooseStage(config, stage), signal }).catch((thrown: unknown) => {
+    if (!(thrown instanceof AwsFailure) || !lacksCredentials(thrown)) throw thrown;
+    throw new AwsFailure(`${thrown.message.replace(/\.$/, "")}, or give --url.`, { cause: thrown });
+  });
+  return eventsUrl;
 }

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { freePort } from "../e2e/processes.ts";
+import { commandHere } from "./aws/command-here.ts";
 import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run, start } = commandsInFolder();
@@ -37,6 +38,19 @@ describe("the sekisho command", () => {
     }
   });
 
+  it.each(["config", "secrets", "dead-letters"])(
+    "lists what begins with %s, where that is all it is given",
+    async (word) => {
+      const ended = await commandHere([word], {});
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect(ended.stderr).toContain(`  ${word} `);
+      expect(ended.stderr).not.toContain("  start ");
+      expect(await commandHere([word, "--help"], {})).toMatchObject({ code: 0, stderr: "" });
+      const unknown = expect.stringContaining(`no command "${word} nonsense"`);
+      expect(await commandHere([word, "nonsense"], {})).toMatchObject({ code: 2, stderr: unknown });
+    },
+  );
+
   it("exits with 2 for a configuration that cannot be used, with every problem", async () => {
     const file = join(folder, "bad.json");
     writeFileSync(file, JSON.stringify({ routes: [{ destination: "x" }], colour: "blue" }));
@@ -56,6 +70,17 @@ describe("sekisho manifest", () => {
     expect(display_information.name).toBe("Checkpoint");
     expect(settings.event_subscriptions.request_url).toBe("https://tunnel.example/slack/events");
     expect((await run(["manifest", "--url", "http://tunnel.example"])).code).toBe(2);
+  });
+});
+
+describe("sekisho manifest of a stage", () => {
+  it("without credentials says that --url does without them", async () => {
+    const file = join(folder, "stage.json");
+    const dev = { verification: { account: "111111111111", region: "eu-central-1" } };
+    writeFileSync(file, JSON.stringify({ stages: { dev } }));
+    const env = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_ENDPOINT_URL: "http://127.0.0.1:1" };
+    const ended = await commandHere(["manifest", "--config", file], env);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/no AWS credentials.*, or give --url\.$/m) });
   });
 });
 

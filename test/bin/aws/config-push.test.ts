@@ -107,7 +107,7 @@ describe("sekisho manifest of a stage", () => {
   it("is listed by config check with its place and kind", async () => {
     const config = writeConfig({ folder, name: "check.json", json: twoAccounts });
     const { stdout } = await run(["config", "check", "--config", config]);
-    expect(stdout).toContain("Stage prod: Verification in 111111111111, eu-central-1; Execution lambda.");
+    expect(stdout).toContain("Stage prod: Verification in 111111111111, eu-central-1; Execution lambda in ");
   });
 });
 

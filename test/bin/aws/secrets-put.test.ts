@@ -136,10 +136,16 @@ describe("sekisho secrets put", () => {
   });
 
   it("refuses a stage or a name that the configuration does not know", async () => {
-    expect(await put(["--stage", "test"])).toMatchObject({ code: 2, stderr: expect.stringContaining("Known: prod") });
+    expect(await put(["--stage", "test"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("the configuration has: prod"),
+    });
     expect(await put(["--only", "NOTHING"])).toMatchObject({ code: 2, stderr: expect.stringContaining("FAR_TOKEN") });
     const none = writeConfig({ folder, name: "none.json", json: {} });
-    expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: expect.stringContaining("no stages") });
+    const toAdd = expect.stringContaining('Add, with your own ids:\n    "stages": { "dev"');
+    expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: toAdd });
+    const asForCdk = await put(["-c", "stage=prod"], values, run);
+    expect(asForCdk).toMatchObject({ code: 2, stderr: expect.stringContaining("here: --stage prod") });
   });
 });
 
