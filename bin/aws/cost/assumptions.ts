@@ -14,7 +14,7 @@ export const assumptions = {
   stepMs: { value: 100, unit: "ms", why: "a worker's step, without waiting for the agent" },
   ingressMs: { value: 15, unit: "ms", why: "an event at the ingress, warm" },
   urlMs: { value: 20, unit: "ms", why: "a poll at the Execution zone's URL" },
-  ingressGb: { value: 0.25, unit: "GB", why: "memory of the ingress" },
+  ingressGb: { value: 0.5, unit: "GB", why: "memory of the ingress" },
   workerGb: { value: 0.5, unit: "GB", why: "memory of the worker" },
   urlGb: { value: 0.5, unit: "GB", why: "memory of the Execution zone's URL function" },
   agentGb: { value: 1, unit: "GB", why: "memory of the function that runs agents" },
