@@ -13,7 +13,7 @@ function answered(text: string): TaskEvent {
   return { type: "answered", nowMs, result: { status: "success", response_text: text } };
 }
 
-function after(task: Task, ...events: TaskEvent[]): Task {
+function recordAfter(task: Task, ...events: TaskEvent[]): Task {
   return events.reduce((known, event) => next({ task: known, event, policy }).task, task);
 }
 
@@ -21,13 +21,13 @@ function after(task: Task, ...events: TaskEvent[]): Task {
 function sent(): Task {
   const task = sampleTask();
   const long = { ...task, message: { ...task.message, text: "関".repeat(40_000) } };
-  return after(long, woken, { type: "announced", nowMs, ts: "1.0" }, woken);
+  return recordAfter(long, woken, { type: "announced", nowMs, ts: "1.0" }, woken);
 }
 
 describe("the record of a task", () => {
   it("lets go of what was sent when the outcome is known", () => {
     expect(sent().params).toBeDefined();
-    expect(after(sent(), answered("short")).params).toBeUndefined();
+    expect(recordAfter(sent(), answered("short")).params).toBeUndefined();
   });
 
   it.each([
@@ -35,14 +35,18 @@ describe("the record of a task", () => {
     ["of characters that JSON escapes", "\u001b".repeat(60_000), "failed"],
     ["from a peer that keeps no contract", "x".repeat(1_000_000), "failed"],
   ])("holds in DynamoDB, with an answer %s", (_what, text, type) => {
-    const task = after(sent(), answered(text));
+    const task = recordAfter(sent(), answered(text));
     expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(400_000);
     expect(task.outcome?.type).toBe(type);
     if (type === "failed") expect(task.outcome).toMatchObject({ reason: "payload_too_large" });
   });
 
   it("keeps an answer that Slack did not take, so that it is delivered once the cause is gone", () => {
-    const undelivered = after(sent(), answered("A checkpoint."), woken, { type: "slack_failed", nowMs, kind: "gone" });
+    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, {
+      type: "slack_failed",
+      nowMs,
+      kind: "gone",
+    });
     expect(undelivered).toMatchObject({ state: "done", outcome: { type: "answer", text: "A checkpoint." } });
     expect(undelivered.message.text).toBe("");
     const { task, effects } = next({ task: undelivered, event: { type: "redriven", nowMs, resumed: false }, policy });
@@ -52,8 +56,8 @@ describe("the record of a task", () => {
 
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {
     const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "swept" }];
-    expect(after(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
-    const lettered = after(sent(), { type: "dead_lettered" }, { type: "canceled", nowMs }, ...over);
+    expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
+    const lettered = recordAfter(sent(), { type: "dead_lettered" }, { type: "canceled", nowMs }, ...over);
     expect(lettered).toMatchObject({ state: "done", outcome: { type: "failed", reason: "ambiguous" } });
   });
 });
