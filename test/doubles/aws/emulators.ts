@@ -13,8 +13,11 @@ export const emulatorAccess = {
   credentials: { accessKeyId: "emulator", secretAccessKey: "emulator" },
 };
 
-/** Where DynamoDB's emulator is missing: why a suite that needs it is left out. Undefined where it is there. */
-export const whyNoDynamoDb = dynamoDbBinary() === undefined ? "there is no @dynoxide for this platform" : undefined;
+/**
+ * Where DynamoDB's emulator is missing: why a suite that needs it is left out. Undefined where it is there. Throws where it
+ * ought to be there: an installation that left it out must not pass for one that was tested.
+ */
+export const whyNoDynamoDb = reasonWithoutDynamoDb();
 
 /** Empty; queues are kept in memory. */
 export async function startSqsEmulator(): Promise<Emulator> {
@@ -38,6 +41,16 @@ export async function startDynamoDbEmulator({ triesLeft = 4 }: { triesLeft?: num
   // Somebody else may have taken the port meanwhile.
   if (triesLeft === 0) throw new Error(`DynamoDB's emulator did not start: ${line}`);
   return startDynamoDbEmulator({ triesLeft: triesLeft - 1 });
+}
+
+function reasonWithoutDynamoDb(): string | undefined {
+  if (dynamoDbBinary() !== undefined) return undefined;
+  if (process.platform === "linux" && process.arch === "x64") {
+    throw new Error(
+      "The package @dynoxide/linux-x64 is not installed: run npm ci, without leaving out optional packages.",
+    );
+  }
+  return "there is no @dynoxide for this platform";
 }
 
 function dynamoDbBinary(): string | undefined {
