@@ -1,21 +1,19 @@
 /** The CDK app: reads the configuration, chooses the stage (`-c stage=NAME`), and synthesizes its stacks. */
-import { dirname, resolve } from "node:path";
 import { readCdkEnvironment } from "../lambdas/shared/config/cdk-environment.ts";
-import { ConfigError, loadConfig } from "../lambdas/shared/config/load.ts";
+import { ConfigError, configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
 import { synthesize } from "../lib/app.ts";
 
 /** Resolves to the exit code. Without `-c stage` it is the first stage of the file, which is said. */
 export async function main(): Promise<number> {
   try {
     const { context, outdir } = readCdkEnvironment();
-    const directory = process.cwd();
     const file = typeof context.config === "string" ? context.config : undefined;
-    const config = loadConfig({ directory, file });
+    const place = { directory: process.cwd(), file };
+    const config = loadConfig(place);
     const [first = "dev"] = Object.keys(config.stages);
     const stageName = typeof context.stage === "string" ? context.stage : first;
     if (context.stage === undefined) process.stderr.write(`Stage ${stageName}. Another: -c stage=NAME.\n`);
-    const configDirectory = file === undefined ? directory : dirname(resolve(directory, file));
-    synthesize({ config, configDirectory, stageName, outdir });
+    synthesize({ config, configDirectory: configDirectory(place), stageName, outdir });
     return Number(process.exitCode ?? 0);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type ConfigPlace, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
 import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
@@ -21,7 +21,7 @@ Exit code 0: it can be used; 2: it cannot.
     const { values } = parseArgs({ args: words, options: { config: { type: "string" } } });
     const place = { directory, file: values.config };
     const config = loadConfig(place);
-    requireAgentFile(config.execution.agent, directory);
+    requireAgentFile(config.execution.agent, configDirectory(place));
     print(sourceOf(place));
     const destinations = Object.keys(config.destinations).join(", ") || "none";
     const routes = config.routes.map(({ destination }) => destination).join(", ") || "nowhere";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { configDirectory, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
@@ -35,13 +35,15 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
       },
     });
     const { executionPort, logLevel } = readEnvironment();
-    const { execution: configured } = loadConfig({ directory, file: values.config });
+    const place = { directory, file: values.config };
+    const { execution: configured } = loadConfig(place);
     requireSecrets(secretsOfAuthenticator(configured.authenticator));
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const zone = await startExecutionZone({
       config: { ...configured, agent },
       openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
-      directory,
+      // A path that is typed counts from where it is typed.
+      directory: values.agent === undefined ? configDirectory(place) : directory,
       port: values.port === undefined ? executionPort : portOf(values.port),
       log: createLog({ service: "execution", level: logLevel ?? "info" }),
     });

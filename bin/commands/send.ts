@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { SekishoError } from "../../contracts/errors.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import type { WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
 import { openDestination } from "../local/open-destination.ts";
@@ -34,7 +34,8 @@ Exit code 0: success; 1: the task failed; 2: bad usage or configuration; 3: not 
     if (text === undefined || text === "" || positionals.length > 1) {
       throw new UsageError('One text is needed, in quotes: sekisho send "What is a sekisho?"');
     }
-    const config = loadConfig({ directory: run.directory, file: values.config });
+    const place = { directory: run.directory, file: values.config };
+    const config = loadConfig(place);
     const name = values.destination ?? config.routes.at(-1)?.destination;
     const configured = name === undefined ? undefined : config.destinations[name];
     if (name === undefined || configured === undefined) {
@@ -44,7 +45,7 @@ Exit code 0: success; 1: the task failed; 2: bad usage or configuration; 3: not 
     requireSecrets(secretsOfDestination(configured));
     const { executionPort, logLevel } = readEnvironment();
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
-    const opened = await openDestination({ config, name, directory: run.directory, executionPort, log });
+    const opened = await openDestination({ config, name, directory: configDirectory(place), executionPort, log });
     try {
       const { deadlineMs } = configured;
       const json = values.json ?? false;

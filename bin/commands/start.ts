@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -40,10 +40,11 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
       args: run.words,
       options: { once: { type: "string" }, config: { type: "string" } },
     });
-    const config = loadConfig({ directory: run.directory, file: values.config });
+    const place = { directory: run.directory, file: values.config };
+    const given = { config: loadConfig(place), directory: configDirectory(place), environment: readEnvironment() };
+    const { config } = given;
     requireSecrets(secretsOfAuthenticator(config.execution.authenticator));
-    const environment = readEnvironment();
-    if (values.once !== undefined) return once(run, { config, environment, text: values.once });
+    if (values.once !== undefined) return once(run, { ...given, text: values.once });
     const { signingSecret, botToken } = config.slack;
     const [secret, token] = [hasSecret(signingSecret), hasSecret(botToken)];
     if (secret !== token) {
@@ -54,17 +55,18 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
     }
     const lock = lockFolder({ folder: storeFolderOf(run) });
     try {
-      return await (secret ? withRealSlack : withStandIn)(run, { config, environment });
+      return await (secret ? withRealSlack : withStandIn)(run, given);
     } finally {
       lock.release();
     }
   },
 };
 
-type Given = { config: Config; environment: Environment };
+/** `directory` is the one from which the paths of the configuration count. */
+type Given = { config: Config; directory: string; environment: Environment };
 
-async function withStandIn(run: CommandRun, { config, environment }: Given): Promise<number> {
-  const log = logsOf(environment);
+async function withStandIn(run: CommandRun, given: Given): Promise<number> {
+  const log = logsOf(given.environment);
   const { standIn, slack } = await openStandIn({
     log: log("sekisho"),
     file: join(storeFolderOf(run), "stand-in.json"),
@@ -73,8 +75,7 @@ async function withStandIn(run: CommandRun, { config, environment }: Given): Pro
   const page = createPage({ standIn, journey });
   const { observe, tap } = watchTasks({ add: journey.add });
   try {
-    const given = common(run, { config, environment });
-    const zones = await startBothZones({ ...given, slack, log, page: page.handle, observe, tap });
+    const zones = await startBothZones({ ...common(run, given), slack, log, page: page.handle, observe, tap });
     run.print(`Verification zone: ${zones.verificationUrl}   (open it in a browser: the page stands in for Slack)`);
     run.print(`Execution zone:    ${zones.executionUrl}`);
     run.print("Ctrl-C ends both.");
@@ -88,15 +89,15 @@ async function withStandIn(run: CommandRun, { config, environment }: Given): Pro
   }
 }
 
-async function withRealSlack(run: CommandRun, { config, environment }: Given): Promise<number> {
-  const { apiUrl, signingSecret, botToken } = config.slack;
+async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
+  const { apiUrl, signingSecret, botToken } = given.config.slack;
   const slack = {
     apiUrl,
     signingSecret: () => readSecret(signingSecret),
     botToken: () => readSecret(botToken),
     extraRules: [],
   };
-  const zones = await startBothZones({ ...common(run, { config, environment }), slack, log: logsOf(environment) });
+  const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given.environment) });
   run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
   run.print(`Execution zone:    ${zones.executionUrl}`);
   run.print(realSlackText({ port: zones.verificationPort }));
@@ -105,7 +106,10 @@ async function withRealSlack(run: CommandRun, { config, environment }: Given): P
 }
 
 /** Free ports and a folder of its own, so that it can run beside another start. */
-async function once(run: CommandRun, { config, environment, text }: Given & { text: string }): Promise<number> {
+async function once(
+  run: CommandRun,
+  { config, directory, environment, text }: Given & { text: string },
+): Promise<number> {
   if (text.trim() === "") throw new UsageError('--once needs a text: --once "What is a sekisho?"');
   const log = logsOf(environment);
   const storeFolder = mkdtempSync(join(tmpdir(), "sekisho-"));
@@ -118,7 +122,7 @@ async function once(run: CommandRun, { config, environment, text }: Given & { te
     const ports = { port: 0, executionPort: 0 };
     const zones = await startBothZones({
       config,
-      directory: run.directory,
+      directory,
       storeFolder,
       ...ports,
       slack,
@@ -138,8 +142,8 @@ async function once(run: CommandRun, { config, environment, text }: Given & { te
   }
 }
 
-function common(run: CommandRun, { config, environment: { port, executionPort } }: Given) {
-  return { config, directory: run.directory, storeFolder: storeFolderOf(run), port, executionPort };
+function common(run: CommandRun, { config, directory, environment: { port, executionPort } }: Given) {
+  return { config, directory, storeFolder: storeFolderOf(run), port, executionPort };
 }
 
 function storeFolderOf({ directory }: CommandRun): string {

@@ -109,6 +109,18 @@ describe("sekisho start", () => {
     }
   });
 
+  it("looks for the agent beside the configuration that names it, wherever the command is run", async () => {
+    const beside = join(folder, "beside");
+    mkdirSync(beside);
+    writeFileSync(join(beside, "config.json"), JSON.stringify({ execution: { agent: "./own.ts" } }));
+    writeFileSync(
+      join(beside, "own.ts"),
+      'export async function* agent() { yield { type: "answer", text: "from beside" }; }\n',
+    );
+    const ended = await run(["start", "--once", "hello", "--config", "beside/config.json"]);
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("from beside") });
+  });
+
   it("says which port is taken and what to do", async () => {
     const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
     const first = start(["start"], ports);

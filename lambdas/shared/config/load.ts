@@ -1,6 +1,6 @@
 /** Reads and checks `sekisho.config.json`: all problems at once, each with its path and what would be right. */
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type * as z from "zod";
 import { duplicateKeys } from "./duplicate-keys.ts";
 import { type Config, configSchema } from "./schema.ts";
@@ -24,6 +24,11 @@ export type ConfigPlace = { directory: string; file?: string | undefined };
 /** The file that `loadConfig` reads. */
 export function configPath({ directory, file }: ConfigPlace): string {
   return resolve(directory, file ?? configFileName);
+}
+
+/** From which the paths of the configuration count, such as the agent's. */
+export function configDirectory(place: ConfigPlace): string {
+  return dirname(configPath(place));
 }
 
 /** Without a `file` the one in `directory` is read, and where there is none, every default holds. */
