@@ -1,20 +1,14 @@
 /** Both functions of the Execution zone on Lambda, over an emulated table and an emulated queue. */
 import { randomUUID } from "node:crypto";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { type Message, ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CreateAgent } from "../../lambdas/execution/agents/create-agent.ts";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import { createUrlHandler } from "../../lambdas/execution/lambda-url.ts";
 import { createExecutionWorkerHandler } from "../../lambdas/execution/lambda-worker.ts";
-import {
-  type Emulator,
-  emulatorAccess,
-  startDynamoDbEmulator,
-  startSqsEmulator,
-  whyNoDynamoDb,
-} from "../doubles/aws/emulators.ts";
+import { emulatorAccess, whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
+import { type OpenEmulators, openEmulators } from "../doubles/aws/open-emulators.ts";
 import { type Answer, answering, hello } from "./host/test-host.ts";
 import { functionUrlEvent } from "./payloads/function-url.ts";
 
@@ -30,21 +24,14 @@ const echo: CreateAgent = () => createEchoAgent();
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let emulators: { dynamo: Emulator; queues: Emulator };
-  let clients: { dynamo: DynamoDBClient; queues: SQSClient };
+  let opened: OpenEmulators;
+  let emulators: OpenEmulators["emulators"];
+  let clients: OpenEmulators["clients"];
   beforeAll(async () => {
-    const [dynamo, queues] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
-    emulators = { dynamo, queues };
-    clients = {
-      dynamo: new DynamoDBClient({ ...emulatorAccess, endpoint: dynamo.endpoint }),
-      queues: new SQSClient({ ...emulatorAccess, endpoint: queues.endpoint }),
-    };
+    opened = await openEmulators();
+    ({ emulators, clients } = opened);
   });
-  afterAll(async () => {
-    clients.dynamo.destroy();
-    clients.queues.destroy();
-    await Promise.all([emulators.dynamo.close(), emulators.queues.close()]);
-  });
+  afterAll(() => opened.close());
 
   async function open({ syncBudgetMs, createAgent = echo }: { syncBudgetMs: number; createAgent?: CreateAgent }) {
     const table = await createTaskTable({ client: clients.dynamo });

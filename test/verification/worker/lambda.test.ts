@@ -1,26 +1,19 @@
 /** The worker's and the dead letters' functions on Lambda, between an emulated table, emulated queues, Slack's stand-in and a peer. */
 import { randomUUID } from "node:crypto";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
-  SQSClient,
 } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { createDeadLetterHandler } from "../../../lambdas/verification/worker/dead-letter-lambda.ts";
 import { createWorkerHandler, type WorkerHandler } from "../../../lambdas/verification/worker/lambda.ts";
-import {
-  type Emulator,
-  emulatorAccess,
-  startDynamoDbEmulator,
-  startSqsEmulator,
-  whyNoDynamoDb,
-} from "../../doubles/aws/emulators.ts";
+import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { sampleAsk } from "../task/sample.ts";
 
@@ -29,8 +22,9 @@ const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 const botToken = "xoxb-stand-in-token";
 
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let emulators: { dynamo: Emulator; queues: Emulator };
-  let clients: { dynamo: DynamoDBClient; queues: SQSClient };
+  let opened: OpenEmulators;
+  let emulators: OpenEmulators["emulators"];
+  let clients: OpenEmulators["clients"];
   let slack: SlackStandIn;
   let servers: WebServer[];
   /** What Secrets Manager and Systems Manager hold (`formerly`: bot tokens that are given first, once each), and which methods each peer was called by. */
@@ -41,18 +35,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   let config: { allowlist: unknown; destinations: Record<string, unknown>; routes: unknown; slack: unknown };
 
   beforeAll(async () => {
-    const [dynamo, queues] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
-    emulators = { dynamo, queues };
-    clients = {
-      dynamo: new DynamoDBClient({ ...emulatorAccess, endpoint: dynamo.endpoint }),
-      queues: new SQSClient({ ...emulatorAccess, endpoint: queues.endpoint }),
-    };
+    opened = await openEmulators();
+    ({ emulators, clients } = opened);
   });
-  afterAll(async () => {
-    clients.dynamo.destroy();
-    clients.queues.destroy();
-    await Promise.all([emulators.dynamo.close(), emulators.queues.close()]);
-  });
+  afterAll(() => opened.close());
 
   beforeEach(async () => {
     values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [], parameter: "{}" };
