@@ -43,6 +43,8 @@ const executionTaskSchema = z.object({
   /** When a read last sent its id to the queue of tasks; absent where only its own request did, and without a queue. */
   queuedAtMs: z.number().optional(),
   deadlineAtMs: z.number(),
+  /** Whether its end is to be pushed. */
+  callback: z.literal(true).optional(),
   /** Gone when the task is over, like the text in them. */
   params: storedParamsSchema.optional(),
   /** Who runs the agent, and until when nobody may doubt it. */

@@ -1,16 +1,18 @@
 /** The Execution worker: runs the tasks whose ids come out of the queue of tasks, each to its stored outcome. */
 import { randomUUID } from "node:crypto";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
+import { createCompletionPush } from "./completion-push.ts";
 import { type ExecutionStore, guardedStore } from "./guarded-store.ts";
 import { runDefaults } from "./run-defaults.ts";
 import { createRuns } from "./runs.ts";
 
 export type ExecutionWorker = {
   /**
-   * Resolves when the task's run is over and its outcome stored; at once for a task that is over, unknown, or run by
+   * Resolves when the task's run is over, its outcome stored and its push done with; at once for a task that is over, unknown, or run by
    * someone else. When `signal` aborts, the agent is stopped and the task stored as lost. Rejects with `unavailable`
    * where the store is away, and as the signal says where it aborted before: then nothing was started.
    */
@@ -22,6 +24,8 @@ export function createExecutionWorker({
   agent,
   agentName = "agent",
   store,
+  completions,
+  syncBudgetMs = runDefaults.syncBudgetMs,
   leaseMs = runDefaults.leaseMs,
   renewMs = leaseMs / 2,
   lostAfterMs = runDefaults.lostAfterMs,
@@ -36,6 +40,10 @@ export function createExecutionWorker({
   agent: Agent;
   agentName?: string;
   store: ExecutionStore;
+  /** Where the ends of accepted tasks are pushed to. */
+  completions?: TaskQueue | undefined;
+  /** How long the host waits before it accepts a task. */
+  syncBudgetMs?: number;
   leaseMs?: number;
   renewMs?: number;
   lostAfterMs?: number;
@@ -48,7 +56,8 @@ export function createExecutionWorker({
   random?: () => number;
 }): ExecutionWorker {
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
-  const changeTask = createChangeTask({ store: guarded, bell: createBell() });
+  const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
+  const changeTask = push.after(createChangeTask({ store: guarded, bell: createBell() }));
   const times = { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs };
   const runs = createRuns({ ...times, agent, agentName, changeTask, log, now, newId, random });
   return {
@@ -65,6 +74,7 @@ export function createExecutionWorker({
         await runs.start({ task, isSubmission: false });
         if (signal.aborted) stop();
         await runs.ended(taskId);
+        await push.settled();
       } finally {
         signal.removeEventListener("abort", stop);
       }

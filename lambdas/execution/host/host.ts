@@ -7,6 +7,7 @@ import type { Agent } from "../agents/agent.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
+import { createCompletionPush } from "./completion-push.ts";
 import { createDispatch } from "./dispatch.ts";
 import type { Exchange, ExchangeResponse } from "./exchange.ts";
 import type { ExecutionTask } from "./execution-task.ts";
@@ -27,6 +28,8 @@ import { webHandler } from "./web.ts";
 type HostSettings = {
   store: TaskStore<ExecutionTask>;
   authenticator: Authenticator;
+  /** Where the ends of accepted tasks are pushed to; without it clients poll. */
+  completions?: TaskQueue | undefined;
   /** How long `execute_task` waits for the result itself. */
   syncBudgetMs?: number;
   /** The longest that a task may take, and what it may take where the request says nothing. */
@@ -73,7 +76,8 @@ export type Host = {
 export function createHost({
   store,
   authenticator,
-  syncBudgetMs = 20_000,
+  completions,
+  syncBudgetMs = runDefaults.syncBudgetMs,
   maxTaskMs = 3600_000,
   leaseMs = runDefaults.leaseMs,
   renewMs = leaseMs / 2,
@@ -94,7 +98,8 @@ export function createHost({
   let isStopped = false;
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const bell = createBell();
-  const changeTask = createChangeTask({ store: guarded, bell });
+  const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
+  const changeTask = push.after(createChangeTask({ store: guarded, bell }));
   const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
   const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, random };
   const runs =
@@ -122,6 +127,7 @@ export function createHost({
       isStopping = true;
       await runs.stopAll({ graceMs, settleMs: storeTimeoutMs });
       isStopped = true;
+      await push.settled();
     },
   };
 }

@@ -90,6 +90,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       createdAtMs: receivedAtMs,
       deadlineAtMs,
       expiresAtMs: deadlineAtMs + retentionMs,
+      ...(params.callback === true && { callback: true }),
       params: kept,
     };
   }
