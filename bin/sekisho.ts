@@ -44,6 +44,22 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "gives them another chance",
     load: async () => (await import("./commands/dead-letters-redrive.ts")).deadLettersRedrive,
   },
+  "tasks list": {
+    summary: "the tasks of the local run or of a stage, oldest first",
+    load: async () => (await import("./commands/tasks-list.ts")).tasksList,
+  },
+  "tasks show": {
+    summary: "what is known of one task, and how it came there",
+    load: async () => (await import("./commands/tasks-show.ts")).tasksShow,
+  },
+  "tasks cancel": {
+    summary: "ends a task that is under way",
+    load: async () => (await import("./commands/tasks-cancel.ts")).tasksCancel,
+  },
+  "tasks retry": {
+    summary: "does what a task was asked once more, as a new task",
+    load: async () => (await import("./commands/tasks-retry.ts")).tasksRetry,
+  },
   cost: {
     summary: "what tasks cost on AWS",
     load: async () => (await import("./commands/cost.ts")).cost,

@@ -1,10 +1,12 @@
 /** One `sekisho start` to a folder: two would take each other's tasks. */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /** sqlite's primary result code, see https://www.sqlite.org/rescode.html */
 const busy = 5;
+/** How long a look at the lock may take it from who wants to have it. */
+const lookMs = 200;
 
 /**
  * Makes the folder where it is missing. The lock is sqlite's on a file of its own: the operating system frees it when the
@@ -12,7 +14,7 @@ const busy = 5;
  */
 export function lockFolder({ folder }: { folder: string }): { release(): void } {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const database = new DatabaseSync(join(folder, "lock.db"), { timeout: 0 });
+  const database = new DatabaseSync(join(folder, "lock.db"), { timeout: lookMs });
   try {
     database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
   } catch (error) {
@@ -21,4 +23,19 @@ export function lockFolder({ folder }: { folder: string }): { release(): void } 
     throw new Error(`Another \`sekisho start\` uses ${folder}. Stop it, or start in another folder.`, { cause: error });
   }
   return { release: () => database.close() };
+}
+
+/** Whether a process holds the folder's lock. Looking holds it from others for an instant, for which `lockFolder` waits. */
+export function isFolderLocked({ folder }: { folder: string }): boolean {
+  const file = join(folder, "lock.db");
+  if (!existsSync(file)) return false;
+  const database = new DatabaseSync(file, { timeout: 0 });
+  try {
+    database.prepare("SELECT 1 FROM sqlite_schema").get();
+    return false;
+  } catch {
+    return true;
+  } finally {
+    database.close();
+  }
 }

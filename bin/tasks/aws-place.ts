@@ -1,0 +1,75 @@
+/** The tasks of a stage on AWS: its table and its queue, with the operator's own credentials. */
+import { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
+import { taskTable } from "../../lambdas/shared/engine/aws/table.ts";
+import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
+import { abortable } from "../../lambdas/verification/transport/abortable.ts";
+import { callAws } from "../aws/aws-failure.ts";
+import { readStackOutputs } from "../aws/stack-outputs.ts";
+import { chooseStage } from "../aws/stage.ts";
+import type { TaskPlace } from "./place.ts";
+import { parseStored } from "./stored-task.ts";
+
+/** Rejects with what to do where the stage is unknown, not deployed, or of another account. */
+export async function openAwsPlace({
+  config,
+  stage,
+  signal,
+}: {
+  config: Config;
+  stage: string;
+  signal: AbortSignal;
+}): Promise<TaskPlace> {
+  const named = chooseStage(config, stage);
+  const { tableName, queueUrl } = await readStackOutputs({ ...named, signal });
+  const { region } = named.stage.verification;
+  const dynamo = new DynamoDBClient({ ...dynamoDbSettings, region });
+  const sqs = new SQSClient({ ...sqsSettings, region });
+  const store = createDynamoTaskStore({ client: dynamo, table: tableName, parse: parseStored });
+  const queue = createSqsQueue({ client: sqs, queueUrl });
+  // Store and queue have deadlines of their own for each call; a listing is many calls.
+  const guarded = <T>(doing: string, start: () => Promise<T>) =>
+    callAws({ doing, signal, call: () => abortable({ promise: start(), signal }) });
+  return {
+    where: `in stage ${named.stageName}`,
+    store: {
+      get: (request) => guarded("read a task's record", () => store.get(request)),
+      list: (request) => guarded("list tasks", () => store.list(request)),
+    },
+    queue: { send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)) },
+    async idsLike({ state, prefix }) {
+      const ids: string[] = [];
+      let from: Record<string, { S: string }> | undefined;
+      do {
+        // The index alone, which has the ids: the records themselves are many times as large.
+        const command = new QueryCommand({
+          TableName: tableName,
+          IndexName: taskTable.indexNames.state,
+          KeyConditionExpression: "#state = :state",
+          FilterExpression: "begins_with(#id, :prefix)",
+          ProjectionExpression: "#id",
+          ExpressionAttributeNames: { "#state": "state", "#id": taskTable.partitionKey },
+          ExpressionAttributeValues: { ":state": { S: state }, ":prefix": { S: prefix } },
+          ExclusiveStartKey: from,
+        });
+        const { Items = [], LastEvaluatedKey } = await callAws({
+          doing: "look for a task by the beginning of its id",
+          signal,
+          call: (options) => dynamo.send(command, options),
+        });
+        for (const { id } of Items) if (id?.S !== undefined) ids.push(id.S);
+        from = LastEvaluatedKey as typeof from;
+      } while (from !== undefined);
+      return ids;
+    },
+    costOfSearch: "Looking through the stage's tasks of the last 30 days; a whole request id is found at once.",
+    whyLater: () => undefined,
+    async close() {
+      dynamo.destroy();
+      sqs.destroy();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** Where an operator's commands find the tasks: the local run's file, or a stage on AWS. */
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { CommandRun } from "../commands/command.ts";
+import { UsageError } from "../commands/command.ts";
+import { openAwsPlace } from "./aws-place.ts";
+import { openLocalPlace } from "./local-place.ts";
+import type { StoredTask } from "./stored-task.ts";
+
+/** Texts for a person; `store` and `queue` reject with errors that say what to do. */
+export type TaskPlace = {
+  /** Completes "There is no such task ...". */
+  where: string;
+  store: Pick<TaskStore<StoredTask>, "get" | "list">;
+  queue: Pick<TaskQueue, "send">;
+  /** Ids of the tasks in a state that begin so; all pages. */
+  idsLike(request: { state: string; prefix: string }): Promise<string[]>;
+  /** What is to be known before idsLike is asked; undefined where it costs next to nothing. */
+  costOfSearch: string | undefined;
+  /** Why a message that was sent may be carried out later only; undefined where somebody is known to be at work. */
+  whyLater(): string | undefined;
+  close(): Promise<void>;
+};
+
+export const placeOptions = {
+  stage: { type: "string" },
+  store: { type: "string" },
+  config: { type: "string" },
+} as const;
+
+export const placeHelp = `
+  --stage NAME   a stage on AWS, with your own credentials; without it the tasks of the local run in this folder
+  --store FILE   the local run's file, instead of .sekisho/verification.db
+  --config FILE  where stages are looked for, instead of ./sekisho.config.json
+`.slice(1, -1);
+
+export type PlaceValues = { stage?: string | undefined; store?: string | undefined; config?: string | undefined };
+
+/** Runs `work` at the place that the words name, and closes it. */
+export async function atPlace<T>(
+  { directory, signal }: Pick<CommandRun, "directory" | "signal">,
+  { stage, store, config: file }: PlaceValues,
+  work: (place: TaskPlace) => Promise<T>,
+): Promise<T> {
+  if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
+  const place =
+    stage === undefined
+      ? openLocalPlace({ directory, file: store, signal })
+      : await openAwsPlace({ config: loadConfig({ directory, file }), stage, signal });
+  try {
+    return await work(place);
+  } finally {
+    await place.close();
+  }
+}

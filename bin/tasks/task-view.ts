@@ -1,0 +1,96 @@
+/** A task's record without its texts: in their place is how long they are. What is to be shown of it is named here, field by field. */
+import type { Task } from "../../lambdas/verification/task/task.ts";
+import { durationText, nextWords, outcomeWords, timeText } from "./words.ts";
+
+/** One line of a listing. */
+export function rowOf({ task, nowMs }: { task: Task; nowMs: number }) {
+  const { team, channel, user } = task.message;
+  return {
+    requestId: task.id,
+    state: task.state,
+    receivedAt: timeText(task.receivedAtMs),
+    ageMs: nowMs - task.receivedAtMs,
+    destination: task.destination ?? null,
+    team,
+    channel,
+    user,
+    thread: task.thread,
+    attempts: task.attempts,
+    polls: task.polls,
+    next: nextWords({ task, nowMs }),
+  };
+}
+
+/** Everything that is known of it. Each field of the record has its line here, so that a new one is thought about. */
+export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
+  const { message, params, outcome } = task;
+  return {
+    id: task.id,
+    state: task.state,
+    next: nextWords({ task, nowMs }),
+    outcome: outcome?.type === "answer" ? { type: outcome.type, textLength: outcome.text.length } : outcome,
+    outcomeText: outcomeWords(task),
+    thread: task.thread,
+    principal: task.principal,
+    message: {
+      appId: message.appId,
+      team: message.team,
+      channel: message.channel,
+      user: message.user,
+      ts: message.ts,
+      threadTs: message.threadTs,
+      direct: message.direct,
+      textLength: message.text.length,
+    },
+    retryOf: task.retryOf,
+    receivedAtMs: task.receivedAtMs,
+    announcedAtMs: task.announcedAtMs,
+    polledAtMs: task.polledAtMs,
+    deadlineAtMs: task.deadlineAtMs,
+    expiresAtMs: task.expiresAtMs,
+    destination: task.destination,
+    sessionId: task.sessionId,
+    params: params === undefined ? undefined : { bytes: Buffer.byteLength(JSON.stringify(params)) },
+    taskId: task.taskId,
+    mayHaveArrived: task.mayHaveArrived,
+    attempts: task.attempts,
+    polls: task.polls,
+    ahead: task.ahead,
+    ending: task.ending,
+    placeholderTs: task.placeholderTs,
+    swept: task.swept,
+    lease: task.lease,
+    wakeSeq: task.wakeSeq,
+    revision: task.revision,
+    trace: task.trace.traceparent,
+    history: task.history.map((entry, index) => ({
+      ...entry,
+      sincePreviousMs: entry.atMs - (task.history[index - 1] ?? entry).atMs,
+    })),
+  } satisfies Record<keyof Task, unknown> & Record<string, unknown>;
+}
+
+/** For a terminal: what is there, times as such and by how long they are away; then the history. */
+export function viewLines({ task, nowMs }: { task: Task; nowMs: number }): string[] {
+  const { history, id, outcomeText: _, ...view } = viewOf({ task, nowMs });
+  const fields = Object.entries(view).flatMap(([name, value]) => fieldLines({ name, value, nowMs }));
+  const steps = history.map(({ atMs, sincePreviousMs, state, event }, index) => {
+    const since = index === 0 ? "" : `+${durationText(sincePreviousMs)}`;
+    return `  ${timeText(atMs)}  ${since.padStart(8)}  ${state.padEnd(10)}  ${event}`;
+  });
+  return [`Task ${id}`, ...fields, "History", ...steps];
+}
+
+function fieldLines({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string[] {
+  if (value === undefined) return [];
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([inner, of]) => fieldLines({ name: `${name}.${inner}`, value: of, nowMs }));
+  }
+  const shownName = name.replace(/AtMs$|Ms$/, "");
+  return [`  ${shownName.padEnd(18)} ${name.endsWith("Ms") ? timeAndAway(Number(value), nowMs) : value}`];
+}
+
+function timeAndAway(atMs: number, nowMs: number): string {
+  const awayMs = atMs - nowMs;
+  return `${timeText(atMs)}  ${awayMs > 0 ? `in ${durationText(awayMs)}` : `${durationText(-awayMs)} ago`}`;
+}

@@ -1,0 +1,64 @@
+/** How the commands speak of a task: ages, what it does next, what it came to. Pure; never a text of a user or an agent. */
+import type { Task } from "../../lambdas/verification/task/task.ts";
+
+const units = [
+  { name: "d", ms: 24 * 3600_000 },
+  { name: "h", ms: 3600_000 },
+  { name: "min", ms: 60_000 },
+  { name: "s", ms: 1000 },
+] as const;
+
+/** In the largest unit of which there is one: `850 ms`, `12 s`, `3 min`, `5 h`, `4 d`. */
+export function durationText(ms: number): string {
+  const unit = units.find((candidate) => Math.abs(ms) >= candidate.ms);
+  return unit === undefined ? `${Math.trunc(ms)} ms` : `${Math.trunc(ms / unit.ms)} ${unit.name}`;
+}
+
+export function timeText(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+export function nextWords({ task, nowMs }: { task: Task; nowMs: number }): string {
+  if (task.state === "done") return outcomeWords(task) ?? "over";
+  if (task.lease !== undefined && task.lease.untilMs > nowMs) return `a worker is at it: ${stepWords(task)}`;
+  if (task.lease !== undefined) return `taken over from a worker that died: ${stepWords(task)}`;
+  return task.attempts > 0 ? `once more: ${stepWords(task)}` : stepWords(task);
+}
+
+function stepWords(task: Task): string {
+  switch (task.state) {
+    case "received":
+      return "placeholder in the thread";
+    case "queued":
+      return `its turn in the thread${task.ahead === undefined ? "" : `, ${task.ahead} before it`}`;
+    case "announced":
+      return "send to its destination";
+    case "sent":
+      return task.mayHaveArrived ? "ask whether it arrived" : "answer to its first call";
+    case "waiting":
+      return task.ending === undefined ? "poll" : "cancel at its destination";
+    case "delivering":
+      return "answer into the thread";
+    case "done":
+      return "nothing";
+  }
+}
+
+/** Undefined where nothing is known yet. */
+export function outcomeWords({ state, outcome }: Pick<Task, "state" | "outcome">): string | undefined {
+  switch (outcome?.type) {
+    case undefined:
+      // The text of an answer goes once it is known to be in the thread, and the outcome with it.
+      return state === "done" ? "answered" : undefined;
+    case "answer":
+      return "answered";
+    case "failed":
+      return `failed: ${outcome.reason}${outcome.lost ? ", lost by the Execution zone" : ""}`;
+    case "refused":
+      return "refused: not on the allowlist";
+    case "too_old":
+      return "not executed: too old";
+    case "canceling":
+      return `the word to cancel, for ${outcome.count} tasks`;
+  }
+}
