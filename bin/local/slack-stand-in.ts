@@ -44,6 +44,7 @@ export async function startSlackStandIn({
   port = 0,
   pageSize = 5,
   file,
+  retryDelaysMs,
   log = silentLog,
   now = Date.now,
 }: {
@@ -55,6 +56,8 @@ export async function startSlackStandIn({
   pageSize?: number;
   /** Where the messages are kept. */
   file?: string | undefined;
+  /** Before each redelivery of an event that was not taken; Slack's own where absent. */
+  retryDelaysMs?: readonly number[];
   log?: Log;
   now?: () => number;
 }): Promise<SlackStandIn> {
@@ -100,7 +103,14 @@ export async function startSlackStandIn({
       return {
         message,
         requestId: requestIdOf({ appId: workspace.app, channel, ts: message.ts }),
-        delivered: sendEvent({ eventsUrl, signingSecret, payload, now, signal: stop.signal }),
+        delivered: sendEvent({
+          eventsUrl,
+          signingSecret,
+          payload,
+          now,
+          signal: stop.signal,
+          ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
+        }),
       };
     },
     thread: messages.thread,

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { endWithUs } from "../rehearsal/reaper.ts";
 
-const entry = join(__dirname, "../../bin/sekisho.mjs");
+const entry = join(import.meta.dirname, "../../bin/sekisho.mjs");
 
 export type Run = { code: number | null; stdout: string; stderr: string };
 
@@ -18,7 +19,7 @@ export type Process = {
   exited: Promise<Run>;
 };
 
-/** `sekisho <words>` with nothing of this process's environment but the path, and `env`. */
+/** `sekisho <words>` with nothing of this process's environment but the path, and `env`; in a group of its own, ended with us. */
 export function sekisho({
   words,
   cwd,
@@ -32,7 +33,9 @@ export function sekisho({
     cwd,
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   });
+  endWithUs(child);
   let stdout = "";
   let stderr = "";
   child.stdout?.on("data", (data) => (stdout += data));

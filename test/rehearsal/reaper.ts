@@ -15,8 +15,10 @@ export function endWithUs(child: ChildProcess): void {
 }
 
 function startReaper(): ChildProcess {
-  const child = spawn(process.execPath, [join(__dirname, "children/reap.cjs")], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "children/reap.cjs")], {
     stdio: ["pipe", "ignore", "ignore"],
+    // Ctrl-C in a terminal reaches the whole group: it must not be gone before those that it ends.
+    detached: true,
   });
   child.unref();
   // The pipe must not keep this process alive either.

@@ -1,0 +1,58 @@
+/** What people and Slack do in a run: messages are posted, and told of once, or again as another event. */
+import { eventPayload } from "../../../bin/local/event-payload.ts";
+import { type Delivery, sendEvent } from "../../../bin/local/signed-events.ts";
+import type { Asked, SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import type { Kind, PlannedAsk } from "./plan.ts";
+import { secrets } from "./zones.ts";
+
+export type Message = Asked & { kind: Kind; text: string };
+
+/** Slack's own moments of redelivery, forty times as fast. */
+export const retryDelaysMs: readonly number[] = [0, 1500, 7500];
+
+export type People = {
+  ask(planned: PlannedAsk): void;
+  /** Slack tells of the post of this `ask` again. */
+  tellAgain(planned: PlannedAsk): void;
+  messages: readonly Message[];
+  /** Resolves when Slack is done with all events. */
+  delivered(): Promise<Delivery[]>;
+};
+
+export function createPeople({
+  standIn,
+  eventsUrl,
+  signal,
+}: {
+  standIn: SlackStandIn;
+  eventsUrl: string;
+  signal: AbortSignal;
+}): People {
+  const messages: Message[] = [];
+  const byPlan = new Map<PlannedAsk, Message>();
+  const deliveries: Promise<Delivery>[] = [];
+
+  return {
+    ask(planned) {
+      const { kind, text, isReply, slackFault } = planned;
+      const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
+      const before = messages.findLast(({ message }) => message.channel === channel)?.message;
+      const threadTs = isReply ? (before?.threadTs ?? before?.ts) : undefined;
+      if (slackFault !== undefined) standIn.inject(slackFault);
+      const asked = { ...standIn.ask({ eventsUrl, text, channel, threadTs }), kind, text };
+      messages.push(asked);
+      byPlan.set(planned, asked);
+      deliveries.push(asked.delivered);
+    },
+    tellAgain(planned) {
+      const message = byPlan.get(planned)?.message;
+      if (message === undefined) return;
+      const payload = eventPayload({ event: "message", message });
+      const signingSecret = secrets.SLACK_SIGNING_SECRET;
+      deliveries.push(sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs, signal }));
+    },
+    messages,
+    delivered: () => Promise.all(deliveries),
+  };
+}

@@ -1,0 +1,80 @@
+/** What happens in a run, and when: a pure function of the seed. What comes of it depends on the machine's own timing. */
+import type { Fault } from "../../../bin/local/stand-in/faults.ts";
+import { createRandom, type Random } from "./random.ts";
+
+/** How the task would end if nothing was killed. */
+export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused";
+export type Zone = "verification" | "execution";
+
+export type PlannedAsk = {
+  atMs: number;
+  kind: Kind;
+  text: string;
+  /** Into the thread of the message before, instead of one of its own. */
+  isReply: boolean;
+  /** When Slack tells of the same post again, as another event. */
+  againAtMs: number | undefined;
+  /** What goes wrong at Slack from then on, once. */
+  slackFault: Fault | undefined;
+};
+
+/** In order of their moments. */
+export type Plan = { asks: PlannedAsk[]; kills: { atMs: number; zone: Zone }[] };
+
+/** Mean time from kill to kill; a zone is up again after less than half of it. */
+const killEveryMs = 1500;
+/** The last kills come when the last tasks are under way. */
+const afterLastAskMs = 1500;
+
+export function planRun({ seed, tasks, kills }: { seed: number; tasks: number; kills: number }): Plan {
+  const random = createRandom({ seed });
+  const lengthMs = Math.max(1, kills) * killEveryMs;
+  const moments = (count: number, untilMs: number) =>
+    Array.from({ length: count }, () => random.upTo(untilMs)).sort((a, b) => a - b);
+  return {
+    asks: moments(tasks, lengthMs).map((atMs, number) => planAsk({ random, atMs, number })),
+    kills: moments(kills, lengthMs + afterLastAskMs).map((atMs) => ({
+      atMs,
+      zone: random.oneOf(["verification", "execution"]),
+    })),
+  };
+}
+
+function planAsk({ random, atMs, number }: { random: Random; atMs: number; number: number }): PlannedAsk {
+  const kind = random.oneOf<Kind>(["sync", "sync", "accepted", "accepted", "accepted", "parts", "failed", "refused"]);
+  return {
+    atMs,
+    kind,
+    text: `private ${number} ${wishOf({ random, kind })}`,
+    isReply: number > 0 && random.chance(0.2),
+    againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
+    slackFault: random.chance(0.1) ? planSlackFault({ random }) : undefined,
+  };
+}
+
+/** In the echo agent's words. */
+function wishOf({ random, kind }: { random: Random; kind: Kind }): string {
+  switch (kind) {
+    case "sync":
+      return `slow ${random.upTo(300)}ms`;
+    case "accepted":
+      return `slow ${1000 + random.upTo(1500)}ms`;
+    case "parts":
+      return "and a word more ".repeat(600);
+    case "failed":
+      return `slow ${random.upTo(1500)}ms fail`;
+    case "refused":
+      return "let me in";
+  }
+}
+
+function planSlackFault({ random }: { random: Random }): Fault {
+  const method = random.oneOf(["chat.postMessage", "chat.update", "conversations.replies"]);
+  return random.oneOf<Fault>([
+    { method, type: "lost_answer" },
+    { method, type: "lost_answer" },
+    { method, type: "reset" },
+    { method, type: "status", status: 500 },
+    { method, type: "rate_limited", retryAfterSeconds: 1 },
+  ]);
+}

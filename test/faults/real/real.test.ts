@@ -1,0 +1,21 @@
+import { expect, it } from "@jest/globals";
+import { planRun } from "./plan.ts";
+import { reportText } from "./report.ts";
+import { runStory } from "./run-story.ts";
+
+const seed = 1;
+const tasks = 200;
+const kills = 20;
+const longestMs = 150_000;
+
+it(
+  "answers every message once and starts no agent twice, however often either zone is killed with -9 meanwhile",
+  async () => {
+    const report = await runStory({ plan: planRun({ seed, tasks, kills }), signal: AbortSignal.timeout(longestMs) });
+    process.stdout.write(`${reportText({ seed, report })}\n`);
+    expect(report.violations).toEqual([]);
+    expect(report).toMatchObject({ tasks, kills });
+    expect(report.answers).toBeGreaterThan(tasks / 4);
+  },
+  longestMs,
+);

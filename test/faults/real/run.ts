@@ -1,0 +1,66 @@
+/** `npm run faults:real`: both zones as real processes, killed at random moments while people ask. */
+import { parseArgs } from "node:util";
+import { planRun } from "./plan.ts";
+import { reportText } from "./report.ts";
+import { type Progress, runStory } from "./run-story.ts";
+
+const help = `
+npm run faults:real -- [--tasks N] [--kills N] [--seed N]
+
+Both zones run as processes on the sqlite engine, and are killed (kill -9) at random moments and started again,
+while tasks are asked by signed events, which Slack delivers again. In the end every message must have exactly one
+answer in its thread, and no agent may have been started twice. Exit code 1 where that does not hold.
+
+  --tasks N   how many messages are asked (500)
+  --kills N   how often a zone is killed (a tenth of the tasks)
+  --seed N    what is asked and killed, and when (a random one); the machine's timing is its own
+`;
+
+async function main(): Promise<number> {
+  const options = {
+    tasks: { type: "string", default: "500" },
+    kills: { type: "string" },
+    seed: { type: "string" },
+    help: { type: "boolean" },
+  } as const;
+  const { values } = parseArgs({ options });
+  if (values.help) {
+    console.log(help.trim());
+    return 0;
+  }
+  const tasks = Number(values.tasks);
+  const kills = Number(values.kills ?? Math.ceil(tasks / 10));
+  const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+  if (![tasks, kills, seed].every((number) => Number.isSafeInteger(number) && number >= 0)) {
+    console.error("--tasks, --kills and --seed are whole numbers.");
+    return 2;
+  }
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
+  try {
+    const report = await runStory({
+      plan: planRun({ seed, tasks, kills }),
+      signal: stop.signal,
+      onProgress: progressLine({ tasks, kills }),
+    });
+    process.stderr.write("\n");
+    console.log(reportText({ seed, report }));
+    return report.violations.length === 0 ? 0 : 1;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    process.stderr.write("\nStopped.\n");
+    return 130;
+  }
+}
+
+/** One line, written anew when something has changed. */
+function progressLine({ tasks, kills }: { tasks: number; kills: number }): (progress: Progress) => void {
+  let shown = "";
+  return ({ asked, killed, done }) => {
+    const line = `${asked} of ${tasks} asked, ${killed} of ${kills} kills, ${done} done`;
+    if (line !== shown) process.stderr.write(`\r${line} `);
+    shown = line;
+  };
+}
+
+process.exitCode = await main();

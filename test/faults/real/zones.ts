@@ -1,0 +1,83 @@
+/** Both zones as processes of their own, which are killed and started again at once, as a supervisor would. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import { freePort, type Process, sekisho } from "../../e2e/processes.ts";
+import type { Zone } from "./plan.ts";
+
+export const secrets = {
+  SLACK_SIGNING_SECRET: "a-signing-secret-of-these-runs",
+  SLACK_BOT_TOKEN: "xoxb-a-bot-token-of-these-runs",
+};
+
+export type Zones = {
+  eventsUrl: string;
+  /** `kill -9`, and a new process in its place. Resolves when the old one is gone. */
+  kill(zone: Zone): Promise<void>;
+  /** Everything that any of the processes printed. */
+  output(): string;
+  /** Zones that ended without being killed, as readable lines. */
+  problems: string[];
+  close(): Promise<void>;
+};
+
+/** Resolves when both are ready. `folder` gets their configuration, their stores and what the agent writes. */
+export async function startZones({ folder, slackApiUrl }: { folder: string; slackApiUrl: string }): Promise<Zones> {
+  const ports: Record<Zone, number> = { verification: await freePort(), execution: await freePort() };
+  const started: Process[] = [];
+  const running = new Map<Zone, Process>();
+  const problems: string[] = [];
+  writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(configOf({ slackApiUrl })));
+
+  function start(zone: Zone): Process {
+    const process = sekisho({
+      words: [zone, "--port", String(ports[zone])],
+      cwd: folder,
+      env: { ...secrets, SEKISHO_EXECUTION_PORT: String(ports.execution), SEKISHO_LOG_LEVEL: "debug" },
+    });
+    started.push(process);
+    running.set(zone, process);
+    void process.exited.then(({ code, stderr }) => {
+      if (running.get(zone) !== process) return;
+      problems.push(`The ${zone} zone ended by itself with ${code}: ${stderr.trimEnd().split("\n").at(-1)}`);
+      start(zone);
+    });
+    return process;
+  }
+
+  const both = { verification: start("verification"), execution: start("execution") };
+  await both.verification.prints("Verification zone:");
+  await both.execution.prints("Execution zone:");
+  return {
+    eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`,
+    async kill(zone) {
+      const process = running.get(zone);
+      running.delete(zone);
+      await process?.kill("SIGKILL");
+      start(zone);
+    },
+    output: () => started.map((process) => process.output()).join(""),
+    problems,
+    async close() {
+      const last = [...running.values()];
+      running.clear();
+      await Promise.all(last.map((process) => process.kill("SIGKILL")));
+    },
+  };
+}
+
+/** Times as short as the schema lets them be without a busy machine taking a healthy process for a dead one all the time. */
+function configOf({ slackApiUrl }: { slackApiUrl: string }) {
+  return {
+    slack: { apiUrl: slackApiUrl },
+    allowlist: [{ channel: workspace.channel.id }],
+    destinations: { local: { transport: "https", deadlineMs: 30_000 } },
+    execution: {
+      agent: join(import.meta.dirname, "children/agent.ts"),
+      syncBudgetMs: 500,
+      leaseMs: 1500,
+      lostAfterMs: 500,
+    },
+    limits: { callTimeoutMs: 1200, leaseMs: 2000, visibilityTimeoutMs: 2500 },
+  };
+}
