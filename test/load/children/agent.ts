@@ -1,0 +1,21 @@
+/** The agent of a load run: tells the parent process when it starts and ends, and holds its task unless that is quick. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { answerTo } from "../plan.ts";
+import { createHold, type Hold } from "./hold.ts";
+import { tell } from "./tell.ts";
+
+let hold: Hold | undefined;
+
+/** Called once, before the first task. */
+export function holdTasks(request: { atOnce: number; quietMs: number }): void {
+  hold = createHold(request);
+}
+
+export const agent: Agent = async function* load({ text }, { requestId, signal }) {
+  tell({ type: "started", requestId });
+  if (text.endsWith("quick")) await wait(1);
+  else await hold?.enter({ signal });
+  tell({ type: "ended", requestId });
+  yield { type: "answer", text: answerTo(text) };
+};

@@ -1,0 +1,24 @@
+/** The Execution zone of a load run as a process of its own. */
+import { openSqliteEngine } from "../../../bin/local/engine.ts";
+import { startExecutionZone } from "../../../bin/local/execution-zone.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { countingEngine } from "../counting-engine.ts";
+import { countOperations } from "../operation-counts.ts";
+import { holdTasks } from "./agent.ts";
+import { serveParent } from "./serve-parent.ts";
+import { type ExecutionSettings, readSettings } from "./settings.ts";
+import { tell } from "./tell.ts";
+
+const { config, file, atOnce, quietMs } = readSettings<ExecutionSettings>();
+holdTasks({ atOnce, quietMs });
+const counter = countOperations();
+const zone = await startExecutionZone({
+  config: parseConfig({ json: config }).execution,
+  openEngine: () => countingEngine({ engine: openSqliteEngine({ file }), count: counter.count }),
+  directory: import.meta.dirname,
+  port: 0,
+  log: createLog({ service: "execution", level: "error" }),
+});
+serveParent({ operations: counter.counts, counts: { calls: {}, failed: {} }, close: zone.close });
+tell({ type: "ready", url: zone.url });

@@ -1,0 +1,55 @@
+/** The Verification zone of a load run as a process of its own, with a transport that fails at times. */
+import { openSqliteEngine } from "../../../bin/local/engine.ts";
+import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import { startVerificationZone } from "../../../bin/local/verification-zone.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { createDestinations } from "../../../lambdas/verification/destinations.ts";
+import { countingEngine } from "../counting-engine.ts";
+import { earlySweeps } from "../early-sweeps.ts";
+import { countOperations } from "../operation-counts.ts";
+import { seededRandom } from "../seeded.ts";
+import type { CallCounts } from "../slack.ts";
+import { failingTransport } from "./failing-transport.ts";
+import { serveParent } from "./serve-parent.ts";
+import { readSettings, type VerificationSettings } from "./settings.ts";
+import { tell } from "./tell.ts";
+
+const settings = readSettings<VerificationSettings>();
+const { file, seed, failing, sweepAfterMs } = settings;
+const config = parseConfig({ json: settings.config });
+const log = createLog({ service: "verification", level: "error" });
+const counter = countOperations();
+const counts: CallCounts = { calls: {}, failed: {} };
+const random = seededRandom(seed);
+const destinations = createDestinations({
+  config,
+  localUrl: `${settings.executionUrl}/`,
+  readSecret: async () => "",
+  log,
+  wrap: (transport) => failingTransport({ transport, failing, random, counts }),
+});
+const zone = await startVerificationZone({
+  config,
+  openEngine: () =>
+    countingEngine({
+      engine: earlySweeps({ engine: openSqliteEngine({ file }), sweepAfterMs }),
+      count: counter.count,
+    }),
+  port: 0,
+  signingSecret: async () => settings.signingSecret,
+  botToken: async () => settings.botToken,
+  slackApiUrl: settings.slackApiUrl,
+  destinations,
+  extraRules: [{ team: workspace.team }],
+  observe({ requestId, event }) {
+    if (event.type === "delivered" || event.type === "swept") tell({ type: event.type, requestId });
+  },
+  log,
+});
+async function close(): Promise<void> {
+  await zone.close();
+  await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+}
+serveParent({ operations: counter.counts, counts, close });
+tell({ type: "ready", url: zone.url });

@@ -1,0 +1,58 @@
+/** Slack for a load run: the stand-in's messages, methods and server behind a real socket, of whose calls a share fails. */
+import type { Fault, Faults } from "../../bin/local/stand-in/faults.ts";
+import { createMessages, type Messages } from "../../bin/local/stand-in/messages.ts";
+import { createMethods } from "../../bin/local/stand-in/methods.ts";
+import { startWebApiServer } from "../../bin/local/stand-in/web-api-server.ts";
+
+export type CallCounts = { calls: Record<string, number>; failed: Record<string, number> };
+
+export type LoadSlack = {
+  apiUrl: string;
+  messages: Messages;
+  counts: CallCounts;
+  close(): Promise<void>;
+};
+
+/** Refused, cut before the effect, broken without a word about the effect, or cut after it. */
+const kinds: readonly ((method: string) => Fault)[] = [
+  (method) => ({ method, type: "rate_limited", retryAfterSeconds: 1 }),
+  (method) => ({ method, type: "status", status: 500 }),
+  (method) => ({ method, type: "reset" }),
+  (method) => ({ method, type: "lost_answer" }),
+];
+
+export async function startLoadSlack({
+  botToken,
+  failing,
+  random,
+}: {
+  botToken: string;
+  /** The share of calls that fail, 0 to 1. */
+  failing: number;
+  random: () => number;
+}): Promise<LoadSlack> {
+  const messages = createMessages({ now: Date.now });
+  const counts: CallCounts = { calls: {}, failed: {} };
+  const faults: Faults = {
+    inject() {},
+    take(method) {
+      bump(counts.calls, method);
+      if (random() >= failing) return undefined;
+      bump(counts.failed, method);
+      return kinds[Math.floor(random() * kinds.length)]?.(method);
+    },
+  };
+  const server = await startWebApiServer({
+    methods: createMethods({ messages, pageSize: 200 }),
+    faults,
+    botToken,
+    hostname: "127.0.0.1",
+    port: 0,
+    onCall() {},
+  });
+  return { apiUrl: server.apiUrl, messages, counts, close: server.close };
+}
+
+export function bump(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}
