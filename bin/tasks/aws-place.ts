@@ -1,5 +1,5 @@
 /** The tasks of a stage on AWS: its table and its queue, with the operator's own credentials. */
-import { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient, paginateQuery } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
@@ -30,7 +30,7 @@ export async function openAwsPlace({
   const sqs = new SQSClient({ ...sqsSettings, region });
   const store = createDynamoTaskStore({ client: dynamo, table: tableName, parse: parseStored });
   const queue = createSqsQueue({ client: sqs, queueUrl });
-  // Store and queue have deadlines of their own for each call; a listing is many calls.
+  // Each call has a deadline of its own; a listing is many calls.
   const guarded = <T>(doing: string, start: () => Promise<T>) =>
     callAws({ doing, signal, call: () => abortable({ promise: start(), signal }) });
   return {
@@ -40,36 +40,36 @@ export async function openAwsPlace({
       list: (request) => guarded("list tasks", () => store.list(request)),
     },
     queue: { send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)) },
-    async idsLike({ state, prefix }) {
-      const ids: string[] = [];
-      let from: Record<string, { S: string }> | undefined;
-      do {
-        // The index alone, which has the ids: the records themselves are many times as large.
-        const command = new QueryCommand({
-          TableName: tableName,
-          IndexName: taskTable.indexNames.state,
-          KeyConditionExpression: "#state = :state",
-          FilterExpression: "begins_with(#id, :prefix)",
-          ProjectionExpression: "#id",
-          ExpressionAttributeNames: { "#state": "state", "#id": taskTable.partitionKey },
-          ExpressionAttributeValues: { ":state": { S: state }, ":prefix": { S: prefix } },
-          ExclusiveStartKey: from,
-        });
-        const { Items = [], LastEvaluatedKey } = await callAws({
-          doing: "look for a task by the beginning of its id",
-          signal,
-          call: (options) => dynamo.send(command, options),
-        });
-        for (const { id } of Items) if (id?.S !== undefined) ids.push(id.S);
-        from = LastEvaluatedKey as typeof from;
-      } while (from !== undefined);
-      return ids;
-    },
+    idsLike: ({ state, prefix }) =>
+      guarded("look for a task by the beginning of its id", async () => {
+        const ids: string[] = [];
+        const options = { abortSignal: signal };
+        for await (const { Items = [] } of paginateQuery(
+          { client: dynamo },
+          likeQuery({ tableName, state, prefix }),
+          options,
+        )) {
+          ids.push(...Items.map(({ id }) => id?.S ?? ""));
+        }
+        return ids;
+      }),
     costOfSearch: "Looking through the stage's tasks of the last 30 days; a whole request id is found at once.",
     whyLater: () => undefined,
     async close() {
       dynamo.destroy();
       sqs.destroy();
     },
+  };
+}
+
+/** Of the index alone, which has the ids: the records themselves are many times as large. */
+function likeQuery({ tableName, state, prefix }: { tableName: string; state: string; prefix: string }) {
+  return {
+    TableName: tableName,
+    IndexName: taskTable.indexNames.state,
+    KeyConditionExpression: "#state = :state",
+    FilterExpression: "begins_with(#id, :prefix)",
+    ExpressionAttributeNames: { "#state": "state", "#id": taskTable.partitionKey },
+    ExpressionAttributeValues: { ":state": { S: state }, ":prefix": { S: prefix } },
   };
 }

@@ -14,7 +14,8 @@ describe("the sekisho command", () => {
     expect(overview.code).toBe(0);
     const local = ["start", "verification", "execution", "send", "manifest", "config check"];
     const aws = ["config push", "secrets put", "dead-letters list", "dead-letters redrive", "cost"];
-    for (const command of [...local, ...aws]) {
+    const both = ["tasks list", "tasks show", "tasks cancel", "tasks retry"];
+    for (const command of [...local, ...aws, ...both]) {
       expect(overview.stdout).toContain(command);
       const help = await run([...command.split(" "), "--help"]);
       expect(help).toMatchObject({ code: 0, stderr: "" });
@@ -38,7 +39,7 @@ describe("the sekisho command", () => {
     }
   });
 
-  it.each(["config", "secrets", "dead-letters"])(
+  it.each(["config", "secrets", "dead-letters", "tasks"])(
     "lists what begins with %s, where that is all it is given",
     async (word) => {
       const ended = await commandHere([word], {});

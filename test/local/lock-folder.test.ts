@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { lockFolder } from "../../bin/local/lock-folder.ts";
+import { isFolderLocked, lockFolder } from "../../bin/local/lock-folder.ts";
 
 let parent: string;
 let folder: string;
@@ -58,6 +58,18 @@ describe("the folder of a start", () => {
     expect(() => lockFolder({ folder })).toThrow("Another");
     lock.release();
     lockFolder({ folder }).release();
+  });
+
+  it("tells others that it is held, by whatever process, and that it is free again; looking makes nothing", async () => {
+    expect(isFolderLocked({ folder })).toBe(false);
+    expect(existsSync(folder)).toBe(false);
+    await hold();
+    expect(isFolderLocked({ folder })).toBe(true);
+    await kill();
+    expect(isFolderLocked({ folder })).toBe(false);
+    const lock = lockFolder({ folder });
+    expect(isFolderLocked({ folder })).toBe(true);
+    lock.release();
   });
 
   it("that cannot be made is not said to be in use", () => {

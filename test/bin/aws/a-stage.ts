@@ -46,14 +46,24 @@ const stackName = "Sekisho-prod-Verification";
 export const routesParameter = "/sekisho/prod/routes";
 
 /** What the Verification stack publishes once `json` has been deployed. */
-export function deploy({ aws, json, queues }: { aws: AwsServices; json: unknown; queues?: Record<string, string> }) {
+export function deploy({
+  aws,
+  json,
+  queues,
+  tableName = "tasks",
+}: {
+  aws: AwsServices;
+  json: unknown;
+  queues?: Record<string, string>;
+  tableName?: string;
+}) {
   const deployed = stageConfig({ config: parseConfig({ json }), stageName: "prod" });
   aws.parameters.all.set(routesParameter, { value: "{}", tier: "Standard" });
   aws.stacks.set(stackName, {
     EventsUrl: "https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events",
     QueueUrl: queues?.main ?? "none",
     DeadLettersUrl: queues?.archive ?? "none",
-    TableName: "tasks",
+    TableName: tableName,
     RoutesParameter: routesParameter,
     DeployedDestinations: JSON.stringify(fingerprintsOf(deployed)),
   });

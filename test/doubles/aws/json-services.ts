@@ -1,6 +1,7 @@
 /**
  * Secrets Manager, Systems Manager, STS and CloudFormation at one address over a real socket, as far as the command line
- * uses them, and a task table. What is for SQS goes on to its emulator. Every request must be signed right for its service.
+ * uses them, and a task table. What is for SQS, and for DynamoDB where it has one, goes on to its emulator. Every request
+ * must be signed right for its service.
  */
 
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
@@ -43,9 +44,12 @@ const servicesByTarget: Record<string, string> = {
 export async function startAwsServices({
   account,
   sqsUrl,
+  dynamoUrl,
 }: {
   account: string;
   sqsUrl?: string;
+  /** Without it `tasks` is the table. */
+  dynamoUrl?: string;
 }): Promise<AwsServices> {
   const secrets = createSecrets();
   const parameters = createParameters();
@@ -66,6 +70,7 @@ export async function startAwsServices({
     if (refusal !== undefined) return refuse({ ...refusal, message: `refused: ${body}` });
     if (unanswered.has(`${service}:${action}`)) return new Promise(() => {});
     if (service === "sqs" && sqsUrl !== undefined) return forward({ received, url: sqsUrl });
+    if (service === "dynamodb" && dynamoUrl !== undefined) return forward({ received, url: dynamoUrl });
     switch (service) {
       case "secretsmanager":
         return secrets.handle({ action, input: JSON.parse(body) });
