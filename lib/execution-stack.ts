@@ -5,6 +5,7 @@ import type { ExecutionAddress } from "../lambdas/shared/config/stage-config.ts"
 import { permitAgent } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
 import { createAlarms } from "./constructs/alarms.ts";
+import { permitCompletionPush } from "./constructs/completion-push.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
 import { useKey, useTable } from "./constructs/permissions.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
@@ -39,7 +40,11 @@ export class ExecutionStack extends Stack {
     permitAgent(role, config.execution.agent);
     const { runtime, endpoint } = createAgentRuntime(this, {
       folder: settings.writeBundle("agentcore"),
-      environment: { SEKISHO_TABLE: table.tableName, AWS_REGION: this.region },
+      environment: {
+        SEKISHO_TABLE: table.tableName,
+        AWS_REGION: this.region,
+        ...permitCompletionPush(role, settings),
+      },
       role,
       callerRoleArn,
       stops: stopAfterResult,

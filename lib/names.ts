@@ -1,4 +1,4 @@
-/** The names that must be known before what bears them exists: of stacks, of roles across accounts, of a stack's outputs. */
+/** The names that must be known before what bears them exists: of stacks, of roles and a queue across accounts, of a stack's outputs. */
 
 export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
 export type ZoneStack = (typeof zoneStacks)[number];
@@ -11,6 +11,11 @@ export function stackNameOf({ stageName, zone }: { stageName: string; zone: Zone
 /** Policies of the other account name these roles, and refuse a principal that does not exist: hence fixed names. */
 export function roleNameOf({ stageName, zone }: { stageName: string; zone: "Verification" | "Execution" }): string {
   return `sekisho-${stageName}-${zone.toLowerCase()}`;
+}
+
+/** The Execution zone sends to it, and its stack is deployed first. */
+export function completionQueueNameOf({ stageName }: { stageName: string }): string {
+  return `sekisho-${stageName}-completions`;
 }
 
 /** The outputs of the Verification stack, by which the command line finds what it works with. */

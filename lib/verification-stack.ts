@@ -5,7 +5,9 @@ import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { fingerprintsOf } from "../lambdas/shared/config/live-settings.ts";
 import type { SecretReference } from "../lambdas/shared/config/schema.ts";
+import { executionPlaceOf } from "../lambdas/shared/config/stage-config.ts";
 import { createAlarms } from "./constructs/alarms.ts";
+import { createCompletionQueue } from "./constructs/completion-queue.ts";
 import { permitDestinations, tokensOf } from "./constructs/destination-permissions.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
@@ -36,6 +38,8 @@ const workerMemoryMb = 512;
 /** Beyond the lease, in which acts end: for the store and the queue, before and after. */
 const beyondLeaseSeconds = 15;
 const batchSize = 10;
+/** Invocations at once, of an event source that must not hold up others. AWS allows no fewer. */
+const leastConcurrency = 2;
 
 export class VerificationStack extends Stack {
   constructor(
@@ -53,13 +57,19 @@ export class VerificationStack extends Stack {
     const key = createZoneKey(this, "Key", { production });
     const table = createTaskTable(this, "Tasks", { key, production });
     const archive = createQueue(this, "DeadLetterArchive", { key, production });
-    const deadLetters = createQueue(this, "DeadLetters", { key, production, visibility: visibilityOf(workerTimeout) });
+    const visibility = visibilityOf(workerTimeout);
+    const deadLetters = createQueue(this, "DeadLetters", { key, production, visibility });
     const queue = createQueue(this, "Queue", {
       key,
       production,
-      visibility: visibilityOf(workerTimeout),
+      visibility,
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
+    const place = executionPlaceOf(stage);
+    const sender = place && { account: place.account, roleName: roleNameOf({ stageName, zone: "Execution" }) };
+    const completions = sender
+      ? [createCompletionQueue(this, "Completions", { stageName, key, visibility, sender })]
+      : [];
     // The command line owns its value. Whatever changes here, even a description, would make a deploy write `{}` over it.
     const settingsParameter = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
     settingsParameter.applyRemovalPolicy(removalOf({ production }));
@@ -87,7 +97,7 @@ export class VerificationStack extends Stack {
     for (const statement of [
       useTable(table),
       useKey(key, { sends: true }),
-      consumeFrom(queue, deadLetters),
+      consumeFrom(queue, deadLetters, ...completions),
       retryFrom(queue),
       sendTo(queue, archive),
       readParameter(this, settingsParameter.ref),
@@ -108,7 +118,7 @@ export class VerificationStack extends Stack {
       ...ofRole,
       description: "Moves tasks",
       folder: writeBundle("worker"),
-      environment,
+      environment: { ...environment, SEKISHO_QUEUE_ARN: queue.queueArn },
     });
     const deadLetterHandler = createNodeFunction(this, "DeadLetterHandler", {
       ...ofRole,
@@ -117,7 +127,9 @@ export class VerificationStack extends Stack {
       environment: { ...environment, SEKISHO_DEAD_LETTERS_URL: archive.queueUrl },
     });
     consumeMessages(worker, { queue, batchSize, maxConcurrency: concurrency });
-    consumeMessages(deadLetterHandler, { queue: deadLetters, batchSize, maxConcurrency: 2 });
+    for (const pushed of completions)
+      consumeMessages(worker, { id: "Completions", queue: pushed, batchSize, maxConcurrency: leastConcurrency });
+    consumeMessages(deadLetterHandler, { queue: deadLetters, batchSize, maxConcurrency: leastConcurrency });
 
     const { eventsUrl, api } = createSlackEntry(this, { ...common, ingress });
     watchVerification(this, {

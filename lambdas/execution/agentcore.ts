@@ -4,7 +4,7 @@ import { maxTaskMsOf } from "../shared/config/stage-config.ts";
 import { createLog } from "../shared/log.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import { agentSurroundings, type CreateAgent } from "./agents/create-agent.ts";
-import { openTaskStore } from "./aws-engine.ts";
+import { openCompletions, openTaskStore } from "./aws-engine.ts";
 import { readAgentCoreEnvironment } from "./config/aws-environment.ts";
 import { platformAuthenticator } from "./host/authenticator.ts";
 import { createHost } from "./host/host.ts";
@@ -27,12 +27,13 @@ export async function startAgentCore({
   createAgent: CreateAgent;
 }): Promise<void> {
   const { execution } = parseConfig({ json: config });
-  const { table, logLevel, aws, hostname, port } = readAgentCoreEnvironment();
+  const { table, completionsUrl, logLevel, aws, hostname, port } = readAgentCoreEnvironment();
   const log = createLog({ service: "execution", level: logLevel });
   const host = createHost({
     agent: createAgent(agentSurroundings(aws)),
     agentName: agentNameOf(execution.agent),
     store: openTaskStore({ table }),
+    completions: openCompletions({ queueUrl: completionsUrl }),
     authenticator: platformAuthenticator(),
     syncBudgetMs: execution.syncBudgetMs,
     maxTaskMs: maxTaskMsOf({ config: { execution }, kind: "agentcore" }),

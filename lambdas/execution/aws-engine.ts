@@ -1,4 +1,4 @@
-/** Where the Execution zone keeps its tasks on AWS: a table of DynamoDB and, where others run them, a queue of SQS. */
+/** What the Execution zone keeps its tasks with on AWS: a table of DynamoDB and queues of SQS, its own and the other zone's. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { dynamoDbSettings, sqsSettings } from "../shared/engine/aws/client.ts";
@@ -13,4 +13,11 @@ export function openTaskStore({ table }: { table: string }): TaskStore<Execution
 
 export function openTaskQueue({ queueUrl }: { queueUrl: string }): TaskQueue {
   return createSqsQueue({ client: new SQSClient(sqsSettings), queueUrl });
+}
+
+/** The Verification zone's completion queue, in the region that its address says. */
+export function openCompletions({ queueUrl }: { queueUrl: string }): TaskQueue {
+  const [, region] = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl) ?? [];
+  const client = new SQSClient({ ...sqsSettings, ...(region === undefined ? {} : { region }) });
+  return createSqsQueue({ client, queueUrl });
 }

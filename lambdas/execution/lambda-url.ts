@@ -8,7 +8,10 @@ import { platformAuthenticator } from "./host/authenticator.ts";
 import { createHost } from "./host/host.ts";
 import { type UrlHandler, urlHandler } from "./url-handler.ts";
 
-/** `config` is the stage's configuration as JSON. Throws at once where it or the environment cannot be used. */
+/**
+ * `config` is the stage's configuration as JSON. Throws at once where it or the environment cannot be used. It pushes no
+ * completions: whatever a request ends here (a cancel, a lost task), its answer says so.
+ */
 export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
   const { execution } = parseConfig({ json: config });
   const { table, queueUrl, logLevel } = readUrlEnvironment();

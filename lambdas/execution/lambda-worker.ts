@@ -3,7 +3,7 @@ import { parseConfig } from "../shared/config/load.ts";
 import { createLog } from "../shared/log.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import { agentSurroundings, type CreateAgent } from "./agents/create-agent.ts";
-import { openTaskStore } from "./aws-engine.ts";
+import { openCompletions, openTaskStore } from "./aws-engine.ts";
 import { readWorkerEnvironment } from "./config/aws-environment.ts";
 import { createExecutionWorker } from "./host/execution-worker.ts";
 import { type WorkerHandler, workerHandler } from "./worker-handler.ts";
@@ -17,12 +17,14 @@ export function createExecutionWorkerHandler({
   createAgent: CreateAgent;
 }): WorkerHandler {
   const { execution } = parseConfig({ json: config });
-  const { table, logLevel, aws } = readWorkerEnvironment();
+  const { table, completionsUrl, logLevel, aws } = readWorkerEnvironment();
   const log = createLog({ service: "execution", level: logLevel });
   const worker = createExecutionWorker({
     agent: createAgent(agentSurroundings(aws)),
     agentName: agentNameOf(execution.agent),
     store: openTaskStore({ table }),
+    completions: openCompletions({ queueUrl: completionsUrl }),
+    syncBudgetMs: execution.syncBudgetMs,
     leaseMs: execution.leaseMs,
     lostAfterMs: execution.lostAfterMs,
     log,

@@ -8,6 +8,7 @@ import type { ExecutionEntry } from "../execution-stack.ts";
 import type { StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
 import { createAlarms } from "./alarms.ts";
+import { permitCompletionPush } from "./completion-push.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
 import { consumeFrom, sendTo, useKey, useTable } from "./permissions.ts";
 import { watchFunctions } from "./watch-functions.ts";
@@ -28,13 +29,14 @@ const maxReceiveCount = 3;
 export function createExecutionFunctions(
   stack: Stack,
   {
-    settings: { stage, config, writeBundle },
+    settings,
     key,
     table,
     roleName,
     callerRoleArn,
   }: { settings: StageSettings; key: Key; table: Table; roleName: string; callerRoleArn: string },
 ): ExecutionEntry {
+  const { stage, config, writeBundle } = settings;
   const { production, logRetentionDays } = stage;
   const common = { logRetentionDays, production };
   const deadLetters = createQueue(stack, "DeadTaskIds", { key, production });
@@ -64,7 +66,7 @@ export function createExecutionFunctions(
     ...common,
     description: "Runs agents",
     folder: writeBundle("executionWorker"),
-    environment: { SEKISHO_TABLE: table.tableName },
+    environment: { SEKISHO_TABLE: table.tableName, ...permitCompletionPush(role, settings) },
     timeout: workerTimeout,
     memoryMb: workerMemoryMb,
     role,

@@ -69,9 +69,14 @@ export function createNodeFunction(
 /** Takes messages off a queue, and gives back only those that failed. AWS allows 2 to 1000 invocations at once. */
 export function consumeMessages(
   fn: LambdaFunction,
-  { queue, batchSize, maxConcurrency }: { queue: IQueue; batchSize: number; maxConcurrency: number },
+  {
+    id = "Messages",
+    queue,
+    batchSize,
+    maxConcurrency,
+  }: { id?: string; queue: IQueue; batchSize: number; maxConcurrency: number },
 ): void {
-  const source = fn.addEventSourceMapping("Messages", {
+  const source = fn.addEventSourceMapping(id, {
     eventSourceArn: queue.queueArn,
     batchSize,
     reportBatchItemFailures: true,

@@ -4,11 +4,12 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { readAgentCoreEnvironment } from "../../lambdas/execution/config/aws-environment.ts";
-import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../doubles/aws/emulators.ts";
-import { createTaskTable } from "../doubles/aws/emulators-resources.ts";
+import { emulatorAccess, whyNoDynamoDb } from "../doubles/aws/emulators.ts";
+import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
+import { type OpenEmulators, openEmulators } from "../doubles/aws/open-emulators.ts";
 import { type Answer, eventually, hello } from "./host/test-host.ts";
 
 const children: ChildProcess[] = [];
@@ -41,21 +42,25 @@ function run(variables: Record<string, string>) {
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let emulator: Emulator;
-  let client: DynamoDBClient;
+  let opened: OpenEmulators;
   let table: string;
+  let completionsUrl: string;
   beforeAll(async () => {
-    emulator = await startDynamoDbEmulator();
-    client = new DynamoDBClient({ ...emulatorAccess, endpoint: emulator.endpoint });
-    table = await createTaskTable({ client });
+    opened = await openEmulators();
+    table = await createTaskTable({ client: opened.clients.dynamo });
+    const { queues: client } = opened.clients;
+    ({ queueUrl: completionsUrl } = await createQueuePair({ client, maxReceiveCount: 3 }));
   });
-  afterAll(async () => {
-    client.destroy();
-    await emulator.close();
-  });
+  afterAll(() => opened.close());
 
   async function start() {
-    const { child, lines, exit } = run({ SEKISHO_TABLE: table, AWS_ENDPOINT_URL: emulator.endpoint });
+    const { dynamo, queues } = opened.emulators;
+    const { child, lines, exit } = run({
+      SEKISHO_TABLE: table,
+      SEKISHO_COMPLETIONS_URL: completionsUrl,
+      AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
+      AWS_ENDPOINT_URL_SQS: queues.endpoint,
+    });
     await eventually(() => lines.some((line) => line.includes("server_listens")));
     const { address: url } = JSON.parse(lines.find((line) => line.includes("server_listens")) ?? "{}");
     async function invoke(method: string, params: unknown, id: string = randomUUID()) {
@@ -86,13 +91,19 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("payload_too_large")]);
   });
 
-  it("lets its task end on SIGTERM and exits; the record outlives it and another one answers from it", async () => {
+  it("lets its task end on SIGTERM, pushes that and exits; the record outlives it and another one answers from it", async () => {
     const first = await start();
     const id = randomUUID();
-    const accepted = await first.invoke("execute_task", { ...hello, text: "slow 400ms" }, id);
+    const accepted = await first.invoke("execute_task", { ...hello, text: "slow 400ms", callback: true }, id);
     expect(accepted.result?.status).toBe("accepted");
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([0, null]);
+    const { Messages: pushed = [] } = await opened.clients.queues.send(
+      new ReceiveMessageCommand({ QueueUrl: completionsUrl }),
+    );
+    expect(pushed.map(({ Body = "" }) => JSON.parse(Body))).toEqual([
+      { request_id: id, task_id: accepted.result?.task_id },
+    ]);
     const second = await start();
     const { result } = await second.invoke("get_task", { request_id: id });
     expect(result?.response_text).toContain("slow 400ms");
@@ -100,14 +111,19 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
 });
 
 describe("the environment of the AgentCore entry", () => {
-  it.each(["SEKISHO_TABLE", "AWS_REGION"])("without %s ends the process, which names it", async (name) => {
-    const { lines, exit } = run({ SEKISHO_TABLE: "t", [name]: "" });
-    expect(await exit).toEqual([1, null]);
-    await eventually(() => lines.join("\n").includes(name));
-  });
+  const variables = { SEKISHO_TABLE: "t", SEKISHO_COMPLETIONS_URL: "https://sqs.eu-west-1.amazonaws.com/1/c" };
+
+  it.each(["SEKISHO_TABLE", "SEKISHO_COMPLETIONS_URL", "AWS_REGION"])(
+    "without %s ends the process, which names it",
+    async (name) => {
+      const { lines, exit } = run({ ...variables, [name]: "" });
+      expect(await exit).toEqual([1, null]);
+      await eventually(() => lines.join("\n").includes(name));
+    },
+  );
 
   it("leaves the address to the platform's contract: every interface, port 8080", () => {
-    const { hostname, port } = readAgentCoreEnvironment({ SEKISHO_TABLE: "t", AWS_REGION: "eu-central-1" });
+    const { hostname, port } = readAgentCoreEnvironment({ ...variables, AWS_REGION: "eu-central-1" });
     expect([hostname, port]).toEqual(["0.0.0.0", 8080]);
   });
 });

@@ -35,7 +35,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   async function open({ syncBudgetMs, createAgent = echo }: { syncBudgetMs: number; createAgent?: CreateAgent }) {
     const table = await createTaskTable({ client: clients.dynamo });
-    const { queueUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
+    const pair = () => createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
+    const [{ queueUrl }, { queueUrl: completionsUrl }] = await Promise.all([pair(), pair()]);
     process.env = {
       ...before,
       ...aws,
@@ -44,6 +45,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
       SEKISHO_TABLE: table,
       SEKISHO_QUEUE_URL: queueUrl,
+      SEKISHO_COMPLETIONS_URL: completionsUrl,
     };
     const config = { execution: { syncBudgetMs } };
     const handle = createUrlHandler({ config });
@@ -62,7 +64,12 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       const response = await work({ Records }, { getRemainingTimeInMillis: () => 900_000 });
       return { bodies, response };
     }
-    return { call, workOnce };
+    /** What is in the completion queue. */
+    async function pushed() {
+      const { Messages = [] } = await clients.queues.send(new ReceiveMessageCommand({ QueueUrl: completionsUrl }));
+      return Messages.map(({ Body = "" }: Message) => JSON.parse(Body) as unknown);
+    }
+    return { call, workOnce, pushed };
   }
 
   it("answer a call with the result of a worker that is done within the budget", async () => {
@@ -82,6 +89,17 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect((await call("execute_task", hello, id)).result?.status).toBe("accepted");
     await workOnce();
     expect((await call("get_task", { request_id: id })).result?.response_text).toContain("hello");
+  });
+
+  it("push the end of an accepted task before the function's handler is over, where its request wished it", async () => {
+    const { call, workOnce, pushed } = await open({ syncBudgetMs: 0 });
+    const id = randomUUID();
+    const { result } = await call("execute_task", { ...hello, callback: true }, id);
+    await workOnce();
+    expect(await pushed()).toEqual([{ request_id: id, task_id: result?.task_id }]);
+    await call("execute_task", hello);
+    await workOnce();
+    expect(await pushed()).toEqual([]);
   });
 
   it("give an agent the region, and refuse it a secret that is not in Secrets Manager", async () => {
@@ -110,6 +128,8 @@ describe("a function does not start", () => {
     expect(startWorker).toThrow(/SEKISHO_TABLE/);
     process.env = { SEKISHO_TABLE: "tasks" };
     expect(startUrl).toThrow(/SEKISHO_QUEUE_URL/);
+    expect(startWorker).toThrow(/SEKISHO_COMPLETIONS_URL/);
+    process.env = { ...process.env, SEKISHO_COMPLETIONS_URL: "https://sqs.eu-central-1.amazonaws.com/1/completions" };
     expect(startWorker).toThrow(/AWS_/);
   });
 

@@ -6,7 +6,13 @@ import { endpointsOf, readAwsEnvironment, required } from "../../shared/config/a
 import { readEnvironment } from "../../shared/config/environment.ts";
 import type { LogLevel } from "../../shared/log.ts";
 
-type WorkerEnvironment = { table: string; logLevel: LogLevel; aws: AwsSurroundings };
+type WorkerEnvironment = {
+  table: string;
+  /** The Verification zone's completion queue, perhaps of another account and region. */
+  completionsUrl: string;
+  logLevel: LogLevel;
+  aws: AwsSurroundings;
+};
 
 export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
   table: string;
@@ -18,19 +24,24 @@ export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): 
 }
 
 export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env): WorkerEnvironment {
-  const table = required(variables, "SEKISHO_TABLE");
-  return { table, logLevel: logLevelOf(variables), aws: readAwsEnvironment(variables) };
+  return { ...readTaskEnvironment(variables), aws: readAwsEnvironment(variables) };
 }
 
 /** A runtime's credentials come from the platform, not from variables; everything listens where the platform looks for it. */
 export function readAgentCoreEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
 ): WorkerEnvironment & { hostname: string; port: number } {
-  const table = required(variables, "SEKISHO_TABLE");
+  const common = readTaskEnvironment(variables);
   const region = required(variables, "AWS_REGION");
   const aws = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region, variables }) };
   const { executionPort: port } = readEnvironment(variables);
-  return { table, logLevel: logLevelOf(variables), aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
+  return { ...common, aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
+}
+
+function readTaskEnvironment(variables: NodeJS.ProcessEnv): Omit<WorkerEnvironment, "aws"> {
+  const table = required(variables, "SEKISHO_TABLE");
+  const completionsUrl = required(variables, "SEKISHO_COMPLETIONS_URL");
+  return { table, completionsUrl, logLevel: logLevelOf(variables) };
 }
 
 function logLevelOf(variables: NodeJS.ProcessEnv): LogLevel {

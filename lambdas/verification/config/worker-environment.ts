@@ -28,7 +28,19 @@ export type WorkerEnvironment = {
   aws: AwsSurroundings;
 };
 
-export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env): WorkerEnvironment {
+export function readWorkerEnvironment(
+  variables: NodeJS.ProcessEnv = process.env,
+): WorkerEnvironment & { queueArn: string } {
+  return { ...readCommon(variables), queueArn: required(variables, "SEKISHO_QUEUE_ARN") };
+}
+
+export function readDeadLetterEnvironment(
+  variables: NodeJS.ProcessEnv = process.env,
+): WorkerEnvironment & { archiveUrl: string } {
+  return { ...readCommon(variables), archiveUrl: required(variables, "SEKISHO_DEAD_LETTERS_URL") };
+}
+
+function readCommon(variables: NodeJS.ProcessEnv): WorkerEnvironment {
   return {
     queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
     table: required(variables, "SEKISHO_TABLE"),
@@ -38,12 +50,6 @@ export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env
     logLevel: readEnvironment(variables).logLevel ?? "info",
     aws: readAwsEnvironment(variables),
   };
-}
-
-export function readDeadLetterEnvironment(
-  variables: NodeJS.ProcessEnv = process.env,
-): WorkerEnvironment & { archiveUrl: string } {
-  return { ...readWorkerEnvironment(variables), archiveUrl: required(variables, "SEKISHO_DEAD_LETTERS_URL") };
 }
 
 function addressOf(text: string | undefined): ExecutionAddress | undefined {

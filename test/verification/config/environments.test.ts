@@ -8,14 +8,15 @@ import {
 
 const aws = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "an-aws-secret" };
 const ingress = { ...aws, SEKISHO_QUEUE_URL: "https://sqs.example/q", SEKISHO_SIGNING_SECRET: "sekisho/dev/S" };
-const worker = {
+const common = {
   ...aws,
   SEKISHO_QUEUE_URL: "https://sqs.example/q",
   SEKISHO_TABLE: "tasks",
   SEKISHO_ROUTES_PARAMETER: "routes",
   SEKISHO_SLACK_API_URL: "https://slack.com/api/",
 };
-const deadLetters = { ...worker, SEKISHO_DEAD_LETTERS_URL: "https://sqs.example/archive" };
+const worker = { ...common, SEKISHO_QUEUE_ARN: "arn:aws:sqs:eu-central-1:111111111111:q" };
+const deadLetters = { ...common, SEKISHO_DEAD_LETTERS_URL: "https://sqs.example/archive" };
 
 const readers = [
   ["ingress", readIngressEnvironment, ingress],

@@ -1,0 +1,37 @@
+import { hash } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { openCompletions } from "../../lambdas/execution/aws-engine.ts";
+import { startWebServer, type WebServer } from "../doubles/web-server.ts";
+
+const before = { ...process.env };
+
+describe("the completion queue, as the Execution zone reaches it", () => {
+  let server: WebServer;
+  let calls: { scope: string | undefined; queueUrl: string }[];
+
+  beforeEach(async () => {
+    calls = [];
+    server = await startWebServer({
+      handle: async ({ request, body }) => {
+        const { QueueUrl: queueUrl, MessageBody } = JSON.parse(Buffer.from(body).toString());
+        const [, scope] = /Credential=[^/]+\/\d{8}\/([^,]+),/.exec(request.headers.get("authorization") ?? "") ?? [];
+        calls.push({ scope, queueUrl });
+        return Response.json({ MessageId: "1", MD5OfMessageBody: hash("md5", MessageBody) });
+      },
+    });
+    const credentials = { AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "s", AWS_REGION: "eu-west-1" };
+    process.env = { ...before, ...credentials, AWS_ENDPOINT_URL_SQS: server.url };
+  });
+  afterEach(async () => {
+    process.env = { ...before };
+    await server.close();
+  });
+
+  it.each([
+    ["the region of its address", "https://sqs.ap-northeast-1.amazonaws.com/111111111111/c", "ap-northeast-1"],
+    ["the own region where the address is none of AWS", "http://127.0.0.1:9/000000000000/c", "eu-west-1"],
+  ])("is called in %s", async (_what, queueUrl, region) => {
+    await openCompletions({ queueUrl }).send({ body: "{}" });
+    expect(calls).toEqual([{ scope: `${region}/sqs/aws4_request`, queueUrl }]);
+  });
+});
