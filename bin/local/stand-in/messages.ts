@@ -40,7 +40,9 @@ export function createMessages({
   now: () => number;
   stored?: Stored | undefined;
 }): Messages {
-  const byPlace = new Map(stored.messages.map((message) => [keyOf(message), message]));
+  const byPlace = new Map<string, StandInMessage>();
+  /** Which messages each thread has beside its first one, so that reading one does not look at all. */
+  const repliesOf = new Map<string, Set<string>>();
   const listeners = new Set<(change: Change) => void>();
   let { lastMicros } = stored;
 
@@ -50,24 +52,38 @@ export function createMessages({
     return `${Math.floor(lastMicros / 1_000_000)}.${String(lastMicros % 1_000_000).padStart(6, "0")}`;
   }
 
+  function keep(message: StandInMessage): void {
+    const key = keyOf(message);
+    byPlace.set(key, message);
+    const { channel, threadTs } = message;
+    if (threadTs === undefined) return;
+    const thread = keyOf({ channel, ts: threadTs });
+    repliesOf.set(thread, (repliesOf.get(thread) ?? new Set()).add(key));
+  }
+
   function put(message: StandInMessage): StandInMessage {
-    byPlace.set(keyOf(message), message);
+    keep(message);
     for (const listener of listeners) listener({ type: "message", message });
     return message;
   }
+
+  for (const message of stored.messages) keep(message);
 
   return {
     add: (message) => put({ ...message, ts: nextTs(), edited: false, reactions: [] }),
     find: (place) => byPlace.get(keyOf(place)),
     change: (message, changes) => put({ ...message, ...changes }),
     remove({ channel, ts }) {
-      byPlace.delete(keyOf({ channel, ts }));
+      const key = keyOf({ channel, ts });
+      const threadTs = byPlace.get(key)?.threadTs;
+      if (threadTs !== undefined) repliesOf.get(keyOf({ channel, ts: threadTs }))?.delete(key);
+      byPlace.delete(key);
       for (const listener of listeners) listener({ type: "removed", channel, ts });
     },
-    thread: ({ channel, ts }) =>
-      [...byPlace.values()].filter(
-        (message) => message.channel === channel && (message.ts === ts || message.threadTs === ts),
-      ),
+    thread(place) {
+      const key = keyOf(place);
+      return [key, ...(repliesOf.get(key) ?? [])].flatMap((each) => byPlace.get(each) ?? []);
+    },
     all: () => [...byPlace.values()],
     snapshot: () => ({ lastMicros, messages: [...byPlace.values()] }),
     onChange(listener) {

@@ -24,7 +24,7 @@ export function serveParent({
       const { heapUsed, rss } = process.memoryUsage();
       tell({ type, memory: { heapBytes: heapUsed, rssBytes: rss } });
     } else {
-      close().finally(() => process.exit(0));
+      void close().finally(() => process.exit(0));
     }
   });
 }

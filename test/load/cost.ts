@@ -1,0 +1,70 @@
+/** What one task costs in operations of the engines, from a fault-free run in which all tasks wait at the same time. */
+import { type LoadOptions, type LoadReport, runLoad } from "./load.ts";
+
+/** Operations a task, what its polls and the renewals of its lease took left out: those are as many as the time that it takes. */
+export type Cost = {
+  waiting: number;
+  perTask: Record<string, number>;
+  /** What depends on time: calls of `get_task`, renewals of the Execution zone's lease, wake-ups that came too early. */
+  pollsPerTask: number;
+  renewalsPerTask: number;
+  earlyPerTask: number;
+};
+
+/** A poll reads the record, claims it, saves it, and has a message of its own; at the host it reads the task. */
+export const perPoll = {
+  "verification get": 1,
+  "verification replace": 2,
+  "verification message": 1,
+  "execution get": 1,
+} as const;
+
+/** `problems`: what went wrong in the run, among which that not all tasks waited at the same time. */
+export async function measureCost(
+  options: Pick<LoadOptions, "seed" | "onProgress" | "signal"> & { waiting: number },
+): Promise<{ cost: Cost; problems: string[] }> {
+  const { waiting } = options;
+  const report = await runLoad({
+    ...options,
+    tasks: waiting,
+    atOnce: waiting,
+    failing: 0,
+    longThreads: false,
+    quickShare: 0,
+  });
+  const missing = waiting - report.mostAtOnce;
+  const problems = missing === 0 ? [] : [`${missing} of ${waiting} tasks did not wait together with the others`];
+  return { cost: costOf(report), problems: [...report.problems, ...problems] };
+}
+
+export function costOf({ tasks, operations: { verification, execution }, transport }: LoadReport): Cost {
+  const polls = transport.calls.get_task ?? 0;
+  const early = verification["early send"] ?? 0;
+  const renewals = (execution["working replace"] ?? 0) - tasks;
+  const messages = sum(verification, "send") - early;
+  const totals = {
+    "verification create": sum(verification, "create"),
+    "verification get": sum(verification, "get") - early - polls * perPoll["verification get"],
+    "verification replace": sum(verification, "replace") - polls * perPoll["verification replace"],
+    "verification list": sum(verification, "list"),
+    "verification message": messages - polls * perPoll["verification message"],
+    "execution create": sum(execution, "create"),
+    "execution get": sum(execution, "get") - polls * perPoll["execution get"],
+    "execution replace": sum(execution, "replace") - renewals,
+    "execution list": sum(execution, "list"),
+    "execution message": sum(execution, "send"),
+  };
+  const perTask = Object.fromEntries(Object.entries(totals).map(([name, total]) => [name, total / tasks]));
+  return {
+    waiting: tasks,
+    perTask,
+    pollsPerTask: polls / tasks,
+    renewalsPerTask: renewals / tasks,
+    earlyPerTask: early / tasks,
+  };
+}
+
+/** Of all states. */
+function sum(counts: Record<string, number>, kind: string): number {
+  return Object.entries(counts).reduce((total, [name, count]) => (name.endsWith(` ${kind}`) ? total + count : total), 0);
+}
