@@ -1,6 +1,7 @@
 /** `sekisho dead-letters list`: what a stage's workers gave up on. */
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
 import { withDeadLetters } from "../aws/dead-letters/archive.ts";
 import { type ReadLetter, readLetter } from "../aws/dead-letters/read-letter.ts";
 import { createStateOfTask } from "../aws/dead-letters/task-state.ts";
@@ -49,7 +50,7 @@ Task "none" means that the task was never begun. Exit code: 0; 1 AWS refused; 2 
 type Row = {
   messageId: string;
   archivedAt: string;
-  kind: "ask" | "wake" | "redrive" | "unreadable";
+  kind: QueueMessage["type"] | "unreadable";
   /** Null where the message cannot be read. */
   requestId: string | null;
   task: string;

@@ -8,7 +8,7 @@ import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
-import { type Engine, openSqliteEngine } from "./engine.ts";
+import { type EngineWithCompletions, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type SlackStandIn, startSlackStandIn } from "./slack-stand-in.ts";
 import { workspace } from "./stand-in/workspace.ts";
@@ -27,7 +27,7 @@ type Options = {
   directory: string;
   /** Where the tasks are kept, unless `openEngine` says otherwise. */
   storeFolder: string;
-  openEngine?: (zone: "verification" | "execution") => Engine;
+  openEngine?: (zone: "verification" | "execution") => EngineWithCompletions;
   port: number;
   executionPort: number;
   /** What the worker does, and what goes over the wire (secrets redacted), for whoever watches. */
@@ -70,12 +70,18 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   const { config, directory, storeFolder, observe, tap } = options;
   const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } = options;
   const log = options.log("verification");
+  const engine = openEngine("verification");
+  const completions = engine.completions();
   const execution = await startExecutionZone({
     config: config.execution,
     openEngine: () => openEngine("execution"),
     directory,
+    completions,
     port: options.executionPort,
     log: options.log("execution"),
+  }).catch(async (thrown: unknown) => {
+    await engine.close();
+    throw thrown;
   });
   const destinations = createDestinations({
     config,
@@ -85,13 +91,16 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
     log,
     ...(tap === undefined ? {} : { wrap: (transport) => tapTransport({ transport, tap }) }),
   });
-  const closeClients = async () => {
+  const closeShared = async () => {
     await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+    await engine.close();
   };
   try {
     const verification = await startVerificationZone({
       config,
-      openEngine: () => openEngine("verification"),
+      // Closed when both zones are: a task that ends with the Execution zone is pushed as well.
+      openEngine: () => ({ ...engine, close: async () => {} }),
+      completions,
       port: options.port,
       signingSecret: slack.signingSecret,
       botToken: slack.botToken,
@@ -109,12 +118,12 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       async close() {
         // Tasks that run are told to end first, so that a poll under way brings their end home.
         await Promise.all([verification.close(), execution.close()]);
-        await closeClients();
+        await closeShared();
       },
     };
   } catch (thrown) {
-    await closeClients();
     await execution.close();
+    await closeShared();
     throw thrown;
   }
 }

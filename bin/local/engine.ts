@@ -13,8 +13,11 @@ export type Engine = {
   close(): Promise<void>;
 };
 
+/** Of a Verification zone that has the Execution zone at hand: where that pushes the ends of tasks. */
+export type EngineWithCompletions = Engine & { completions(): Queue };
+
 /** Throws EngineFileError where the file cannot be used. */
-export function openSqliteEngine({ file }: { file: string }): Engine {
+export function openSqliteEngine({ file }: { file: string }): EngineWithCompletions {
   const database = openDatabase({ file });
   return {
     taskStore: ({ parse }) => createSqliteTaskStore({ database, parse }),
@@ -22,6 +25,7 @@ export function openSqliteEngine({ file }: { file: string }): Engine {
       queue: createSqliteQueue({ database, name: "tasks", maxReceiveCount, deadLetterQueue: "tasks-dead" }),
       deadLetters: createSqliteQueue({ database, name: "tasks-dead" }),
     }),
+    completions: () => createSqliteQueue({ database, name: "completions" }),
     close: () => database.close(),
   };
 }

@@ -14,6 +14,7 @@ import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { AuthenticatorConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
+import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { Engine } from "./engine.ts";
 import { showAgentErrors } from "./show-agent-errors.ts";
@@ -23,13 +24,21 @@ export type ExecutionZone = { host: Host; url: string; port: number; close(): Pr
 /** What a running task gets to end by itself when the zone is closed. */
 const graceMs = 3000;
 
-type HostOptions = { config: Config["execution"]; openEngine: () => Engine; directory: string; log: Log };
+type HostOptions = {
+  config: Config["execution"];
+  openEngine: () => Engine;
+  directory: string;
+  /** Where the ends of accepted tasks are pushed to, where the Verification zone is at hand. */
+  completions?: TaskQueue;
+  log: Log;
+};
 
 /** The host alone, to be called as a function. Rejects with a ConfigError where the agent cannot be loaded. */
 export async function openHost({
   config,
   openEngine,
   directory,
+  completions,
   log,
 }: HostOptions): Promise<{ host: Host; close(): Promise<void> }> {
   const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
@@ -42,6 +51,7 @@ export async function openHost({
     agent,
     agentName: typeof config.agent === "string" ? basename(config.agent) : config.agent.type,
     store: engine.taskStore({ parse: parseExecutionTask }),
+    completions,
     authenticator: authenticatorOf(config.authenticator),
     syncBudgetMs: config.syncBudgetMs,
     maxTaskMs: maxTaskMsOf({ config: { execution: config } }),

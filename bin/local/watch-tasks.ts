@@ -49,7 +49,9 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
       // A task from before a restart was accepted unseen.
       if (task.taskId !== undefined) remember(task.taskId, requestId);
       const title = `${wordsFor(event)} → ${task.state}`;
-      const asked = effects.map((effect) => (effect.type === "wake" ? `wake in ${effect.delayMs} ms` : effect.type));
+      const asked = effects.map((effect) =>
+        effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,
+      );
       const kind = event.type === "woken" ? "claim" : "decision";
       const failed = task.outcome !== undefined && task.outcome.type !== "answer";
       add({ requestId, atMs: now(), kind, title, detail: { event, next: asked }, ...(failed && { failed }) });
@@ -80,6 +82,20 @@ function wordsFor(event: TaskEvent): string {
   switch (event.type) {
     case "woken":
       return event.resumed ? "worker takes over from one that died" : "worker claims the task";
+    case "lined_up":
+      return event.ahead === 0 ? "it is its turn in the thread" : `waits for ${event.ahead} of its thread`;
+    case "thread_full":
+      return "too many wait in the thread";
+    case "left_thread":
+      return "left the thread to the next";
+    case "thread_canceled":
+      return `asked ${event.count} of the thread to end`;
+    case "message_read":
+      return "message read again";
+    case "busy":
+      return "destination has all its calls under way";
+    case "cancel_asked":
+      return "somebody wants it to end";
     case "announced":
       return "placeholder is in the thread";
     case "answered":

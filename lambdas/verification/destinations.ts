@@ -36,7 +36,7 @@ export function createDestinations({
   WorkerDestination
 > {
   const { wrap = (transport) => transport, readSecret, log } = surroundings;
-  const { callTimeoutMs } = config.limits;
+  const { callTimeoutMs, concurrency, callsPerDestination = Math.ceil(concurrency * 0.75) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
       const { dialect, idempotent, forwardBotToken } = destination;
@@ -45,7 +45,8 @@ export function createDestinations({
       const transport = wrap(bare);
       const client = createClient({ transport, destination: { name, dialect, idempotent, callTimeoutMs }, log });
       const botToken = forwardBotToken ? () => readSecret(config.slack.botToken) : undefined;
-      return [[name, { client, callTimeoutMs, botToken }] as const];
+      const { longPollMs } = destination;
+      return [[name, { client, callTimeoutMs, maxCalls: callsPerDestination, longPollMs, botToken }] as const];
     }),
   );
 }

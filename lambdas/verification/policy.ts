@@ -9,7 +9,7 @@ export function createPolicy({
   config,
   extraRules = [],
 }: {
-  config: Pick<Config, "allowlist" | "routes" | "destinations">;
+  config: Pick<Config, "allowlist" | "routes" | "destinations" | "limits">;
   extraRules?: readonly AllowlistRule[];
 }): Policy {
   const rules = [...config.allowlist, ...extraRules];
@@ -22,9 +22,11 @@ export function createPolicy({
         {
           deadlineMs: destination.deadlineMs,
           idempotent: destination.idempotent,
+          concurrency: destination.concurrency,
           stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
         },
       ]),
     ),
+    sweepAfterMs: config.limits.sweepAfterMs,
   };
 }

@@ -1,7 +1,7 @@
 /** The aws engine for both zones, on emulators of its services: per world a table for each zone and queues. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import type { Engine } from "../../bin/local/engine.ts";
+import type { EngineWithCompletions } from "../../bin/local/engine.ts";
 import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
@@ -13,7 +13,7 @@ const maxReceiveCount = 5;
 
 export type AwsEngines = {
   /** Empty engines for one world. */
-  open(): Promise<(zone: "verification" | "execution") => Engine>;
+  open(): Promise<(zone: "verification" | "execution") => EngineWithCompletions>;
   close(): Promise<void>;
 };
 
@@ -28,12 +28,14 @@ export async function startAwsEngines(): Promise<AwsEngines> {
         execution: await createTaskTable({ client: tables }),
       };
       const { queueUrl, deadLettersUrl } = await createQueuePair({ client: queues, maxReceiveCount });
+      const { queueUrl: completionsUrl } = await createQueuePair({ client: queues, maxReceiveCount });
       return (zone) => ({
         taskStore: ({ parse }) => createDynamoTaskStore({ client: tables, table: names[zone], parse }),
         taskQueue: () => ({
           queue: createSqsQueue({ client: queues, queueUrl }),
           deadLetters: createSqsQueue({ client: queues, queueUrl: deadLettersUrl }),
         }),
+        completions: () => createSqsQueue({ client: queues, queueUrl: completionsUrl }),
         close: async () => {},
       });
     },

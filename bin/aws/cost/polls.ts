@@ -1,5 +1,5 @@
 /** How often a task is polled, by the schedule that the worker keeps. */
-import { pollDelayMs } from "../../../lambdas/verification/task/delays.ts";
+import { pollDelay } from "../../../lambdas/verification/task/delays.ts";
 
 /** None where the first call brings the result; the last poll is the one that does. */
 export function pollsOf({
@@ -15,6 +15,9 @@ export function pollsOf({
   stepMs: number;
 }): number {
   let polls = 0;
-  for (let atMs = syncBudgetMs; atMs < taskMs; polls++) atMs += pollDelayMs({ polls, pollAfterMs }) + stepMs;
+  for (let atMs = syncBudgetMs; atMs < taskMs; polls++) {
+    const { delayMs, jitterMs } = pollDelay({ polls, pollAfterMs });
+    atMs += delayMs + jitterMs / 2 + stepMs;
+  }
   return polls;
 }

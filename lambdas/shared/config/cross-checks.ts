@@ -11,6 +11,7 @@ export function crossCheck(config: Config): Problem[] {
     ...routeProblems(config),
     ...destinationProblems(config),
     ...budgetProblems(config),
+    ...longPollProblems(config),
     ...tokenProblems(config),
     ...stageProblems(config),
   ];
@@ -47,6 +48,14 @@ function budgetProblems({ destinations, execution: { syncBudgetMs }, limits: { c
   const most = Math.ceil(callTimeoutMs * 0.9) - 1;
   const message = `must be less than 0.9 times limits.callTimeoutMs, so that the host answers before the call ends; lower it to ${most} or less, or raise limits.callTimeoutMs`;
   return [{ path: ["execution", "syncBudgetMs"], message }];
+}
+
+function longPollProblems({ destinations, limits: { callTimeoutMs } }: Config): Problem[] {
+  return Object.entries(destinations).flatMap(([name, { longPollMs }]) => {
+    if (longPollMs < callTimeoutMs * 0.9) return [];
+    const message = `must be less than 0.9 times limits.callTimeoutMs (${callTimeoutMs}), so that the answer comes before the call ends`;
+    return [{ path: ["destinations", name, "longPollMs"], message }];
+  });
 }
 
 /** Only what a route uses is a problem: the others may be there for a day without the authenticator. */

@@ -9,6 +9,8 @@ import type { Config, Destination } from "./schema.ts";
 
 const liveFieldsSchema = z.strictObject({
   deadlineMs: z.unknown().optional(),
+  concurrency: z.unknown().optional(),
+  longPollMs: z.unknown().optional(),
   dialect: z.unknown().optional(),
   idempotent: z.unknown().optional(),
   maxResponseBytes: z.unknown().optional(),

@@ -65,8 +65,18 @@ const anyDestination = {
     .int()
     .min(1000)
     .max(8 * 3600_000)
-    .default(15 * 60_000)
-    .describe("Time that a task may take."),
+    .default(8 * 3600_000)
+    .describe("Time that a task may take, from its turn in its thread on."),
+  concurrency: z
+    .enum(["thread", "parallel"])
+    .default("thread")
+    .describe("thread: the tasks of one thread one at a time, in the order of their messages."),
+  longPollMs: z
+    .int()
+    .min(0)
+    .max(25_000)
+    .default(0)
+    .describe("How long a poll may wait at the peer for news. It costs what waiting costs there and here."),
   dialect: dialectSchema.default("zone").describe("Whose error numbers the peer speaks."),
   idempotent: z
     .boolean()
@@ -201,6 +211,20 @@ const limitsSchema = z
       .default(64)
       .describe(
         "Tasks that are moved at once. A call under way holds one of these slots and costs hardly anything else.",
+      ),
+    callsPerDestination: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        "Calls to one destination at once in one process, so that one that hangs leaves the others room. Default: three quarters of concurrency.",
+      ),
+    sweepAfterMs: z
+      .int()
+      .min(1000)
+      .default(120_000)
+      .describe(
+        "When the thread is looked at once more after the answer. A post that timed out may land within a minute.",
       ),
     callTimeoutMs: z.int().min(100).default(30_000).describe("One call to the Execution zone."),
     leaseMs: z.int().min(500).default(60_000).describe("A worker's claim on a task; longer than a call."),

@@ -49,8 +49,11 @@ export function withExecutionAddress({
 }
 
 function located(destination: Destination, address: ExecutionAddress): Destination {
-  const { deadlineMs, dialect, forwardBotToken, maxResponseBytes } = destination;
-  const common = { deadlineMs, dialect, forwardBotToken, maxResponseBytes, idempotent: true };
+  const { deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes } = destination;
+  const common = {
+    ...{ deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes },
+    idempotent: true,
+  };
   if (address.transport === "agentcore") return { ...common, ...address };
   const { url, region } = address;
   return { ...common, transport: "https", url, authorizer: { type: "sigv4", service: "lambda", region } };

@@ -1,4 +1,5 @@
 /** What of Slack's events is a message for the bot. */
+import { isCancelWord } from "../gate/cancel-word.ts";
 import type { AskedMessage } from "../task/messages.ts";
 import { askedText, mentions } from "./asked-text.ts";
 import { type EventCallback, type MessageEvent, messageEventSchema } from "./payload.ts";
@@ -21,16 +22,19 @@ const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast"];
 
 /**
  * For the bot are: `app_mention`; any `message` in a direct message with it; a `message` elsewhere that mentions it.
- * The same post may come as both; what comes out is the same. Who says nothing to the bot, or sends only a file, is answered too.
+ * The same post may come as both; what comes out is the same.
+ * And a reply in any thread that is nothing but the word to cancel: whether it means a task of the bot, the worker knows. Who says nothing to the bot, or sends only a file, is answered too.
  */
 export function filterEvent(callback: EventCallback): Filtered {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
   const { data: event } = messageEventSchema.safeParse(callback.event);
   if (event === undefined) return { drop: "malformed_message" };
   const botUsers = botUsersOf(callback);
-  const drop = dropOf({ event, botUsers });
-  if (drop !== undefined) return { drop };
+  const text = askedText({ text: event.text ?? "", botUsers });
   const { user, thread_ts: threadTs } = event;
+  const drop = dropOf({ event, botUsers });
+  const unaddressed = drop === "not_mentioned" && threadTs !== undefined && isCancelWord(text);
+  if (drop !== undefined && !unaddressed) return { drop };
   if (!user) return { drop: "no_user" };
   return {
     asked: {
@@ -41,7 +45,9 @@ export function filterEvent(callback: EventCallback): Filtered {
       ts: event.ts,
       ...(threadTs ? { threadTs } : {}),
       direct: isDirect(event),
-      text: askedText({ text: event.text ?? "", botUsers }),
+      text,
+      ...(botUsers.length > 0 ? { botUsers } : {}),
+      ...(unaddressed ? { unaddressed } : {}),
     },
   };
 }

@@ -4,7 +4,7 @@ import type { AnswerText } from "../worker/deliver.ts";
 import { escapeMrkdwn } from "./escape.ts";
 import type { Locale } from "./failure-words.ts";
 import { splitAnswer } from "./split-answer.ts";
-import { emptyAnswerWords, placeholderWords, refusalWords, tooOldWords, wordsFor } from "./words.ts";
+import { cancelingWords, emptyAnswerWords, placeholderWords, refusalWords, tooOldWords, wordsFor } from "./words.ts";
 
 export function createAnswerText({ locale }: { locale: Locale }): AnswerText {
   function parts({ id: requestId, message, outcome }: Task): string[] {
@@ -17,11 +17,16 @@ export function createAnswerText({ locale }: { locale: Locale }): AnswerText {
         return [refusalWords({ asked: message, locale, requestId })];
       case "too_old":
         return [tooOldWords({ locale, requestId })];
+      case "canceling":
+        return [cancelingWords({ locale, count: outcome.count })];
       case "failed":
         return [wordsFor({ reason: outcome.reason, lost: outcome.lost, locale, requestId })];
       case undefined:
         return [wordsFor({ reason: "internal", locale, requestId })];
     }
   }
-  return { placeholder: () => placeholderWords(locale), parts };
+  return {
+    placeholder: ({ ahead = 0, retryOf }) => placeholderWords({ locale, ahead, isRetry: retryOf !== undefined }),
+    parts,
+  };
 }

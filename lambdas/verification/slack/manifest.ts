@@ -24,7 +24,11 @@ export function slackManifest({ name, eventsUrl }: { name: string; eventsUrl: st
       },
     },
     settings: {
-      event_subscriptions: { request_url: eventsUrl, bot_events: ["app_mention", "message.im"] },
+      event_subscriptions: {
+        request_url: eventsUrl,
+        // Replies in threads are heard so that the word to cancel needs no mention; all else of them is dropped at the door.
+        bot_events: ["app_mention", "message.im", "message.channels", "message.groups", "message.mpim"],
+      },
       org_deploy_enabled: false,
       socket_mode_enabled: false,
       token_rotation_enabled: false,

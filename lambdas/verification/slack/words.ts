@@ -9,6 +9,25 @@ const placeholder: Record<Locale, string> = {
   ja: "取りかかっています…",
 };
 
+const queued: Record<Locale, (ahead: number) => string> = {
+  en: (ahead) =>
+    `I will begin when ${ahead === 1 ? "the message" : `the ${ahead} messages`} before this one in the thread ${ahead === 1 ? "is" : "are"} done …`,
+  ja: (ahead) => `このスレッドの先の${ahead}件が終わり次第、取りかかります…`,
+};
+
+const retrying: Record<Locale, string> = { en: "Trying again …", ja: "もう一度取りかかっています…" };
+
+const canceling: Record<Locale, (count: number) => string> = {
+  en: (count) =>
+    count === 0
+      ? "There is nothing to cancel in this thread."
+      : `I am canceling ${count === 1 ? "the task" : `the ${count} tasks`} of this thread; each answers for itself.`,
+  ja: (count) =>
+    count === 0
+      ? "このスレッドには取り消すものがありません。"
+      : `このスレッドの${count}件を取り消しています。結果はそれぞれに表示されます。`,
+};
+
 const emptyAnswer: Record<Locale, string> = {
   en: "The agent finished, but its answer is empty.",
   ja: "エージェントは完了しましたが、回答は空でした。",
@@ -38,8 +57,23 @@ const tooOld: Record<Locale, Words> = {
 
 const reference: Record<Locale, string> = { en: "Reference:", ja: "照会番号：" };
 
-export function placeholderWords(locale: Locale): string {
-  return placeholder[locale];
+/** `ahead` tasks of the thread go before it. */
+export function placeholderWords({
+  locale,
+  ahead,
+  isRetry,
+}: {
+  locale: Locale;
+  ahead: number;
+  isRetry: boolean;
+}): string {
+  if (ahead > 0) return queued[locale](ahead);
+  return isRetry ? retrying[locale] : placeholder[locale];
+}
+
+/** To the word `cancel` in a thread with so many tasks under way. */
+export function cancelingWords({ locale, count }: { locale: Locale; count: number }): string {
+  return canceling[locale](count);
 }
 
 export function emptyAnswerWords(locale: Locale): string {

@@ -1,18 +1,33 @@
-/** How long a task waits before its next step. Without jitter: the queue's own spread is enough, and a record's delay is then its attempts'. */
+/** How long a task waits before its next step. A wake-up comes after `delayMs` and a random part of `jitterMs`. */
+
+export type Delay = { delayMs: number; jitterMs?: number };
 
 const pollBaseMs = 500;
-const pollCapMs = 15_000;
+/** What one poll costs is the same after an hour as after a minute, and so is what a user notices of it. */
+const pollCeilingMs = 30_000;
 const retryBaseMs = 1000;
 const retryCapMs = 60_000;
 
-/** Before the next `get_task`: what the host asks for at first, then growing by half each time up to 15 s. */
-export function pollDelayMs({ polls, pollAfterMs }: { polls: number; pollAfterMs: number | undefined }): number {
-  const base = Math.min(Math.max(pollAfterMs ?? pollBaseMs, 100), pollCapMs);
-  return Math.floor(Math.min(pollCapMs, base * 1.5 ** Math.min(polls, 20)));
+/**
+ * Before the next `get_task`: what the host asks for, and full jitter beyond it up to half as much again at each poll, 30 s
+ * at most in all, so that tasks that were sent together are not polled together.
+ */
+export function pollDelay({ polls, pollAfterMs }: { polls: number; pollAfterMs: number | undefined }): Required<Delay> {
+  const delayMs = Math.min(Math.max(pollAfterMs ?? pollBaseMs, 100), pollCeilingMs);
+  const mostMs = Math.min(pollCeilingMs, delayMs * 1.5 ** Math.min(polls, 20));
+  return { delayMs, jitterMs: Math.floor(mostMs - delayMs) };
 }
 
 /** Before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, and never before the peer's own `retryAfterMs`. */
 export function retryDelayMs(attempts: number, retryAfterMs: number | undefined): number {
   const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20));
   return Math.max(backoff, Math.min(retryAfterMs ?? 0, 15 * 60_000));
+}
+
+/** Where all calls that a destination may have at once are taken. Nothing was tried, so nothing counts as a failure. */
+export const busyDelay: Required<Delay> = { delayMs: 250, jitterMs: 2000 };
+
+/** A task that waits for its turn is told when it comes; this is for the case that nobody tells it. */
+export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
+  return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, 3 * 60_000), jitterMs: 10_000 };
 }

@@ -1,19 +1,16 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
-import { maxTextLength } from "../../../contracts/limits.ts";
-import { isTooOld } from "../gate/age.ts";
 import { callFailed } from "./call-failures.ts";
-import { pollDelayMs } from "./delays.ts";
+import { busyDelay, pollDelay, turnDelay } from "./delays.ts";
+import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import type { Policy } from "./policy.ts";
-import { sessionIdOf } from "./session-id.ts";
+import { begin, isOutdated, lineUp, received, threadCanceled } from "./received.ts";
 import { slackFailed } from "./slack-failures.ts";
-import { advance, conclude, failed, forget, graceMs, isPastDeadline, type Step, stopSession, wake } from "./step.ts";
+import { advance, conclude, failed, forget, graceMs, isPastDeadline, leaving, left, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 type Given<E extends TaskEvent["type"]> = { task: Task; event: Extract<TaskEvent, { type: E }>; policy: Policy };
 
-/** A post that timed out lands within a minute or never. */
-const sweepAfterMs = 120_000;
 const afterDeadLetterMs = 5 * 60_000;
 
 /** The next record and what to do. The record is to be stored before the act is begun. */
@@ -21,23 +18,30 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
   switch (event.type) {
     case "woken":
       return woken({ task, event, policy });
+    case "lined_up":
+      return linedUp({ task, event, policy });
+    case "thread_full":
+      return conclude(task, failed({ reason: "rate_limited", lost: false }));
     case "announced":
-      return {
-        task: advance(task, { state: "announced", placeholderTs: event.ts, announcedAtMs: event.nowMs }),
-        effects: [wake(0)],
-      };
+      return announced({ task, event, policy });
     case "answered":
       return answered({ task, event, policy });
     case "call_failed":
       return callFailed({ task, event, policy });
+    case "busy":
+      return busy(task);
+    case "cancel_asked":
+      return cancelAsked({ task, event });
     case "canceled":
-      if (task.state === "delivering") return { task, effects: [wake(0)] };
-      return conclude(task, failed({ reason: "timeout", lost: false }));
+      return canceled(task);
+    case "message_read":
+      return messageRead({ task, event, policy });
+    case "thread_canceled":
+      return threadCanceled(task, event);
     case "delivered":
-      return {
-        task: advance(task, { state: "done" }),
-        effects: [...stopSession(task, policy), wake(sweepAfterMs)],
-      };
+      return leaving(advance(task, { state: "done" }), policy);
+    case "left_thread":
+      return left(task, policy);
     case "swept":
       return { task: forget(task), effects: [] };
     case "slack_failed":
@@ -54,11 +58,14 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
   const heal = resumed || task.attempts > 0;
   switch (task.state) {
     case "received":
-      return received({ task, event, policy, heal });
+      return received({ task, policy, nowMs, heal });
+    case "queued":
+      return isOutdated(task, nowMs) ? conclude(task, { type: "too_old" }) : lineUp(task, policy);
     case "announced":
       if (isPastDeadline(task, nowMs)) return conclude(task, failed({ reason: "timeout", lost: false }));
       return { task: advance(task, { state: "sent" }), effects: [{ type: "send" }] };
     case "sent": {
+      if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
       // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
       const inDoubt = resumed || task.mayHaveArrived;
       if (inDoubt) return { task: { ...task, mayHaveArrived: true }, effects: [{ type: "poll", by: "request_id" }] };
@@ -66,10 +73,12 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       return { task, effects: [{ type: "send" }] };
     }
     case "waiting":
-      if (task.expired || isPastDeadline(task, nowMs - graceMs)) {
-        return { task: { ...task, expired: true, attempts: 0 }, effects: [{ type: "cancel" }] };
-      }
-      return { task: { ...task, polls: task.polls + 1 }, effects: [{ type: "poll", by: "task_id" }] };
+      if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
+      if (isPastDeadline(task, nowMs - graceMs)) return end(task, "deadline");
+      return {
+        task: { ...task, polls: task.polls + 1, polledAtMs: nowMs },
+        effects: [{ type: "poll", by: "task_id" }],
+      };
     case "delivering":
       return { task, effects: [{ type: "deliver", heal }] };
     case "done":
@@ -77,39 +86,37 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
   }
 }
 
-function received({ task, event, policy, heal }: Given<"woken" | "redriven"> & { heal: boolean }): Step {
-  const { message } = task;
-  if (isTooOld({ ts: message.ts, receivedAtMs: task.receivedAtMs, nowMs: event.nowMs }))
-    return conclude(task, { type: "too_old" });
-  if (!policy.isAllowed(message)) return conclude(task, { type: "refused" });
-  // A bare mention, or a file without a word (attachments do not travel yet): there is nothing to do.
-  if (message.text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));
-  if (message.text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
-  const name = task.destination ?? policy.routeOf(message);
-  const destination = name === undefined ? undefined : policy.destinations.get(name);
-  if (name === undefined || destination === undefined) {
-    return conclude(task, failed({ reason: "agent_not_found", lost: false }));
-  }
-  const sessionId = sessionIdOf({ message, perTask: destination.stopAfterResult ? task.id : undefined });
-  return {
-    task: {
-      ...task,
-      destination: name,
-      sessionId,
-      deadlineAtMs: event.nowMs + destination.deadlineMs,
-      params: {
-        channel: message.channel,
-        text: message.text,
-        ...(message.threadTs === undefined ? {} : { thread_ts: message.threadTs }),
-        team_id: message.team,
-        user_id: message.user,
-        correlation_id: task.id,
-        session_id: sessionId,
-        timeout_ms: destination.deadlineMs,
-      },
-    },
-    effects: [{ type: "announce", heal }],
-  };
+/** Its time begins when nobody is before it. A task that waited has been announced already. */
+function linedUp({ task, event: { ahead, freeAtMs, nowMs }, policy }: Given<"lined_up">): Step {
+  const placed = { ...task, ahead };
+  const ready = ahead === 0 ? begin(placed, { nowMs, policy }) : placed;
+  if (task.state === "received") return { task: ready, effects: [{ type: "announce", heal: task.attempts > 0 }] };
+  if (ahead > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
+  return { task: advance(ready, { state: "announced" }), effects: [wake(0)] };
+}
+
+function announced({ task, event: { ts, nowMs } }: Given<"announced">): Step {
+  const shown = { placeholderTs: ts, announcedAtMs: nowMs };
+  if (task.ahead === 0) return { task: advance(task, { ...shown, state: "announced" }), effects: [wake(0)] };
+  // It looks once more at once: the one before it may have left meanwhile, and knew of nobody to tell.
+  return { task: advance(task, { ...shown, state: "queued" }), effects: [wake(0)] };
+}
+
+function messageRead({ task, event: { text, nowMs }, policy }: Given<"message_read">): Step {
+  if (text === undefined || text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));
+  return received({
+    task: { ...task, message: { ...task.message, text } },
+    policy,
+    nowMs,
+    heal: task.attempts > 0,
+  });
+}
+
+/** Nothing was tried. What was certainly not sent is as before. */
+function busy(task: Task): Step {
+  if (task.state === "delivering") return { task, effects: [wake(0)] };
+  const unsent = task.state === "sent" && !task.mayHaveArrived;
+  return { task: unsent ? { ...task, state: "announced" } : task, effects: [wake(busyDelay)] };
 }
 
 function answered({ task, event: { result } }: Given<"answered">): Step {
@@ -119,11 +126,10 @@ function answered({ task, event: { result } }: Given<"answered">): Step {
     case "input_required":
       return conclude(task, { type: "answer", text: result.prompt });
     case "accepted":
-      // A task that cannot be canceled any more and has no result either: its time is over all the same.
-      if (task.expired) return conclude(task, failed({ reason: "timeout", lost: false }));
+      if (task.ending !== undefined) return notEnding(task, task.ending);
       return {
         task: advance(task, { state: "waiting", taskId: result.task_id }),
-        effects: [wake(pollDelayMs({ polls: task.polls, pollAfterMs: result.poll_after_ms }))],
+        effects: [wake(pollDelay({ polls: task.polls, pollAfterMs: result.poll_after_ms }))],
       };
   }
 }

@@ -16,6 +16,10 @@ export const askedMessageSchema = z.object({
   /** A direct message: the whole channel is one conversation. */
   direct: z.boolean(),
   text: z.string(),
+  /** The bot's own users, whose mentions were taken out of the text. */
+  botUsers: z.array(z.string()).optional(),
+  /** It does not speak to the bot: only where it means one of the bot's tasks it is answered. */
+  unaddressed: z.literal(true).optional(),
 });
 export type AskedMessage = z.infer<typeof askedMessageSchema>;
 
@@ -25,6 +29,8 @@ export const askSchema = z.object({
   receivedAtMs: z.int(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   message: askedMessageSchema,
+  /** An operator's retry of the task with this request id: the text is read anew from Slack. */
+  retryOf: requestId.optional(),
   /** It was a dead letter before: a copy has been kept for an operator, and this one goes on by itself. */
   buried: z.boolean().optional(),
 });
@@ -42,11 +48,23 @@ const wakeSchema = z.object({
 /** An operator's wish that a task goes on from where it stands, whatever its wake-ups came to. */
 const redriveSchema = z.object({ type: z.literal("redrive"), requestId });
 
-export const queueMessageSchema = z.discriminatedUnion("type", [askSchema, wakeSchema, redriveSchema]);
+/** Somebody's wish that a task ends. `early`: how often it came without having come to anything. */
+const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.int().optional() });
+
+/** The task before this one in its thread is over. */
+const turnSchema = z.object({ type: z.literal("turn"), requestId });
+
+export const queueMessageSchema = z.discriminatedUnion("type", [
+  askSchema,
+  wakeSchema,
+  redriveSchema,
+  cancelSchema,
+  turnSchema,
+]);
 export type QueueMessage = z.infer<typeof queueMessageSchema>;
 
-/** Which link of the task's chain of wake-ups a message is. A redrive takes the place of whichever is the next. */
+/** Which link of the task's chain of wake-ups a message is. What is none of the chain takes the place of the next one. */
 export function seqOf({ message, task }: { message: QueueMessage; task: { wakeSeq: number } }): number {
-  if (message.type === "redrive") return task.wakeSeq;
-  return message.type === "ask" ? 0 : message.seq;
+  if (message.type === "wake") return message.seq;
+  return message.type === "ask" ? 0 : task.wakeSeq;
 }

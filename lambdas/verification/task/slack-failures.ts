@@ -3,7 +3,7 @@ import { maxAgeMs } from "../gate/age.ts";
 import { retryDelayMs } from "./delays.ts";
 import type { TaskEvent } from "./events.ts";
 import type { Policy } from "./policy.ts";
-import { conclude, failed, forget, giveUpDelivery, maxAttempts, type Step, stopSession, wake } from "./step.ts";
+import { conclude, failed, forget, giveUpDelivery, leaving, maxAttempts, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 type SlackFailed = Extract<TaskEvent, { type: "slack_failed" }>;
@@ -23,6 +23,6 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
     return conclude(task, failed({ reason: "internal", lost: false }));
   }
   const givenUp = terminal || nowMs - task.receivedAtMs > maxAgeMs;
-  if (givenUp) return { task: giveUpDelivery(task), effects: stopSession(task, policy) };
+  if (givenUp) return leaving(giveUpDelivery(task), policy);
   return { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };
 }

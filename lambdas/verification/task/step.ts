@@ -1,5 +1,5 @@
 /** One step of the task machine: the next record and what it asks for; and the steps that more than one event leads to. */
-import { retryDelayMs } from "./delays.ts";
+import { type Delay, retryDelayMs } from "./delays.ts";
 import type { CallFailure, TaskEffect } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import type { Outcome, Task } from "./task.ts";
@@ -43,15 +43,24 @@ export function advance(task: Task, changes: Partial<Task>): Task {
   return { ...task, attempts: 0, ...changes };
 }
 
-export function wake(delayMs: number): TaskEffect {
-  return { type: "wake", delayMs };
+export function wake(delay: number | Delay): TaskEffect {
+  return typeof delay === "number" ? { type: "wake", delayMs: delay } : { type: "wake", ...delay };
 }
 
 export function later(task: Task, error: CallFailure): Step {
   return { task, effects: [wake(retryDelayMs(task.attempts, error.retryAfterMs))] };
 }
 
-export function stopSession(task: Task, policy: Policy): TaskEffect[] {
+/** The task is done: the next one of its thread may begin; then what is left to do for this one. */
+export function leaving(task: Task, policy: Policy): Step {
+  return task.ahead === undefined ? left(task, policy) : { task, effects: [{ type: "leave_thread" }] };
+}
+
+export function left(task: Task, policy: Policy): Step {
+  return { task, effects: [...stopSession(task, policy), ...(task.swept ? [] : [wake(policy.sweepAfterMs)])] };
+}
+
+function stopSession(task: Task, policy: Policy): TaskEffect[] {
   return task.destination !== undefined && destinationOf(task, policy).stopAfterResult
     ? [{ type: "stop_session" }]
     : [];

@@ -18,14 +18,21 @@ const outcomeSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("refused") }),
   z.object({ type: z.literal("too_old") }),
+  /** The message was the wish to cancel what its thread waits for: so many tasks. */
+  z.object({ type: z.literal("canceling"), count: z.int() }),
 ]);
 export type Outcome = z.infer<typeof outcomeSchema>;
+
+const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting", "delivering", "done"]);
+
+/** What led to which state, and when. */
+const historyEntrySchema = z.object({ atMs: z.int(), event: z.string(), state: stateSchema });
 
 export const taskSchema = z.object({
   /** The request id. */
   id: z.string().regex(uuidPattern),
   revision: z.int(),
-  state: z.enum(["received", "announced", "sent", "waiting", "delivering", "done"]),
+  state: stateSchema,
   thread: z.string(),
   principal: z.string(),
   expiresAtMs: z.int(),
@@ -37,6 +44,10 @@ export const taskSchema = z.object({
   attempts: z.int(),
 
   receivedAtMs: z.int(),
+  /** In order, the latest last; changes of the state and the wishes of people, not every poll. */
+  history: z.array(historyEntrySchema),
+  /** The task that this one is an operator's retry of. */
+  retryOf: z.string().optional(),
   trace: askSchema.shape.trace,
   message: askSchema.shape.message,
 
@@ -46,6 +57,8 @@ export const taskSchema = z.object({
   params: executeTaskParamsSchema.optional(),
   deadlineAtMs: z.int().optional(),
 
+  /** How many tasks of the thread went before it when it was last looked. */
+  ahead: z.int().optional(),
   placeholderTs: z.string().optional(),
   announcedAtMs: z.int().optional(),
   /** Whether an earlier send may have arrived although no answer to it came. */
@@ -53,8 +66,9 @@ export const taskSchema = z.object({
   /** The Execution zone's id of the accepted task. */
   taskId: z.string().optional(),
   polls: z.int(),
-  /** The deadline has passed: the task is being canceled, and only a result that is there already still counts. */
-  expired: z.boolean(),
+  polledAtMs: z.int().optional(),
+  /** Why the task is being canceled; only a result that is there already still counts. */
+  ending: z.enum(["deadline", "asked"]).optional(),
 
   outcome: outcomeSchema.optional(),
   /** The sweep after the delivery has looked once more. */
@@ -69,19 +83,30 @@ export function receivedTask(ask: Ask): Task {
     id: ask.requestId,
     revision: 1,
     state: "received",
-    thread: `${message.channel}/${threadOf(message)}`,
+    thread: threadKeyOf(message),
     principal: `${message.team}/${message.user}`,
     expiresAtMs: ask.receivedAtMs + recordLifeMs,
     wakeSeq: 0,
     attempts: 0,
     receivedAtMs: ask.receivedAtMs,
+    history: [{ atMs: ask.receivedAtMs, event: "asked", state: "received" }],
+    ...(ask.retryOf === undefined ? {} : { retryOf: ask.retryOf }),
     trace: ask.trace,
     message,
     mayHaveArrived: false,
     polls: 0,
-    expired: false,
     swept: false,
   };
+}
+
+/** Whose turns a task's queue messages take: a destination that is slow holds up no other, and a team no other team. */
+export function queueGroupOf({ message, destination }: Pick<Task, "message" | "destination">): string {
+  return destination === undefined ? message.team : `${message.team}/${destination}`;
+}
+
+/** Names the thread among all threads. */
+export function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
+  return `${message.channel}/${threadOf(message)}`;
 }
 
 /** The thread that the answer goes to: the message's own, or the one that starts with it. */

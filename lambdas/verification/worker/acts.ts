@@ -5,8 +5,11 @@ import type { CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
 import type { ExecutionClient } from "../transport/client.ts";
 import { announce } from "./announce.ts";
+import { readAskedText } from "./asked-again.ts";
 import { type AnswerText, deliver, sweep } from "./deliver.ts";
 import { cancelTask, executeTask, pollTask } from "./execute.ts";
+import { createSlots } from "./slots.ts";
+import type { Threads } from "./threads.ts";
 
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
 type CallAct = Extract<Act, { type: "send" | "poll" | "cancel" }>;
@@ -22,38 +25,78 @@ export type RunAct = {
 export type WorkerDestination = {
   client: ExecutionClient;
   callTimeoutMs: number;
+  /** The most calls at once in this process. */
+  maxCalls: number;
+  /** How long a poll may wait at the destination for news; 0: it answers at once. */
+  longPollMs: number;
   /** Given where the destination asks for the bot token; read anew for each send, never stored. */
   botToken?: (() => Promise<string>) | undefined;
 };
 
 type ActOptions = {
   slack: SlackApi;
+  threads: Threads;
   destinations: ReadonlyMap<string, WorkerDestination>;
   answerText: AnswerText;
   newId: () => string;
   now?: () => number;
 };
 
-export function createRunAct({ slack, destinations, answerText, newId, now = Date.now }: ActOptions): RunAct {
-  async function perform({ act, task, signal }: ActRequest): Promise<TaskEvent> {
+export function createRunAct({ slack, threads, destinations, answerText, newId, now = Date.now }: ActOptions): RunAct {
+  const slots = new Map([...destinations].map(([name, { maxCalls }]) => [name, createSlots({ max: maxCalls })]));
+
+  async function perform(request: ActRequest): Promise<TaskEvent> {
+    const { act, task } = request;
+    if (!isCall(act)) return performHere({ ...request, act });
+    const ofDestination = slots.get(task.destination ?? "");
+    const release = ofDestination?.take();
+    if (ofDestination !== undefined && release === undefined) return { type: "busy" };
+    try {
+      return await call({ ...request, act });
+    } finally {
+      release?.();
+    }
+  }
+
+  async function call({ act, task, signal }: ActRequest & { act: CallAct }): Promise<TaskEvent> {
+    const destination = destinationOf(task);
     switch (act.type) {
+      case "send":
+        return { type: "answered", result: await executeTask({ ...destination, task, signal }), nowMs: now() };
+      case "poll": {
+        const isIdle = slots.get(task.destination ?? "")?.isIdle() ?? true;
+        const waitMs = isIdle && task.ending === undefined ? destination.longPollMs : 0;
+        return {
+          type: "answered",
+          result: await pollTask({ ...destination, task, by: act.by, waitMs, newId, signal }),
+          nowMs: now(),
+        };
+      }
+      case "cancel":
+        await cancelTask({ ...destination, task, newId, signal });
+        return { type: "canceled", nowMs: now() };
+    }
+  }
+
+  async function performHere({ act, task, signal }: ActRequest & { act: Exclude<Act, CallAct> }): Promise<TaskEvent> {
+    switch (act.type) {
+      case "line_up": {
+        const place = await threads.lineUp({ task, turnMs: act.turnMs, parallel: act.parallel });
+        return place === undefined ? { type: "thread_full" } : { type: "lined_up", nowMs: now(), ...place };
+      }
+      case "leave_thread":
+        await threads.leave({ task });
+        return { type: "left_thread" };
+      case "cancel_thread":
+        return { type: "thread_canceled", count: await threads.cancelAll({ task }) };
+      case "read_message":
+        return { type: "message_read", nowMs: now(), text: await readAskedText({ slack, task, signal }) };
       case "announce":
         return {
           type: "announced",
           nowMs: now(),
           ts: await announce({ slack, task, heal: act.heal, answerText, signal }),
         };
-      case "send":
-        return { type: "answered", result: await executeTask({ ...destinationOf(task), task, signal }), nowMs: now() };
-      case "poll":
-        return {
-          type: "answered",
-          result: await pollTask({ ...destinationOf(task), task, by: act.by, newId, signal }),
-          nowMs: now(),
-        };
-      case "cancel":
-        await cancelTask({ ...destinationOf(task), task, newId, signal });
-        return { type: "canceled", nowMs: now() };
       case "deliver":
         await deliver({ slack, task, heal: act.heal, answerText, nowMs: now(), signal });
         return { type: "delivered" };

@@ -1,6 +1,7 @@
 /** What becomes of a message that the queue gave up on. */
 import { isTooOld } from "../gate/age.ts";
 import { type Ask, type QueueMessage, seqOf } from "../task/messages.ts";
+import { queueGroupOf } from "../task/task.ts";
 import { copyPastLease, soonAgainMs } from "./copies.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
 
@@ -15,18 +16,20 @@ type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep
  * that there is nothing to do, and a message that could not be kept at once would be gone. Kept is:
  * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a day; redriven, it is sent as it is;
  * - a `wake` whose task failed with it. Redriven, only the delivery is repeated;
- * - a `redrive`, with which the task stays as it is. Redriven, it is tried again.
+ * - a `redrive` or a `cancel`, with which the task stays as it is. Redriven, it is tried again.
  * Not kept is what goes on elsewhere (of a link that is finished, or of a task that a worker holds) or is about nothing.
  */
 export async function handleDeadLetter(options: WorkerOptions, { message, signal, keep }: DeadLetter): Promise<void> {
   const { store, queue, now = Date.now } = options;
-  if (message.type === "redrive") return keep();
+  // Of the turn the task finds out by itself.
+  if (message.type === "turn") return;
+  if (message.type === "redrive" || message.type === "cancel") return keep();
   const task = await store.get({ id: message.requestId });
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
   const seq = seqOf({ message, task });
   if (seq < task.wakeSeq) return;
   const nowMs = now();
-  const group = task.message.team;
+  const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
     return queue.send({ ...copyPastLease({ message, task, lease: task.lease, nowMs }), group });
   }

@@ -5,7 +5,10 @@ import type { Task } from "../task/task.ts";
 import { abortable } from "../transport/abortable.ts";
 import type { WorkerDestination } from "./acts.ts";
 
-type CallRequest = WorkerDestination & { task: Task; signal: AbortSignal };
+type CallRequest = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToken"> & {
+  task: Task;
+  signal: AbortSignal;
+};
 
 /** The stored params under the task's own id, the same at every repetition. */
 export async function executeTask({ client, callTimeoutMs, botToken, task, signal }: CallRequest): Promise<TaskResult> {
@@ -16,17 +19,18 @@ export async function executeTask({ client, callTimeoutMs, botToken, task, signa
 }
 
 export async function pollTask(
-  request: CallRequest & { by: "task_id" | "request_id"; newId: () => string },
+  request: CallRequest & { by: "task_id" | "request_id"; waitMs: number; newId: () => string },
 ): Promise<TaskResult> {
-  const { client, callTimeoutMs, task, by, newId, signal } = request;
-  const params = by === "task_id" ? { task_id: task.taskId } : { request_id: task.id };
+  const { client, callTimeoutMs, task, by, waitMs, newId, signal } = request;
+  const key = by === "task_id" ? { task_id: task.taskId } : { request_id: task.id };
+  const params = waitMs > 0 ? { ...key, wait_ms: waitMs } : key;
   return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
 
 export async function cancelTask(request: CallRequest & { newId: () => string }): Promise<void> {
   const { client, callTimeoutMs, task, newId, signal } = request;
   const key = task.taskId === undefined ? { request_id: task.id } : { task_id: task.taskId };
-  const params = { ...key, reason: task.expired ? "deadline" : "undeliverable" };
+  const params = { ...key, reason: task.ending ?? "undeliverable" };
   await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
 

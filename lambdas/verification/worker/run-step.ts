@@ -2,10 +2,11 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
+import { withHistory } from "../task/history.ts";
 import { next } from "../task/machine.ts";
 import type { Policy } from "../task/policy.ts";
 import type { Step } from "../task/step.ts";
-import type { Task } from "../task/task.ts";
+import { queueGroupOf, type Task } from "../task/task.ts";
 import type { Act, RunAct } from "./acts.ts";
 import type { Observation } from "./worker.ts";
 
@@ -19,6 +20,7 @@ export type WorkerOptions = {
   log: Log;
   newId: () => string;
   now?: () => number;
+  random?: () => number;
   observe?: (observation: Observation) => void;
 };
 
@@ -36,7 +38,8 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
   const { store, policy, leaseMs, newId } = options;
   const first = next({ task, event, policy });
   const lease = { owner: newId(), untilMs: nowMs + leaseMs };
-  const claimed = await store.replace({ item: { ...first.task, lease } });
+  const item = withHistory({ before: task, after: first.task, event, atMs: nowMs });
+  const claimed = await store.replace({ item: { ...item, lease } });
   if (claimed === undefined) return false;
   observe(options, event, claimed, first.effects);
   const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
@@ -46,14 +49,16 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
 
 /** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
 async function runEffects(options: WorkerOptions, step: Step, stop: AbortSignal | undefined): Promise<Step> {
-  const { policy, runAct, leaseMs, log } = options;
+  const { policy, runAct, leaseMs, log, now = Date.now } = options;
   const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
   let { task, effects } = step;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
     const event = await runAct({ act, task, signal });
     const before = task.state;
-    ({ task, effects } = next({ task, event, policy }));
+    const step = next({ task, event, policy });
+    task = withHistory({ before: task, after: step.task, event, atMs: now() });
+    effects = step.effects;
     if (event.type === "slack_failed" && before !== "done" && task.state === "done") {
       log.error("answer_not_delivered", { request_id: task.id, reason: event.kind });
     }
@@ -64,11 +69,16 @@ async function runEffects(options: WorkerOptions, step: Step, stop: AbortSignal 
 }
 
 /** Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on. */
-async function finishStep({ store, queue, log }: WorkerOptions, { task, effects }: Step, seq: number): Promise<void> {
+async function finishStep(
+  { store, queue, log, random = Math.random }: WorkerOptions,
+  { task, effects }: Step,
+  seq: number,
+): Promise<void> {
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
     const body = JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 });
-    await queue.send({ body, delayMs: wake.delayMs, group: task.message.team });
+    const delayMs = wake.delayMs + Math.floor(random() * (wake.jitterMs ?? 0));
+    await queue.send({ body, delayMs, group: queueGroupOf(task) });
   }
   const { lease: _lease, ...rest } = task;
   const saved = await store.replace({ item: { ...rest, wakeSeq: seq + 1 } });

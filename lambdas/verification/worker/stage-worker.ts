@@ -17,8 +17,10 @@ import { createPolicy } from "../policy.ts";
 import { createAnswerText } from "../slack/answer-text.ts";
 import { createSlackApi } from "../slack/web-api.ts";
 import { taskSchema } from "../task/task.ts";
+import { threadSchema } from "../task/thread.ts";
 import { createRunAct, type WorkerDestination } from "./acts.ts";
 import { createLiveConfig, readParameter } from "./live-config.ts";
+import { createThreads } from "./threads.ts";
 import { createWorker, type Worker } from "./worker.ts";
 
 /** A rotated bot token is used after a minute, or at once where Slack takes the old one no longer. */
@@ -64,6 +66,8 @@ export function createStageWorker({
 
   const client = new DynamoDBClient(dynamoDbSettings);
   const store = createDynamoTaskStore({ client, table, parse: (json) => taskSchema.parse(json) });
+  const threadStore = createDynamoTaskStore({ client, table, parse: (json) => threadSchema.parse(json) });
+  const threads = createThreads({ store: threadStore, queue, now: Date.now });
   const slack = createSlackApi({
     token: botToken.current,
     newerToken: botToken.newerThan,
@@ -79,7 +83,7 @@ export function createStageWorker({
       store,
       queue,
       policy: createPolicy({ config: located }),
-      runAct: createRunAct({ slack, destinations, answerText, newId: randomUUID }),
+      runAct: createRunAct({ slack, threads, destinations, answerText, newId: randomUUID }),
       leaseMs: located.limits.leaseMs,
       log,
       newId: randomUUID,

@@ -2,7 +2,9 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { type Ask, type QueueMessage, queueMessageSchema, seqOf } from "../task/messages.ts";
-import { receivedTask, type Task } from "../task/task.ts";
+import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
+import { cancelUnderWay } from "./cancel.ts";
+import { handleCompletion } from "./completion.ts";
 import { copyPastLease, soonAgainMs } from "./copies.ts";
 import { handleDeadLetter } from "./dead-letter.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
@@ -24,6 +26,8 @@ export type Worker = {
    * Rejects when the message must come again; it may then be kept twice.
    */
   deadLetter(request: Incoming & { keep?: () => Promise<void> }): Promise<void>;
+  /** For a message of the completion queue. Rejects where the store is away; it may then be dropped as well, polling suffices. */
+  completion(request: Incoming): Promise<void>;
 };
 
 export function createWorker(options: WorkerOptions): Worker {
@@ -47,6 +51,7 @@ export function createWorker(options: WorkerOptions): Worker {
       log.error("dead_letter", { request_id: message.requestId, event: message.type });
       return handleDeadLetter(options, { message, signal, keep });
     },
+    completion: ({ body, signal }) => handleCompletion(options, { body, signal }),
   };
 }
 
@@ -55,27 +60,42 @@ async function handleMessage(
   message: QueueMessage,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { store, queue, now = Date.now } = options;
+  const { store, queue, runAct, now = Date.now } = options;
   const log = options.log.with({ request_id: message.requestId });
   const stored = await store.get({ id: message.requestId });
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
   if (task === undefined) return log.warn("message_without_task", { event: message.type });
   const seq = seqOf({ message, task });
-  if (seq < task.wakeSeq) return log.debug("wake_up_dropped", { seq });
+  if (seq < task.wakeSeq || isIdle({ message, task })) return log.debug("wake_up_dropped", { seq });
 
   const nowMs = now();
-  const group = task.message.team;
+  const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
+    const stop = signal ?? AbortSignal.timeout(options.leaseMs);
+    if (message.type === "cancel" && (await cancelUnderWay({ runAct, task, signal: stop }))) return;
     const copy = copyPastLease({ message, task, lease: task.lease, nowMs });
     await queue.send({ ...copy, group });
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
   }
-  const type = message.type === "redrive" ? "redriven" : "woken";
-  const event: TaskEvent = { type, nowMs, resumed: task.lease !== undefined };
+  const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed: task.lease !== undefined };
   if (await runStep(options, { task, event, seq, nowMs, signal })) return;
   // Someone else was first: the message comes back to a record that says what is to do.
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
   log.debug("claim_lost", { seq });
+}
+
+const eventTypes = {
+  ask: "woken",
+  wake: "woken",
+  turn: "woken",
+  redrive: "redriven",
+  cancel: "cancel_asked",
+} as const satisfies Record<QueueMessage["type"], TaskEvent["type"]>;
+
+/** What is none of the chain and comes too late to change anything. */
+function isIdle({ message, task }: { message: QueueMessage; task: Task }): boolean {
+  if (message.type === "turn") return task.state !== "queued" && task.state !== "received";
+  return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
 }
 
 /** The conditional create is the only claim of a message: of all its deliveries one makes the record. */

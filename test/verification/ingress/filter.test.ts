@@ -33,6 +33,7 @@ describe("what is for the bot", () => {
       ts: "1762750000.000100",
       direct: false,
       text: "What is a sekisho? 関所とは 🏯",
+      botUsers: [botUser],
     });
   });
 

@@ -4,11 +4,11 @@ import { slackManifest } from "../../../lambdas/verification/slack/manifest.ts";
 describe("the app manifest", () => {
   const manifest = slackManifest({ name: "Sekisho", eventsUrl: "https://tunnel.example/slack/events" });
 
-  it("subscribes to mentions and direct messages at the given URL, over HTTP", () => {
+  it("subscribes to mentions, direct messages and, for the word to cancel, replies, at the given URL, over HTTP", () => {
     expect(manifest.settings).toMatchObject({
       event_subscriptions: {
         request_url: "https://tunnel.example/slack/events",
-        bot_events: ["app_mention", "message.im"],
+        bot_events: ["app_mention", "message.im", "message.channels", "message.groups", "message.mpim"],
       },
       socket_mode_enabled: false,
     });

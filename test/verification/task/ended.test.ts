@@ -9,6 +9,8 @@ const policy = samplePolicy();
 const nowMs = askedAtMs;
 const woken: TaskEvent = { type: "woken", nowMs, resumed: false };
 
+const alone: TaskEvent = { type: "lined_up", nowMs, ahead: 0, freeAtMs: nowMs };
+
 function answered(text: string): TaskEvent {
   return { type: "answered", nowMs, result: { status: "success", response_text: text } };
 }
@@ -21,7 +23,7 @@ function recordAfter(task: Task, ...events: TaskEvent[]): Task {
 function sent(): Task {
   const task = sampleTask();
   const long = { ...task, message: { ...task.message, text: "関".repeat(40_000) } };
-  return recordAfter(long, woken, { type: "announced", nowMs, ts: "1.0" }, woken);
+  return recordAfter(long, woken, alone, { type: "announced", nowMs, ts: "1.0" }, woken);
 }
 
 describe("the record of a task", () => {

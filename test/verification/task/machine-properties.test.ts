@@ -20,10 +20,33 @@ describe("whatever happens in whatever order", () => {
   const failed = (act: "send" | "poll" | "cancel") =>
     anyFailure.map((error): TaskEvent => ({ type: "call_failed", nowMs, act, error }));
   const outcomes: Record<string, fc.Arbitrary<TaskEvent>> = {
+    line_up: fc.oneof(
+      fc.nat({ max: 2 }).map((ahead): TaskEvent => ({ type: "lined_up", nowMs, ahead, freeAtMs: nowMs + 1000 })),
+      fc.constant<TaskEvent>({ type: "thread_full" }),
+    ),
+    leave_thread: fc.constant<TaskEvent>({ type: "left_thread" }),
+    cancel_thread: fc.nat({ max: 2 }).map((count): TaskEvent => ({ type: "thread_canceled", count })),
+    read_message: fc
+      .option(fc.constantFrom("", "Again."), { nil: undefined })
+      .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
     announce: fc.oneof(fc.constant(announced), slackFailure()),
-    send: fc.oneof(fc.constant<TaskEvent>(success), fc.constant<TaskEvent>(accepted), failed("send")),
-    poll: fc.oneof(fc.constant<TaskEvent>(success), fc.constant<TaskEvent>(accepted), failed("poll")),
-    cancel: fc.oneof(fc.constant<TaskEvent>({ type: "canceled", nowMs }), failed("cancel")),
+    send: fc.oneof(
+      fc.constant<TaskEvent>({ type: "busy" }),
+      fc.constant<TaskEvent>(success),
+      fc.constant<TaskEvent>(accepted),
+      failed("send"),
+    ),
+    poll: fc.oneof(
+      fc.constant<TaskEvent>({ type: "busy" }),
+      fc.constant<TaskEvent>(success),
+      fc.constant<TaskEvent>(accepted),
+      failed("poll"),
+    ),
+    cancel: fc.oneof(
+      fc.constant<TaskEvent>({ type: "busy" }),
+      fc.constant<TaskEvent>({ type: "canceled", nowMs }),
+      failed("cancel"),
+    ),
     deliver: fc.oneof(fc.constant<TaskEvent>({ type: "delivered" }), slackFailure()),
     sweep: fc.oneof(fc.constant<TaskEvent>({ type: "swept" }), slackFailure()),
   };
@@ -37,13 +60,16 @@ describe("whatever happens in whatever order", () => {
     fc.assert(
       fc.property(fc.gen(), fc.boolean(), (gen, idempotent) => {
         const policy = samplePolicy({ idempotent });
-        let task = sampleTask();
+        const text = gen(() => fc.constantFrom("What is it?", "cancel", ""));
+        const message = { ...sampleTask().message, text, ...gen(() => fc.constantFrom({}, { threadTs: "1.1" })) };
+        let task = sampleTask({ message, ...gen(() => fc.constantFrom({}, { retryOf: "older" })) });
         let clockMs = nowMs;
         const sends: boolean[] = [];
         const late: boolean[] = [];
         for (let steps = 0; steps < 60 && !task.swept; steps++) {
-          let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
-          for (let acts = 0; acts < 4; acts++) {
+          const type = gen(() => fc.constantFrom("woken", "woken", "woken", "woken", "cancel_asked" as const));
+          let step = next({ task, event: { type, nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
+          for (let acts = 0; acts < 6; acts++) {
             const act = step.effects.find(({ type }) => type !== "wake" && type !== "stop_session");
             if (act === undefined) break;
             if (act.type === "send") sends.push(step.task.mayHaveArrived);

@@ -17,6 +17,10 @@ type Failure = Extract<TaskEvent, { type: "call_failed" }>;
 const ambiguous = failure({ reason: "ambiguous", retryable: false });
 const unavailable = failure({ reason: "unavailable", retryable: true });
 
+function alone(atMs: number): TaskEvent {
+  return { type: "lined_up", nowMs: atMs, ahead: 0, freeAtMs: atMs };
+}
+
 function failure(error: Omit<CallFailure, "lost"> & { lost?: boolean }, atMs = nowMs): Failure {
   return { type: "call_failed", nowMs: atMs, act: "send", error: { lost: false, ...error } };
 }
@@ -26,7 +30,7 @@ function lookedUp(event: Failure): Failure {
   return { ...event, act: "poll" };
 }
 
-/** Lets the events happen one after the other; gives the record and what each step asked for. */
+/** Lets the events happen one after the other, in a thread with nobody else; gives the record and what each step asked for. */
 function play(
   events: TaskEvent[],
   { task = sampleTask(), policy = samplePolicy() }: { task?: Task; policy?: Policy } = {},
@@ -34,7 +38,11 @@ function play(
   const asked: TaskEffect[][] = [];
   let current = task;
   for (const event of events) {
-    const step = next({ task: current, event, policy });
+    let step = next({ task: current, event, policy });
+    const [effect] = step.effects;
+    const atMs = "nowMs" in event ? event.nowMs : nowMs;
+    if (effect?.type === "line_up") step = next({ task: step.task, event: alone(atMs), policy });
+    if (effect?.type === "leave_thread") step = next({ task: step.task, event: { type: "left_thread" }, policy });
     current = step.task;
     asked.push(step.effects);
   }
@@ -71,7 +79,7 @@ describe("the stories of a task", () => {
     expect(asked[4]).toEqual([{ type: "poll", by: "task_id" }]);
     const delays = [asked[3], asked[5], asked[7]]
       .map((effects) => effects?.[0])
-      .map((effect) => (effect?.type === "wake" ? effect.delayMs : -1));
+      .map((effect) => (effect?.type === "wake" ? effect.delayMs + (effect.jitterMs ?? 0) : -1));
     expect(delays).toEqual([...delays].sort((a, b) => a - b));
     expect(new Set(delays).size).toBe(3);
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "answer", text: "A checkpoint." } });
@@ -233,7 +241,7 @@ describe("the deadline", () => {
   });
 
   it("still takes the result of a task that had ended when it was to be canceled", () => {
-    const ended = failure({ reason: "invalid_state", retryable: false }, late.nowMs);
+    const ended = { ...failure({ reason: "invalid_state", retryable: false }, late.nowMs), act: "cancel" } as const;
     const polledInVain = play([woken, lookedUp(unavailable)], { task: waiting() }).task;
     const { task, asked } = play([late, ended, success], { task: polledInVain });
     expect(asked[1]).toEqual([{ type: "poll", by: "task_id" }]);
@@ -241,7 +249,7 @@ describe("the deadline", () => {
   });
 
   it("holds although the host cannot be reached", () => {
-    const { task } = play([late, unavailable], { task: waiting() });
+    const { task } = play([late, { ...unavailable, act: "cancel" }], { task: waiting() });
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 });

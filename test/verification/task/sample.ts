@@ -29,6 +29,8 @@ export function sampleTask(changes: Partial<Task> = {}): Task {
   return { ...receivedTask(sampleAsk()), ...changes };
 }
 
+const defaults = { deadlineMs: 60_000, idempotent: true, stopAfterResult: false, concurrency: "thread" } as const;
+
 export function samplePolicy({
   allowed = true,
   routed = true,
@@ -39,10 +41,12 @@ export function samplePolicy({
   deadlineMs: number;
   idempotent: boolean;
   stopAfterResult: boolean;
+  concurrency: "thread" | "parallel";
 }> = {}): Policy {
   return {
     isAllowed: () => allowed,
     routeOf: () => (routed ? "host" : undefined),
-    destinations: new Map([["host", { deadlineMs: 60_000, idempotent: true, stopAfterResult: false, ...destination }]]),
+    destinations: new Map([["host", { ...defaults, ...destination }]]),
+    sweepAfterMs: 120_000,
   };
 }

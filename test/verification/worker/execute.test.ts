@@ -67,8 +67,8 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     const ids = ["a", "b"];
     const poll = { client, callTimeoutMs: 1000, task, newId: () => ids.shift() ?? "", signal };
-    await pollTask({ ...poll, by: "task_id" });
-    await pollTask({ ...poll, by: "request_id" });
+    await pollTask({ ...poll, by: "task_id", waitMs: 0 });
+    await pollTask({ ...poll, by: "request_id", waitMs: 0 });
     expect(calls).toMatchObject([
       { method: "get_task", id: "a", requestId: task.id, sessionId: "s-1", params: { task_id: "t-1" } },
       { method: "get_task", id: "b", requestId: task.id, sessionId: "s-1", params: { request_id: task.id } },

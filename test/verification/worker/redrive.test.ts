@@ -89,7 +89,7 @@ describe("a redrive", () => {
     world.deliver(ask);
     await world.run();
     expect(sends).toBe(1);
-    expect(world.groups).toStrictEqual(new Set([ask.message.team]));
+    expect(world.groups).toStrictEqual(new Set([`${ask.message.team}/host`]));
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 

@@ -17,6 +17,8 @@ const tasks = 60;
 const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
   announce: (nowMs) => ({ type: "announced", nowMs, ts: "1.1" }),
   send: (nowMs) => ({ type: "answered", nowMs, result: { status: "success", response_text: "done" } }),
+  line_up: (nowMs) => ({ type: "lined_up", nowMs, ahead: 0, freeAtMs: nowMs }),
+  leave_thread: () => ({ type: "left_thread" }),
   deliver: () => ({ type: "delivered" }),
 };
 
@@ -32,7 +34,7 @@ it("two workers on one queue share the work without waiting for each other's lea
     write: (line) => void lines.push(JSON.parse(line)),
   });
   const over = Promise.withResolvers<void>();
-  let delivered = 0;
+  let left = 0;
   const zones = [1, 2].map(() => {
     const database = openDatabase({ file });
     const queue = createSqliteQueue({ database, name: "tasks" });
@@ -41,7 +43,7 @@ it("two workers on one queue share the work without waiting for each other's lea
         acts.push(`${task.id} ${act.type}`);
         const outcome = outcomes[act.type];
         if (outcome === undefined) throw new Error(`unexpected ${act.type}`);
-        if (act.type === "deliver" && ++delivered === tasks) over.resolve();
+        if (act.type === "leave_thread" && ++left === tasks) over.resolve();
         return outcome(Date.now());
       },
       { stopSession: async () => {} },
@@ -75,7 +77,7 @@ it("two workers on one queue share the work without waiting for each other's lea
   await Promise.all(zones.map(({ loop }) => loop));
   await Promise.all(zones.map(({ database }) => database.close()));
   rmSync(folder, { recursive: true, force: true });
-  expect(acts).toHaveLength(tasks * 3);
-  expect(new Set(acts).size).toBe(tasks * 3);
+  expect(acts).toHaveLength(tasks * 5);
+  expect(new Set(acts).size).toBe(tasks * 5);
   expect(lines.filter(({ message, delay_ms }) => message === "lease_held" && Number(delay_ms) > 30_000)).toEqual([]);
 });

@@ -174,11 +174,11 @@ describe("the worker", () => {
     for (const steps of [7, 8]) expect(await buriedAt(steps)).toBe("A checkpoint.");
   });
 
-  it("sends its messages in the turn of the task's workspace", async () => {
+  it("sends its messages in the turn of the task's workspace and destination", async () => {
     const world = createWorld({ pollsUntilDone: 2 });
     world.deliver(ask);
     await world.runTwiceAtOnce();
     await world.run();
-    expect(world.groups).toStrictEqual(new Set([ask.message.team]));
+    expect(world.groups).toStrictEqual(new Set([ask.message.team, `${ask.message.team}/host`]));
   });
 });

@@ -4,13 +4,15 @@
  */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
-import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import type { TaskItem, TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { type PostKey, type SlackApi, SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { Thread } from "../../../lambdas/verification/task/thread.ts";
 import type { Call, ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
+import { createThreads } from "../../../lambdas/verification/worker/threads.ts";
 import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
 import { askedAtMs, samplePolicy } from "../task/sample.ts";
 
@@ -40,6 +42,7 @@ export function createWorld({
   let clockMs = askedAtMs + 500;
   let counter = 0;
   const records = new Map<string, Task>();
+  const threads = new Map<string, Thread>();
   const messages: Message[] = [];
   const landings: { atMs: number; land: () => void }[] = [];
   const posts: Post[] = [];
@@ -93,7 +96,7 @@ export function createWorld({
   const slackErrors = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
   const hostErrors = { refused: () => new SekishoError("unavailable"), unknown: () => new SekishoError("ambiguous") };
 
-  function storeFor(alive: { yes: boolean }): TaskStore<Task> {
+  function storeFor<T extends TaskItem>(alive: { yes: boolean }, records: Map<string, T>): TaskStore<T> {
     const at = <T>(name: string, effect: () => T) => operate(alive, { party: "store", name }, engineErrors, effect);
     return {
       get: ({ id }) => at("get", () => structuredClone(records.get(id))),
@@ -112,6 +115,8 @@ export function createWorld({
       list: () => Promise.reject(new Error("not used")),
     };
   }
+
+  const threadsFor = (alive: { yes: boolean }) => storeFor(alive, threads);
 
   function queueFor(alive: { yes: boolean }): TaskQueue {
     return {
@@ -176,7 +181,10 @@ export function createWorld({
     const now = () => clockMs;
     const runAct = createRunAct({
       slack: slackFor(alive),
-      destinations: new Map([["host", { client: clientFor(alive), callTimeoutMs: 30_000 }]]),
+      threads: createThreads({ store: threadsFor(alive), queue: queueFor(alive), now }),
+      destinations: new Map([
+        ["host", { client: clientFor(alive), callTimeoutMs: 30_000, maxCalls: 10, longPollMs: 0 }],
+      ]),
       answerText: {
         placeholder: () => "Working on it",
         parts: ({ outcome }) => (outcome?.type === "answer" ? outcome.text.split("|") : [JSON.stringify(outcome)]),
@@ -186,7 +194,7 @@ export function createWorld({
     });
     const policy = samplePolicy({ idempotent, deadlineMs: 15 * 60_000 });
     return createWorker({
-      store: storeFor(alive),
+      store: storeFor(alive, records),
       queue: queueFor(alive),
       policy,
       runAct,

@@ -1,0 +1,91 @@
+/** How a task ends before its agent has: its deadline has passed, or somebody asked for it. */
+import type { ClientReason } from "../../../contracts/errors.ts";
+import { retryDelayMs } from "./delays.ts";
+import type { CallFailure, TaskEvent } from "./events.ts";
+import { advance, conclude, failed, maxAttempts, type Step, wake } from "./step.ts";
+import type { Outcome, Task } from "./task.ts";
+
+const endReasons: readonly ClientReason[] = [
+  "execution_failed",
+  "timeout",
+  "canceled",
+  "plan_error",
+  "budget_exceeded",
+  "payload_too_large",
+];
+
+type CancelAsked = Extract<TaskEvent, { type: "cancel_asked" }>;
+
+/** What was certainly not sent is over at once; for everything else the host is asked. What has an outcome keeps it. */
+export function cancelAsked({ task, event: { resumed } }: { task: Task; event: CancelAsked }): Step {
+  switch (task.state) {
+    case "received":
+    case "queued":
+    case "announced": {
+      const { task: concluded, effects } = conclude(task, outcomeOf("asked"));
+      // A worker may have died of the announcement: the delivery looks into the thread first.
+      return { task: { ...concluded, attempts: 1 }, effects };
+    }
+    case "sent":
+      if (!resumed && !task.mayHaveArrived) return conclude(task, outcomeOf("asked"));
+      return end({ ...task, mayHaveArrived: true }, "asked");
+    case "waiting":
+      return end(task, "asked");
+    case "delivering":
+    case "done":
+      return { task, effects: task.swept ? [] : [wake(0)] };
+  }
+}
+
+export function end(task: Task, ending: NonNullable<Task["ending"]>): Step {
+  return { task: advance(task, { ending: task.ending ?? ending }), effects: [{ type: "cancel" }] };
+}
+
+export function canceled(task: Task): Step {
+  if (task.state === "delivering") return { task, effects: [wake(0)] };
+  return conclude(task, outcomeOf(task.ending));
+}
+
+/** It cannot be canceled and has no result either. Its time may be over all the same; a wish was not granted. */
+export function notEnding(task: Task, ending: NonNullable<Task["ending"]>): Step {
+  return conclude(task, ending === "deadline" ? outcomeOf(ending) : failed({ reason: "ambiguous", lost: false }));
+}
+
+/** Canceling failed, or looking for the result of what could not be canceled any more. */
+export function endingFailed({
+  task,
+  ending,
+  act,
+  error,
+}: {
+  task: Task;
+  ending: NonNullable<Task["ending"]>;
+  act: "send" | "poll" | "cancel";
+  error: CallFailure;
+}): Step {
+  // Too late to cancel: it has ended, so its result is there.
+  if (act === "cancel" && error.reason === "invalid_state") {
+    return { task, effects: [{ type: "poll", by: task.taskId === undefined ? "request_id" : "task_id" }] };
+  }
+  if (act === "poll" && endsTheTask(error)) return conclude(task, failed(error));
+  if (ending === "deadline") return conclude(task, outcomeOf(ending));
+  const again = { ...task, attempts: task.attempts + 1 };
+  const isPassing = error.retryable || error.reason === "ambiguous";
+  if (isPassing && again.attempts < maxAttempts) {
+    return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
+  }
+  // Nothing is known there: there is nothing that could go on. Anything else may go on.
+  return conclude(
+    task,
+    error.reason === "task_not_found" ? outcomeOf("asked") : failed({ reason: "ambiguous", lost: false }),
+  );
+}
+
+/** What a task itself can have ended with, as opposed to what can be wrong with a call about it. */
+export function endsTheTask({ reason }: CallFailure): boolean {
+  return endReasons.includes(reason);
+}
+
+function outcomeOf(ending: Task["ending"]): Outcome {
+  return failed({ reason: ending === "asked" ? "canceled" : "timeout", lost: false });
+}

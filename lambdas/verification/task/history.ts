@@ -1,0 +1,23 @@
+/** What a task's record tells of its way: each change of its state, and each wish of a person. Pure. */
+import type { TaskEvent } from "./events.ts";
+import type { Task } from "./task.ts";
+
+/** A task that is redriven for ever would outgrow its record: the beginning and the latest stay. */
+const maxEntries = 40;
+const told: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered"];
+
+export function withHistory({
+  before,
+  after,
+  event,
+  atMs,
+}: {
+  before: Task;
+  after: Task;
+  event: TaskEvent;
+  atMs: number;
+}): Task {
+  if (after.state === before.state && !told.includes(event.type)) return after;
+  const history = [...after.history, { atMs, event: event.type, state: after.state }];
+  return { ...after, history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history };
+}

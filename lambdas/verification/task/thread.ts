@@ -1,0 +1,94 @@
+/**
+ * The order of a thread: one record of the tasks that are under way in it. Pure.
+ * Tasks of a thread begin one at a time, in the order of their messages; one that holds the thread longer than it may is passed.
+ */
+import * as z from "zod";
+import { maxAgeMs } from "../gate/age.ts";
+import type { Task } from "./task.ts";
+
+/** A thread in which so many wait is no conversation any more. */
+const maxTasks = 200;
+const recordLifeMs = 3 * 24 * 3600_000;
+
+const entrySchema = z.object({
+  /** The request id. */
+  id: z.string(),
+  ts: z.string(),
+  begun: z.boolean(),
+  /** Neither waits for others nor do they wait for it; it is here so that it can be canceled. */
+  parallel: z.boolean(),
+  /** From then on nobody waits for it any longer. */
+  untilMs: z.int(),
+});
+
+/** A record of the task store, under an id that no task has. */
+export const threadSchema = z.object({
+  id: z.string(),
+  revision: z.int(),
+  state: z.literal("thread"),
+  expiresAtMs: z.int(),
+  tasks: z.array(entrySchema),
+});
+export type Thread = z.infer<typeof threadSchema>;
+
+type Named = { id: string; message: Pick<Task["message"], "ts"> };
+
+/** `ahead` tasks go before it, at the longest until `freeAtMs`; with 0 it may begin. */
+export type Place = { ahead: number; freeAtMs: number };
+
+export function threadIdOf({ thread }: Pick<Task, "thread">): string {
+  return `thread:${thread}`;
+}
+
+export function emptyThread({ id }: { id: string }): Thread {
+  return { id, revision: 1, state: "thread", expiresAtMs: 0, tasks: [] };
+}
+
+/**
+ * Puts the task in its place, if it is not there yet, and lets it begin when nobody is before it: what has begun stays in
+ * front, the others stand in the order of their messages. Undefined where the thread is full.
+ */
+export function lineUp({
+  thread,
+  task,
+  parallel,
+  turnMs,
+  nowMs,
+}: {
+  thread: Thread;
+  task: Named;
+  parallel: boolean;
+  /** How long it may hold the thread once it has begun. */
+  turnMs: number;
+  nowMs: number;
+}): { thread: Thread; place: Place } | undefined {
+  const known = thread.tasks.find(({ id }) => id === task.id);
+  const others = thread.tasks.filter(({ id, untilMs }) => id !== task.id && untilMs > nowMs);
+  if (known === undefined && others.length >= maxTasks) return undefined;
+  const own = known ?? { id: task.id, ts: task.message.ts, begun: false, parallel, untilMs: nowMs + maxAgeMs };
+  const before = others.filter((other) => other.begun || (!own.begun && isEarlier(other, own)));
+  const waitsFor = own.begun || parallel ? [] : before.filter((other) => !other.parallel);
+  const begins = waitsFor.length === 0;
+  const placed = begins ? { ...own, begun: true, untilMs: nowMs + turnMs } : own;
+  const after = others.filter((other) => !before.includes(other));
+  return {
+    thread: { ...thread, tasks: [...before, placed, ...after], expiresAtMs: nowMs + recordLifeMs },
+    place: { ahead: waitsFor.length, freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)) },
+  };
+}
+
+/** Takes the task out. `next` is the one that may begin now, if it has not. */
+export function leave({ thread, id, nowMs }: { thread: Thread; id: string; nowMs: number }): {
+  thread: Thread;
+  next: string | undefined;
+} {
+  const tasks = thread.tasks.filter((other) => other.id !== id && other.untilMs > nowMs);
+  const head = tasks.find(({ parallel }) => !parallel);
+  const isSame = tasks.length === thread.tasks.length;
+  return { thread: isSame ? thread : { ...thread, tasks }, next: head?.begun === false ? head.id : undefined };
+}
+
+function isEarlier(one: { ts: string; id: string }, other: { ts: string; id: string }): boolean {
+  const difference = Number(one.ts) - Number(other.ts);
+  return difference < 0 || (difference === 0 && one.id < other.id);
+}
