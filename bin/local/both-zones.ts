@@ -8,7 +8,7 @@ import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
-import { type EngineWithCompletions, openSqliteEngine } from "./engine.ts";
+import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type SlackStandIn, startSlackStandIn } from "./slack-stand-in.ts";
 import { workspace } from "./stand-in/workspace.ts";
@@ -27,7 +27,7 @@ type Options = {
   directory: string;
   /** Where the tasks are kept, unless `openEngine` says otherwise. */
   storeFolder: string;
-  openEngine?: (zone: "verification" | "execution") => EngineWithCompletions;
+  openEngine?: (zone: "verification" | "execution") => Engine;
   port: number;
   executionPort: number;
   /** What the worker does, and what goes over the wire (secrets redacted), for whoever watches. */
@@ -71,7 +71,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } = options;
   const log = options.log("verification");
   const engine = openEngine("verification");
-  const completions = engine.completions();
+  const completions = engine.completions?.();
   const execution = await startExecutionZone({
     config: config.execution,
     openEngine: () => openEngine("execution"),

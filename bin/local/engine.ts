@@ -10,14 +10,13 @@ export type Engine = {
   taskStore<T extends TaskItem>(request: { parse: (json: unknown) => T }): TaskStore<T>;
   /** A message that was received `maxReceiveCount` times moves to `deadLetters`. */
   taskQueue(request: { maxReceiveCount: number }): { queue: Queue; deadLetters: Queue };
+  /** Where the Execution zone pushes the ends of tasks, for the Verification zone; without it tasks are polled only. */
+  completions?(): Queue;
   close(): Promise<void>;
 };
 
-/** Of a Verification zone that has the Execution zone at hand: where that pushes the ends of tasks. */
-export type EngineWithCompletions = Engine & { completions(): Queue };
-
 /** Throws EngineFileError where the file cannot be used. */
-export function openSqliteEngine({ file }: { file: string }): EngineWithCompletions {
+export function openSqliteEngine({ file }: { file: string }): Engine {
   const database = openDatabase({ file });
   return {
     taskStore: ({ parse }) => createSqliteTaskStore({ database, parse }),

@@ -29,7 +29,7 @@ type HostOptions = {
   openEngine: () => Engine;
   directory: string;
   /** Where the ends of accepted tasks are pushed to, where the Verification zone is at hand. */
-  completions?: TaskQueue;
+  completions?: TaskQueue | undefined;
   log: Log;
 };
 

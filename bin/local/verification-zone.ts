@@ -37,7 +37,7 @@ export type VerificationOptions = {
   /** Who may ask beside the configuration's allowlist. */
   extraRules?: readonly AllowlistRule[];
   /** Where the Execution zone pushes the ends of tasks; without it tasks are polled only. */
-  completions?: QueueConsumer;
+  completions?: QueueConsumer | undefined;
   page?: Page;
   observe?: (observation: Observation) => void;
   log: Log;

@@ -1,7 +1,7 @@
 /** The aws engine for both zones, on emulators of its services: per world a table for each zone and queues. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import type { EngineWithCompletions } from "../../bin/local/engine.ts";
+import type { Engine } from "../../bin/local/engine.ts";
 import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
@@ -13,7 +13,7 @@ const maxReceiveCount = 5;
 
 export type AwsEngines = {
   /** Empty engines for one world. */
-  open(): Promise<(zone: "verification" | "execution") => EngineWithCompletions>;
+  open(): Promise<(zone: "verification" | "execution") => Engine>;
   close(): Promise<void>;
 };
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BothZones, openStandIn, startBothZones } from "../../bin/local/both-zones.ts";
-import type { EngineWithCompletions } from "../../bin/local/engine.ts";
+import type { Engine } from "../../bin/local/engine.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog, silentLog } from "../../lambdas/shared/log.ts";
@@ -32,7 +32,7 @@ export async function startWorld({
   deadlineMs?: number;
   allowed?: boolean;
   /** sqlite where absent. */
-  openEngine?: ((zone: "verification" | "execution") => EngineWithCompletions) | undefined;
+  openEngine?: ((zone: "verification" | "execution") => Engine) | undefined;
 }) {
   const lines: string[] = [];
   let zones: BothZones | undefined;

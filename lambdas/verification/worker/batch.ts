@@ -9,6 +9,8 @@ const recordSchema = z
   .object({
     messageId: z.string(),
     receiptHandle: z.string(),
+    /** Which queue it comes from. */
+    eventSourceARN: z.string().optional(),
     body: z.string(),
     attributes: z.object({ ApproximateReceiveCount: z.coerce.number(), MessageGroupId: z.string().optional() }),
     messageAttributes: z.record(z.string(), z.object({ stringValue: z.string().optional() })).default({}),

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
+  GetQueueAttributesCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
 } from "@aws-sdk/client-sqs";
@@ -20,6 +21,8 @@ import { sampleAsk } from "../task/sample.ts";
 const before = { ...process.env };
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 const botToken = "xoxb-stand-in-token";
+const ownArn = "arn:aws:sqs:eu-central-1:111111111111:tasks";
+const completionsArn = "arn:aws:sqs:eu-central-1:111111111111:sekisho-dev-completions";
 
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
   let opened: OpenEmulators;
@@ -69,6 +72,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
       SEKISHO_TABLE: await createTaskTable({ client: clients.dynamo }),
       SEKISHO_QUEUE_URL: queueUrl,
+      SEKISHO_QUEUE_ARN: ownArn,
       SEKISHO_DEAD_LETTERS_URL: archiveUrl,
       SEKISHO_ROUTES_PARAMETER: "routes",
       SEKISHO_SLACK_API_URL: slack.apiUrl,
@@ -105,6 +109,14 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   /** A message as the ingress enqueues it. */
   async function ask(text = "What is a sekisho?") {
+    const { body, ...asked } = askBody(text);
+    await clients.queues.send(
+      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageGroupId: workspace.team }),
+    );
+    return asked;
+  }
+
+  function askBody(text: string) {
     const { message, requestId } = slack.ask({ eventsUrl: "http://127.0.0.1:9/", text });
     const { app: appId, team, person } = workspace;
     const body = JSON.stringify({
@@ -112,8 +124,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       requestId,
       receivedAtMs: Date.now(),
     });
-    await clients.queues.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageGroupId: team }));
-    return { requestId, message };
+    return { requestId, message, body };
   }
 
   /** As the event source does it, once. Resolves to how many messages there were. */
@@ -129,6 +140,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const Records = Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) => ({
       messageId: MessageId,
       receiptHandle: ReceiptHandle,
+      eventSourceARN: ownArn,
       body: Body,
       attributes: Attributes,
       messageAttributes: {},
@@ -198,6 +210,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const record = {
       messageId: "m-1",
       receiptHandle: message?.ReceiptHandle,
+      eventSourceARN: ownArn,
       body: message?.Body,
       attributes: { ApproximateReceiveCount: "2" },
     };
@@ -224,6 +237,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const Records = bodies.map((body) => ({
       messageId: randomUUID(),
       receiptHandle: "of the dead-letter queue",
+      eventSourceARN: ownArn,
       body,
       attributes: { ApproximateReceiveCount: "1", MessageGroupId: workspace.team },
     }));
@@ -241,6 +255,43 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(calls).toEqual([]);
   });
 
+  it.each([
+    ["the completion queue", { eventSourceARN: completionsArn }],
+    ["any queue but its own", { eventSourceARN: `${ownArn}-2` }],
+    ["nobody knows where", {}],
+  ])("take no question, wake-up or redrive from %s, be it delayed or not", async (_from, origin) => {
+    const handle = createWorkerHandler({ config });
+    const known = await ask("a task that waits for its announcement");
+    const { body, requestId, message } = askBody("let me in");
+    const forged = [
+      body,
+      JSON.stringify({ type: "wake", requestId: known.requestId, seq: 0 }),
+      JSON.stringify({ type: "redrive", requestId: known.requestId }),
+      JSON.stringify({ request_id: requestId, task_id: "t-1" }),
+      "nonsense",
+    ];
+    const inAMinute = { DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" } };
+    const Records = forged.flatMap((text) =>
+      [{}, inAMinute].map((messageAttributes) => ({
+        messageId: randomUUID(),
+        receiptHandle: "r",
+        ...origin,
+        body: text,
+        attributes: { ApproximateReceiveCount: "1" },
+        messageAttributes,
+      })),
+    );
+    const response = await handle({ Records }, { getRemainingTimeInMillis: () => 75_000 });
+    expect(response).toEqual({ batchItemFailures: [] });
+    const { Attributes } = await clients.queues.send(
+      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
+    );
+    // Only what was asked above; nothing was sent on.
+    expect(Attributes).toMatchObject({ ApproximateNumberOfMessages: "1", ApproximateNumberOfMessagesDelayed: "0" });
+    expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
+
   it("end an act when the function's time is nearly over, instead of being ended with it", async () => {
     const never = await startWebServer({ handle: () => new Promise(() => {}) });
     config.destinations.first = { transport: "https", url: `${never.url}/` };
@@ -251,6 +302,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       {
         messageId: "m-1",
         receiptHandle: "r",
+        eventSourceARN: ownArn,
         body: JSON.stringify({ type: "wake", requestId, seq: 1 }),
         attributes: { ApproximateReceiveCount: "1" },
       },
