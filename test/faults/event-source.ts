@@ -1,0 +1,114 @@
+/** What stands between a queue and functions on AWS: gives batches to idle instances and removes what they dealt with. */
+import type { Instance, Pool } from "./pool.ts";
+import { createProcess, kill, within } from "./processes.ts";
+import { type Delivery, describe, type SimQueue } from "./sim-queue.ts";
+import { later, worldMs } from "./virtual-time.ts";
+import { meet, type World } from "./world.ts";
+
+type Context = { getRemainingTimeInMillis(): number };
+type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
+
+/** `event` is as Lambda passes it; the names of the deliveries are their message ids. */
+export type Handler = (request: {
+  event: unknown;
+  context: Context;
+  deliveries: ReadonlyMap<string, Delivery>;
+}) => Promise<BatchResponse>;
+
+/** A message that is delivered again or later comes that much later. */
+const againMs = 10_000;
+const laterMs = 30_000;
+
+/** Returns what is to be called when an instance has become free. */
+export function consume({
+  world,
+  queue,
+  name,
+  pool,
+  visibilityTimeoutMs,
+  timeLimitMs,
+}: {
+  world: World;
+  queue: SimQueue;
+  name: "queue" | "work";
+  pool: Pool<Handler>;
+  visibilityTimeoutMs: number;
+  /** Then the function is ended. */
+  timeLimitMs: number;
+}): () => void {
+  const service = createProcess({ name: "SQS", zone: "slack", skewMs: 0 });
+
+  function pump(): void {
+    for (;;) {
+      if (!queue.isDue()) return;
+      const instance = pool.find({ mayShare: false });
+      if (instance === undefined) return;
+      const deliveries = queue.take({ max: world.isRestless ? 3 : 1, visibilityTimeoutMs }).filter(isDelivered);
+      if (deliveries.length > 0) invoke(instance, deliveries);
+    }
+  }
+
+  function isDelivered(delivery: Delivery): boolean {
+    const { body, group, attributes } = delivery.message;
+    const { fate, step } = meet({
+      world,
+      process: service,
+      point: `${name}.deliver`,
+      note: describe(delivery.message),
+    });
+    step.atMs = worldMs();
+    if (fate === "repeated") queue.put({ body, group, attributes });
+    if (fate === "overtaken") queue.hideFor({ delivery, ms: laterMs });
+    return fate !== "overtaken";
+  }
+
+  function invoke(instance: Instance<Handler>, deliveries: readonly Delivery[]): void {
+    const endsAtMs = worldMs() + timeLimitMs;
+    const named = new Map(deliveries.map((delivery, index) => [`m-${delivery.message.number}-${index}`, delivery]));
+    const context = { getRemainingTimeInMillis: () => endsAtMs - worldMs() };
+    const event = { Records: [...named].map(recordOf) };
+    const limit = later({ delayMs: timeLimitMs, run: () => kill(instance.process) });
+    instance.isBusy = true;
+    within({ process: instance.process, run: () => instance.work({ event, context, deliveries: named }) })
+      .then(
+        ({ batchItemFailures }) => new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)),
+        () => new Set(named.keys()),
+      )
+      .then((failures) => {
+        limit.cancel();
+        instance.isBusy = false;
+        for (const [id, delivery] of named) if (!failures.has(id)) finish(delivery);
+        pump();
+      })
+      .catch(() => {});
+  }
+
+  function finish(delivery: Delivery): void {
+    const { body, group, attributes } = delivery.message;
+    const { fate, step } = meet({ world, process: service, point: `${name}.finish`, note: describe(delivery.message) });
+    step.atMs = worldMs();
+    if (fate === "lost") return;
+    queue.remove(delivery);
+    if (fate === "repeated") queue.put({ body, group, attributes, delayMs: againMs });
+  }
+
+  queue.listen(pump);
+  return pump;
+}
+
+/** As Lambda names the fields of a message from SQS. */
+function recordOf([messageId, { message, receiveCount }]: [string, Delivery]) {
+  const { body, group, attributes } = message;
+  const due = attributes.DueAtMs ?? {};
+  const dueAtMs = "StringValue" in due ? due.StringValue : undefined;
+  return {
+    messageId,
+    receiptHandle: messageId,
+    body,
+    attributes: {
+      ApproximateReceiveCount: String(receiveCount),
+      ...(group === undefined ? {} : { MessageGroupId: group }),
+    },
+    messageAttributes: dueAtMs === undefined ? {} : { DueAtMs: { stringValue: dueAtMs } },
+  };
+}

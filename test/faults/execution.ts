@@ -1,0 +1,70 @@
+/** The Execution zone: hosts, and where tasks are queued, the workers that run their agents. */
+import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
+import { createExecutionWorker } from "../../lambdas/execution/host/execution-worker.ts";
+import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
+import { workerHandler } from "../../lambdas/execution/worker-handler.ts";
+import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
+import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import { consume, type Handler } from "./event-source.ts";
+import { createPool, type Pool } from "./pool.ts";
+import { configOf, secrets } from "./settings.ts";
+import { createAgent } from "./sim-agent.ts";
+import { createSimQueue, type SimQueue } from "./sim-queue.ts";
+import { createSimStore } from "./sim-store.ts";
+import { logOf, type World } from "./world.ts";
+
+export type Execution = { hosts: Pool<Host>; records: TaskStore<ExecutionTask>; work: SimQueue };
+
+/** As the stack has it: 15 minutes, and six times that until a message comes again. */
+const functionLimitMs = 15 * 60_000;
+
+export function createExecution({ world, skewMs }: { world: World; skewMs: number }): Execution {
+  const { execution } = configOf(world.story);
+  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask });
+  const work = createSimQueue({ world, point: "work.send" });
+  const log = logOf({ world, service: "execution" });
+  const { newId, engine } = world;
+  const { leaseMs, lostAfterMs, syncBudgetMs } = execution;
+  const agent: Agent = createAgent({ world });
+  const common = { store, leaseMs, lostAfterMs, log, newId };
+  const ofHost = {
+    ...common,
+    authenticator: bearerAuthenticator({ readTokens: async () => [secrets.bearer] }),
+    syncBudgetMs,
+    maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isOneProcess ? {} : { kind: "lambda" as const }) }),
+  };
+  const zone = { zone: "execution" as const, skewMs };
+  const hosts = createPool<Host>({
+    ...zone,
+    name: "host ",
+    size: engine.isOneProcess ? 1 : 2,
+    boot: () =>
+      engine.isOneProcess ? createHost({ ...ofHost, agent }) : createHost({ ...ofHost, taskQueue: work.sender }),
+  });
+  if (!engine.isOneProcess) startWorkers();
+  return { hosts, records, work };
+
+  function startWorkers(): void {
+    let pump = () => {};
+    const pool = createPool<Handler>({
+      ...zone,
+      name: "runner ",
+      size: 2,
+      boot() {
+        const handle = workerHandler({ worker: createExecutionWorker({ ...common, agent }), log });
+        return ({ event, context }) => handle(event, context);
+      },
+      onStart: () => pump(),
+    });
+    pump = consume({
+      world,
+      queue: work,
+      name: "work",
+      pool,
+      visibilityTimeoutMs: 6 * functionLimitMs,
+      timeLimitMs: functionLimitMs,
+    });
+  }
+}

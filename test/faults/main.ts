@@ -1,0 +1,83 @@
+/** One search or one replay, with progress on the way and the figures at the end. */
+import { createFigures } from "./figures.ts";
+import type { Options } from "./options.ts";
+import { compact, parsePlan } from "./plan.ts";
+import { type Run, runPlan } from "./run-plan.ts";
+import { type Place, searchAll, searchRandomly, usualRun } from "./search.ts";
+import { shrink } from "./shrink.ts";
+import { stories } from "./stories.ts";
+import { tell } from "./tell.ts";
+import { realMs } from "./virtual-time.ts";
+
+const progressMs = 5000;
+/** Failures that are told in full; further ones are only counted. */
+const maxTold = 5;
+/** After so many failures the point is made. */
+const maxFailures = 200;
+/** A real turn of the event loop, for signals and for the garbage that waits for one. */
+const runsPerTurn = 50;
+
+/** Resolves to the exit code: 0 where nothing is violated. */
+export async function main(options: Options): Promise<number> {
+  try {
+    return options.replay === undefined ? await search(options) : await replay(options.replay);
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    return 2;
+  }
+}
+
+async function replay(text: string): Promise<number> {
+  const plan = parsePlan(text);
+  const { steps } = await usualRun(plan);
+  const run = await runPlan({ plan, usualOperations: steps.length });
+  process.stdout.write(`${tell(run)}\n`);
+  return run.violations.length > 0 ? 1 : 0;
+}
+
+async function search({ seed, runs, seconds, depth, part, ...where }: Options): Promise<number> {
+  const places = placesOf(where);
+  const figures = createFigures();
+  const told = new Set<string>();
+  const endMs = realMs() + 1000 * seconds;
+  let nextProgressMs = realMs() + progressMs;
+  let isInterrupted = false;
+  let count = 0;
+  process.once("SIGINT", () => {
+    isInterrupted = true;
+  });
+
+  async function onRun(run: Run): Promise<boolean> {
+    figures.count(run);
+    if (run.violations.length > 0) await report(run);
+    count += 1;
+    if (count % runsPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (realMs() > nextProgressMs) {
+      nextProgressMs = realMs() + progressMs;
+      process.stderr.write(`${figures.text().split("\n").at(-1)}\n`);
+    }
+    return !isInterrupted && realMs() < endMs && figures.failed() < maxFailures;
+  }
+
+  async function report(run: Run): Promise<void> {
+    if (told.size >= maxTold) return;
+    const usualOperations = (await usualRun(run.plan)).steps.length;
+    const shortest = await shrink({ run, usualOperations });
+    const plan = compact(shortest.plan);
+    if (told.has(plan)) return;
+    told.add(plan);
+    process.stdout.write(`${tell(shortest)}\n\n`);
+  }
+
+  if (depth === undefined) await searchRandomly({ places, seed, runs, onRun });
+  else for (const place of places) await searchAll({ place, depth, part, onRun });
+  process.stdout.write(`${figures.text()}\n`);
+  return figures.failed() > 0 ? 1 : 0;
+}
+
+function placesOf({ stories: wanted, engines }: Pick<Options, "stories" | "engines">): Place[] {
+  const names = stories.map(({ name }) => name);
+  const unknown = wanted?.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`There is no story "${unknown}": there are ${names.join(", ")}.`);
+  return (wanted ?? names).flatMap((story) => engines.map((engine) => ({ story, engine })));
+}

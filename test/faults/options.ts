@@ -1,0 +1,79 @@
+/** The command line of the simulation, and what is wrong with it in words. */
+import { parseArgs } from "node:util";
+import { type EngineName, engineNames } from "./engines.ts";
+import type { Part } from "./search.ts";
+
+export const help = `Usage: npm run faults -- [options]
+
+Runs the stories of Sekisho in a simulated world in which everything can go wrong, and says what broke.
+
+  --seed N              chance to begin with (default 1)
+  --runs N              random runs (default 10000)
+  --seconds N           stop after so many seconds
+  --exhaustive one|two  instead: every fault, or every two faults, at every operation
+  --story NAME          this story alone (can be given several times)
+  --engine NAME         sqlite or aws alone
+  --part I/N            the I-th of N parts of an exhaustive search
+  --replay PLAN         one run, told step by step
+  --mutant NAME         with this safeguard of the product removed
+  --help                this text`;
+
+export type Options = {
+  seed: number;
+  runs: number;
+  seconds: number;
+  depth: 1 | 2 | undefined;
+  stories: readonly string[] | undefined;
+  engines: readonly EngineName[];
+  part: Part;
+  replay: string | undefined;
+  mutant: string | undefined;
+  isHelp: boolean;
+};
+
+/** Throws an Error for a person. */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: "string", default: "1" },
+      runs: { type: "string", default: "10000" },
+      seconds: { type: "string", default: "1000000" },
+      exhaustive: { type: "string" },
+      story: { type: "string", multiple: true },
+      engine: { type: "string" },
+      part: { type: "string", default: "1/1" },
+      replay: { type: "string" },
+      mutant: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const depth = values.exhaustive === undefined ? undefined : ({ one: 1, two: 2 } as const)[values.exhaustive];
+  if (values.exhaustive !== undefined && depth === undefined) throw new Error("--exhaustive is one or two.");
+  const engines = engineNames.filter((name) => values.engine === undefined || values.engine === name);
+  if (engines.length === 0) throw new Error(`--engine is ${engineNames.join(" or ")}.`);
+  return {
+    seed: wholeNumber("seed", values.seed),
+    runs: wholeNumber("runs", values.runs),
+    seconds: wholeNumber("seconds", values.seconds),
+    depth,
+    stories: values.story,
+    engines,
+    part: readPart(values.part),
+    replay: values.replay,
+    mutant: values.mutant,
+    isHelp: values.help,
+  };
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} is a whole number, not "${text}".`);
+  return Number(text);
+}
+
+function readPart(text: string): Part {
+  const [, number, of] = /^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? [];
+  const part = { number: Number(number), of: Number(of) };
+  if (!(part.number >= 1 && part.number <= part.of)) throw new Error(`--part is such as 1/2, not "${text}".`);
+  return part;
+}

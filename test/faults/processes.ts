@@ -1,0 +1,44 @@
+/** Simulated processes: whose code is running is told by the asynchronous context; the code of a dead one never goes on. */
+import { AsyncLocalStorage } from "node:async_hooks";
+
+export type Zone = "slack" | "verification" | "execution";
+
+export type Process = {
+  name: string;
+  zone: Zone;
+  alive: boolean;
+  /** How far its clock is ahead of the world's. */
+  skewMs: number;
+  /** Called once, when it dies. */
+  onDeath: (() => void)[];
+};
+
+const running = new AsyncLocalStorage<Process>();
+
+export function createProcess({ name, zone, skewMs }: Pick<Process, "name" | "zone" | "skewMs">): Process {
+  return { name, zone, alive: true, skewMs, onDeath: [] };
+}
+
+/** The process whose code is running; undefined for the world itself. */
+export function currentProcess(): Process | undefined {
+  return running.getStore();
+}
+
+export function within<T>({ process, run }: { process: Process; run: () => T }): T {
+  return running.run(process, run);
+}
+
+export function outside<T>(run: () => T): T {
+  return running.exit(run);
+}
+
+export function kill(process: Process): void {
+  if (!process.alive) return;
+  process.alive = false;
+  for (const tell of process.onDeath.splice(0)) outside(tell);
+}
+
+/** What a dead process waits for. */
+export function never<T>(): Promise<T> {
+  return new Promise<T>(() => {});
+}

@@ -1,0 +1,101 @@
+/** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
+import { taskIdOf } from "../../lambdas/execution/host/task-id.ts";
+import { engines } from "./engines.ts";
+import { createExecution } from "./execution.ts";
+import type { Fault, Kind } from "./faults.ts";
+import { type Fate, type Violation, violationsOf } from "./invariants.ts";
+import { writeMessages } from "./people.ts";
+import type { Plan } from "./plan.ts";
+import { createRandom } from "./random.ts";
+import { createSimSlack } from "./sim-slack.ts";
+import { stories } from "./stories.ts";
+import { createVerification } from "./verification.ts";
+import { runUntilIdle, startTime } from "./virtual-time.ts";
+import { maxOperations, type Step, type World } from "./world.ts";
+
+export type Run = {
+  /** With the faults that were met. */
+  plan: Plan;
+  steps: readonly Step[];
+  violations: readonly Violation[];
+  isExempt: boolean;
+};
+
+/** Gives the operation with that number its fate. */
+export type FateOf = World["fateOf"];
+
+const startMs = 1_762_750_300_000;
+const longestMs = 48 * 3600_000;
+/** The zones' clocks differ by up to 5 minutes. */
+const halfSkewMs = 150_000;
+
+/** `fateOf` is the plan's own list of faults unless something else is given. */
+export async function runPlan({
+  plan,
+  fateOf = fromList(plan.faults),
+  usualOperations,
+}: {
+  plan: Plan;
+  fateOf?: FateOf;
+  usualOperations?: number | undefined;
+}): Promise<Run> {
+  const story = stories.find(({ name }) => name === plan.story);
+  if (story === undefined) throw new Error(`There is no story "${plan.story}".`);
+  const chance = createRandom(plan.seed);
+  let ids = 0;
+  const world: World = {
+    engine: engines[plan.engine],
+    story,
+    fateOf,
+    isRestless: plan.seed !== 0,
+    steps: [],
+    lines: [],
+    bodies: [],
+    starts: new Map(),
+    newId: () => `00000000-0000-4000-8000-${String(ids++).padStart(12, "0")}`,
+  };
+  startTime({ atMs: startMs, chance });
+  const lean = world.isRestless ? 2 * chance() - 1 : 1;
+  const slack = createSimSlack({ world });
+  const execution = createExecution({ world, skewMs: -lean * halfSkewMs });
+  const verification = createVerification({ world, slack: slack.api, execution, skewMs: lean * halfSkewMs });
+  const asked = writeMessages({ world, ingresses: verification.ingresses });
+  const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
+
+  const fates = await Promise.all(
+    asked.map(async (message): Promise<Fate> => {
+      const { requestId } = message;
+      const record = await verification.records.get({ id: requestId });
+      const id = taskIdOf({ principal: "bearer", requestId }) ?? "";
+      const executed = await execution.records.get({ id });
+      const posts = slack.posts.filter(
+        ({ key, threadTs }) => key?.requestId === requestId && threadTs === message.threadTs,
+      );
+      return { asked: message, record, executed, posts };
+    }),
+  );
+  const faults = world.steps.flatMap(({ at, fate }): Fault[] => (fate === undefined ? [] : [{ at, kind: fate }]));
+  const isExempt = slack.gone();
+  const violations = violationsOf({
+    world,
+    fates,
+    posts: slack.posts,
+    waiting: [verification.queue, verification.deadLetters, execution.work].reduce(
+      (sum, { messages }) => sum + messages.length,
+      0,
+    ),
+    isOver,
+    isExempt,
+    isHostHit: world.steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined),
+    usualOperations,
+  });
+  return { plan: { ...plan, faults }, steps: world.steps, violations, isExempt };
+}
+
+function fromList(faults: readonly Fault[]): FateOf {
+  const byNumber = new Map<number, Kind>(faults.map(({ at, kind }) => [at, kind]));
+  return ({ at, possible }) => {
+    const kind = byNumber.get(at);
+    return kind !== undefined && possible.includes(kind) ? kind : undefined;
+  };
+}

@@ -1,0 +1,21 @@
+/** The simulation's entry: reads the command line, replaces time, and only then loads the product. */
+import { help, type Options, readOptions } from "./options.ts";
+import { installVirtualTime } from "./virtual-time.ts";
+
+function options(): Options | undefined {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n\n${help}\n`);
+    return undefined;
+  }
+}
+
+const given = options();
+if (given === undefined) process.exitCode = 2;
+else if (given.isHelp) process.stdout.write(`${help}\n`);
+else {
+  installVirtualTime();
+  const { main } = await import("./main.ts");
+  process.exitCode = await main(given);
+}

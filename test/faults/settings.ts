@@ -1,0 +1,36 @@
+/** The configuration of the simulated zones, and the secrets that must never leave their place. */
+import { parseConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import type { Story } from "./stories.ts";
+
+export const secrets = {
+  signingSecret: "signing-secret-8f742231b10e8888",
+  botToken: "xoxb-bot-token-4c1f0a9b7d",
+  bearer: "bearer-token-77aa31c9e2",
+};
+
+export const workspace = {
+  team: "T0TEAM0001",
+  app: "A0APP00001",
+  bot: "U0BOT00001",
+  channel: "C0CHAN0001",
+  user: "U0USER0001",
+};
+
+const parsed = new Map<Story, Config>();
+
+/** The product's own defaults, but for what the story is about. */
+export function configOf(story: Story): Config {
+  const known = parsed.get(story);
+  if (known !== undefined) return known;
+  const config = parseConfig({
+    json: {
+      allowlist: story.isAllowed ? [{ team: workspace.team }] : [],
+      destinations: { agents: { transport: "in-process", forwardBotToken: true } },
+      routes: [{ destination: "agents" }],
+      execution: { syncBudgetMs: story.syncBudgetMs },
+    },
+  });
+  parsed.set(story, config);
+  return config;
+}

@@ -1,0 +1,147 @@
+/** A queue with delay, visibility timeout, receive count and dead letters, behind the faults of its engine. */
+import { delayFields, type MessageAttributes } from "../../lambdas/shared/engine/aws/chained-delay.ts";
+import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+import type { Point } from "./faults.ts";
+import { operate } from "./operate.ts";
+import { outside } from "./processes.ts";
+import { chance, later, worldMs } from "./virtual-time.ts";
+import type { World } from "./world.ts";
+
+export type Message = {
+  number: number;
+  body: string;
+  group: string | undefined;
+  attributes: MessageAttributes;
+  sentAtMs: number;
+  visibleAtMs: number;
+  receiveCount: number;
+};
+
+/** One message given to one receiver; void once the message was given to someone else. */
+export type Delivery = { message: Message; receiveCount: number };
+
+export type SimQueue = {
+  sender: TaskQueue;
+  /** Puts it there, whatever is going on. */
+  put(request: { body: string; delayMs?: number; group?: string | undefined; attributes?: MessageAttributes }): void;
+  isDue(): boolean;
+  /** What is due, hidden from then on. */
+  take(request: { max: number; visibilityTimeoutMs: number }): Delivery[];
+  hideFor(request: { delivery: Delivery; ms: number }): void;
+  remove(delivery: Delivery): boolean;
+  /** Called whenever something is due. */
+  listen(listener: () => void): void;
+  messages: readonly Message[];
+};
+
+const times = { usualMs: 10, giveUpMs: 3000, landMs: 5000 };
+const outOfReach = () => new Error("the queue is out of reach");
+const failures = { refused: outOfReach, unknown: outOfReach };
+
+export function createSimQueue({
+  world,
+  point,
+  deadLetters,
+  maxReceiveCount = Number.POSITIVE_INFINITY,
+}: {
+  world: World;
+  /** At which messages are sent. */
+  point: Point;
+  deadLetters?: SimQueue;
+  maxReceiveCount?: number;
+}): SimQueue {
+  const messages: Message[] = [];
+  const listeners: (() => void)[] = [];
+  const { isOrdered } = world.engine;
+  let count = 0;
+
+  function ringAt(atMs: number): void {
+    const ring = () => {
+      if (messages.some(isVisible)) for (const listener of listeners) listener();
+    };
+    outside(() => later({ delayMs: atMs - worldMs(), run: ring }));
+  }
+
+  function put({ body, delayMs = 0, group, attributes = {} }: Parameters<SimQueue["put"]>[0]): void {
+    const visibleAtMs = worldMs() + delayMs;
+    messages.push({
+      number: count++,
+      body,
+      group,
+      attributes,
+      sentAtMs: worldMs(),
+      visibleAtMs,
+      receiveCount: 0,
+    });
+    world.bodies.push(body);
+    ringAt(visibleAtMs);
+  }
+
+  /** As SQS: whole seconds, at most 900 of them, and a message that is to wait longer says so itself. */
+  function putChained({ body, delayMs = 0, group }: { body: string; delayMs?: number; group?: string }): void {
+    const { DelaySeconds = 0, MessageAttributes = {} } = delayFields({ delayMs, nowMs: Date.now() });
+    put({ body, delayMs: DelaySeconds * 1000, group, attributes: MessageAttributes });
+  }
+
+  function isVisible({ visibleAtMs }: Message): boolean {
+    return visibleAtMs <= worldMs();
+  }
+
+  function drop(message: Message): void {
+    const index = messages.indexOf(message);
+    if (index >= 0) messages.splice(index, 1);
+  }
+
+  return {
+    messages,
+    put,
+    isDue: () => messages.some(isVisible),
+    sender: {
+      send: (request) =>
+        operate({
+          world,
+          point,
+          note: describe(request),
+          times,
+          failures,
+          effect: () => (isOrdered ? put(request) : putChained(request)),
+        }),
+    },
+    take({ max, visibilityTimeoutMs }) {
+      const due = messages.filter(isVisible).sort((a, b) => a.visibleAtMs - b.visibleAtMs || a.number - b.number);
+      if (world.isRestless && !isOrdered) due.sort(() => chance() - 0.5);
+      const taken: Delivery[] = [];
+      for (const message of due) {
+        if (taken.length >= max) break;
+        if (deadLetters !== undefined && message.receiveCount >= maxReceiveCount) {
+          drop(message);
+          deadLetters.put({ body: message.body, group: message.group });
+          continue;
+        }
+        message.receiveCount += 1;
+        message.visibleAtMs = worldMs() + visibilityTimeoutMs;
+        ringAt(message.visibleAtMs);
+        taken.push({ message, receiveCount: message.receiveCount });
+      }
+      return taken;
+    },
+    hideFor({ delivery: { message, receiveCount }, ms }) {
+      if (message.receiveCount !== receiveCount) return;
+      message.visibleAtMs = worldMs() + ms;
+      ringAt(message.visibleAtMs);
+    },
+    remove({ message, receiveCount }) {
+      const isOurs = messages.includes(message) && message.receiveCount === receiveCount;
+      if (isOurs) drop(message);
+      return isOurs;
+    },
+    listen: (listener) => void listeners.push(listener),
+  };
+}
+
+/** The kind of the message and its link, never its text. */
+export function describe({ body, delayMs = 0 }: { body: string; delayMs?: number }): string {
+  const { type = "task", seq, taskId } = JSON.parse(body) as { type?: string; seq?: number; taskId?: string };
+  const link = seq ?? taskId?.slice(0, 8) ?? "";
+  return `${type} ${link}${delayMs > 0 ? ` in ${(delayMs / 1000).toFixed(1)} s` : ""}`;
+}

@@ -1,0 +1,99 @@
+/** The way between the zones: the request on its way there and the response on its way back can meet their own faults. */
+import { SekishoError } from "../../contracts/errors.ts";
+import type { ExchangeResponse } from "../../lambdas/execution/host/exchange.ts";
+import type { Host } from "../../lambdas/execution/host/host.ts";
+import { abortable } from "../../lambdas/verification/transport/abortable.ts";
+import { requestHeaders } from "../../lambdas/verification/transport/request-headers.ts";
+import type { Transport, TransportRequest, TransportResponse } from "../../lambdas/verification/transport/transport.ts";
+import { operate } from "./operate.ts";
+import type { Pool } from "./pool.ts";
+import { within } from "./processes.ts";
+import { secrets } from "./settings.ts";
+import type { World } from "./world.ts";
+
+/** A caller's own time, 30 s, is over before a slow request arrives. */
+const times = { usualMs: 20, giveUpMs: 60_000, landMs: 45_000 };
+const unavailable = () => new SekishoError("unavailable");
+const ambiguous = () => new SekishoError("ambiguous");
+
+export function createSimTransport({ world, hosts }: { world: World; hosts: Pool<Host> }): Transport {
+  return {
+    async send(request) {
+      const { signal } = request;
+      const note = nameOf(request.body);
+      const { arrived } = await operate({
+        world,
+        point: "transport.request",
+        note,
+        times,
+        failures: { refused: unavailable, unknown: ambiguous },
+        signal,
+        effect: () => ({ arrived: reach({ hosts, request }) }),
+      });
+      const response = await abortable({ promise: arrived, signal }).catch((thrown: unknown) => {
+        throw thrown instanceof SekishoError ? thrown : ambiguous();
+      });
+      return operate<TransportResponse>({
+        world,
+        point: "transport.response",
+        note: `${note} ${summaryOf(response)}`,
+        times,
+        failures: { refused: ambiguous, unknown: ambiguous },
+        signal,
+        stale: () => responseToAnother,
+        effect: () => response,
+      });
+    },
+  };
+}
+
+/** Where no host lives, nobody takes the connection; where the host dies of it, the connection breaks. */
+function reach({ hosts, request }: { hosts: Pool<Host>; request: TransportRequest }): Promise<TransportResponse> {
+  const instance = hosts.find({ mayShare: true });
+  if (instance === undefined) return Promise.reject(unavailable());
+  const { promise: broken, reject } = Promise.withResolvers<never>();
+  const { process, work: host } = instance;
+  process.onDeath.push(() => reject(ambiguous()));
+  const headers: Record<string, string> = { ...requestHeaders(request), authorization: `Bearer ${secrets.bearer}` };
+  const answered = within({
+    process,
+    run: () =>
+      host.exchange({
+        method: "POST",
+        path: "/",
+        header: (name) => headers[name],
+        readBody: async () => request.body,
+      }),
+  });
+  const result = Promise.race([answered.then(responseOf), broken]);
+  // Of a request that arrived twice, or too late, nobody waits for the answer.
+  result.catch(() => {});
+  return result;
+}
+
+function responseOf({ status, body }: ExchangeResponse): TransportResponse {
+  return { status, body: Buffer.from(body) };
+}
+
+const responseToAnother = {
+  status: 200,
+  body: Buffer.from(
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id: "11111111-1111-4111-8111-111111111111",
+      result: { status: "success", response_text: "This was meant for somebody else." },
+    }),
+  ),
+};
+
+function nameOf(body: Uint8Array): string {
+  return (JSON.parse(Buffer.from(body).toString()) as { method: string }).method;
+}
+
+function summaryOf({ body }: TransportResponse): string {
+  const { result, error } = JSON.parse(Buffer.from(body).toString()) as {
+    result?: { status: string };
+    error?: { data: { reason: string } };
+  };
+  return result?.status ?? error?.data.reason ?? "";
+}

@@ -1,0 +1,167 @@
+/**
+ * Virtual time: the clock, the timers and the chance of this whole process are replaced, so that nothing waits and
+ * every run can be repeated. `installVirtualTime` is called before any module of the product is loaded.
+ */
+import { createRequire, syncBuiltinESMExports } from "node:module";
+import { createHeap } from "./heap.ts";
+import { currentProcess, type Process, within } from "./processes.ts";
+
+type Timer = { atMs: number; order: number; process: Process | undefined; run: (() => void) | undefined };
+
+let nowMs = 0;
+let order = 0;
+let random = (): number => 0.5;
+let timers = newHeap();
+
+const real = {
+  setTimeout,
+  clearTimeout,
+  nextTick: process.nextTick.bind(process),
+  now: performance.now.bind(performance),
+};
+
+function newHeap() {
+  return createHeap<Timer>({ isBefore: (a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order) });
+}
+
+/** A new world begins; what the former one left waiting never happens. */
+export function startTime({ atMs, chance }: { atMs: number; chance: () => number }): void {
+  nowMs = atMs;
+  order = 0;
+  random = chance;
+  timers = newHeap();
+}
+
+/** The world's own time, without any process's skew. */
+export function worldMs(): number {
+  return nowMs;
+}
+
+/** Time that really passes, for measuring. */
+export function realMs(): number {
+  return real.now();
+}
+
+export function chance(): number {
+  return random();
+}
+
+/** `run` happens in the process that is running now, unless that has died by then. */
+export function later({ delayMs, run }: { delayMs: number; run: () => void }): { cancel(): void } {
+  const wait = Number.isFinite(delayMs) ? Math.max(0, delayMs) : 0;
+  const timer: Timer = { atMs: nowMs + wait, order: order++, process: currentProcess(), run };
+  timers.push(timer);
+  return {
+    cancel() {
+      timer.run = undefined;
+    },
+  };
+}
+
+/** Lets everything happen until nothing is left to happen. False where there is no end in sight. */
+export async function runUntilIdle({ maxEvents, endMs }: { maxEvents: number; endMs: number }): Promise<boolean> {
+  await settled();
+  for (let events = 0; events < maxEvents; ) {
+    const timer = timers.pop();
+    if (timer === undefined) return true;
+    const { process, run, atMs } = timer;
+    if (run === undefined || process?.alive === false) continue;
+    if (atMs > endMs) return false;
+    events += 1;
+    nowMs = atMs;
+    if (process === undefined) run();
+    else within({ process, run });
+    await settled();
+  }
+  return false;
+}
+
+/** Resolves when no promise is left that could go on by itself: ticks come after all of them. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => real.nextTick(resolve));
+}
+
+function virtualNow(): number {
+  return Math.floor(nowMs + (currentProcess()?.skewMs ?? 0));
+}
+
+type Callback = (...given: unknown[]) => void;
+
+/** As long as it looks like a timer of node:timers. */
+function timerObject(cancel: () => void) {
+  const object = { ref: () => object, unref: () => object, hasRef: () => true, cancel, [Symbol.toPrimitive]: () => 0 };
+  return object;
+}
+
+function virtualSetTimeout(callback: Callback, delayMs = 0, ...given: unknown[]) {
+  return timerObject(later({ delayMs: Math.max(1, delayMs), run: () => callback(...given) }).cancel);
+}
+
+function virtualSetInterval(callback: Callback, delayMs = 0, ...given: unknown[]) {
+  let current = { cancel() {} };
+  const again = () => {
+    current = later({
+      delayMs: Math.max(1, delayMs),
+      run() {
+        again();
+        callback(...given);
+      },
+    });
+  };
+  again();
+  return timerObject(() => current.cancel());
+}
+
+function virtualClear(timer: { cancel?: () => void } | undefined): void {
+  timer?.cancel?.();
+}
+
+const timedOut = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+const aborted = new DOMException("The operation was aborted", "AbortError");
+
+function virtualTimeoutSignal(delayMs: number): AbortSignal {
+  const controller = new AbortController();
+  later({ delayMs, run: () => controller.abort(timedOut) });
+  return controller.signal;
+}
+
+function virtualWait<T>(delayMs = 0, value?: T, { signal }: { signal?: AbortSignal } = {}): Promise<T | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const fail = () => reject(aborted);
+  if (signal?.aborted) fail();
+  else {
+    const timer = later({
+      delayMs: Math.max(1, delayMs),
+      run() {
+        signal?.removeEventListener("abort", abort);
+        resolve(value);
+      },
+    });
+    const abort = () => {
+      timer.cancel();
+      fail();
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+  }
+  return promise;
+}
+
+/** For the rest of this process's life. */
+export function installVirtualTime(): void {
+  Object.assign(globalThis, {
+    setTimeout: virtualSetTimeout,
+    clearTimeout: virtualClear,
+    setInterval: virtualSetInterval,
+    clearInterval: virtualClear,
+  });
+  Date.now = virtualNow;
+  performance.now = () => nowMs;
+  AbortSignal.timeout = virtualTimeoutSignal;
+  Math.random = () => random();
+  const load = createRequire(import.meta.url);
+  Object.assign(load("node:timers/promises"), { setTimeout: virtualWait });
+  Object.assign(load("node:timers"), { setTimeout: virtualSetTimeout, clearTimeout: virtualClear });
+  syncBuiltinESMExports();
+  // Nobody reads where the many simulated failures were made, and finding out is dear.
+  Error.stackTraceLimit = 0;
+}

@@ -1,0 +1,56 @@
+/** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
+import { createLog, type Log } from "../../lambdas/shared/log.ts";
+import type { Engine } from "./engines.ts";
+import type { Kind, Point } from "./faults.ts";
+import type { Process, Zone } from "./processes.ts";
+import type { Story } from "./stories.ts";
+
+/** One operation of one process, as it is told afterwards. */
+export type Step = {
+  at: number;
+  atMs: number;
+  process: string;
+  zone: Zone;
+  point: Point;
+  note: string;
+  fate: Kind | undefined;
+  /** The kinds of faults that were possible. */
+  possible: readonly Kind[];
+};
+
+export type World = {
+  engine: Engine;
+  story: Story;
+  /** Draws a fate for the operation with that number. */
+  fateOf: (request: { at: number; possible: readonly Kind[] }) => Kind | undefined;
+  /** Latencies and orders vary. */
+  isRestless: boolean;
+  steps: Step[];
+  /** Log lines of both zones, as they were written. */
+  lines: string[];
+  /** Bodies of all messages that were put into a queue. */
+  bodies: string[];
+  /** How often the agent was started, by request id. */
+  starts: Map<string, number>;
+  newId: () => string;
+};
+
+export const maxOperations = 5000;
+
+/** Counts the operation and says what becomes of it. */
+export function meet({ world, process, point, note }: { world: World; process: Process; point: Point; note: string }): {
+  fate: Kind | undefined;
+  step: Step;
+} {
+  const at = world.steps.length + 1;
+  const possible = world.engine.faults[point];
+  const fate = world.fateOf({ at, possible });
+  const step = { at, atMs: 0, process: process.name, zone: process.zone, point, note, fate, possible };
+  world.steps.push(step);
+  return { fate, step };
+}
+
+/** The product's own log at its most talkative. */
+export function logOf({ world, service }: { world: World; service: "verification" | "execution" }): Log {
+  return createLog({ service, level: "debug", write: (line) => world.lines.push(line) });
+}
