@@ -1,29 +1,20 @@
-/** All that is known of each message: what Slack shows, what the zones wrote down, how often the agent was started. */
+/** All that is known of each message: what Slack shows, what the zones wrote down, what the agent did. */
 import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
+import { overlapsOf } from "./agent-log.ts";
 import type { Books } from "./books.ts";
 import type { Evidence } from "./checks.ts";
 import type { Message } from "./people.ts";
 
-type Post = { requestId: string | undefined; part: number; text: string };
+type Gathering = { messages: readonly Message[]; standIn: SlackStandIn; books: Books };
 
-/** `strays` are posts of the bot that belong to no message. */
-export async function gather({
-  messages,
-  standIn,
-  books,
-}: {
-  messages: readonly Message[];
-  standIn: SlackStandIn;
-  books: Books;
-}): Promise<{ evidence: Evidence[]; strays: string[] }> {
-  const posts = standIn.messages().flatMap(({ user, metadata, text, ts }): (Post & { ts: string })[] => {
-    if (user !== workspace.botUser) return [];
-    const key = keyOf(metadataSchema.parse(metadata));
-    return [{ requestId: key?.requestId, part: key?.part ?? -1, text, ts }];
-  });
-  const starts = books.starts();
+/** By request id. */
+export async function gatherEvidence({ messages, standIn, books }: Gathering): Promise<Map<string, Evidence>> {
+  const posts = postsOfBot(standIn);
+  const entries = books.agentLog();
+  const overlaps = overlapsOf(entries);
+  const starts = entries.filter(({ what }) => what === "start");
   const evidence = messages.map(async ({ requestId, kind, delivered }): Promise<Evidence> => {
     const { status } = await delivered;
     return {
@@ -31,15 +22,34 @@ export async function gather({
       kind,
       isTaken: status === 200,
       posts: posts.filter((post) => post.requestId === requestId),
-      starts: starts.filter((id) => id === requestId).length,
+      starts: starts.filter((entry) => entry.requestId === requestId).length,
+      overlaps: overlaps.get(requestId) ?? [],
       record: await books.record(requestId),
       hostTask: await books.hostTask(requestId),
     };
   });
+  return new Map((await Promise.all(evidence)).map((each) => [each.requestId, each]));
+}
+
+/** What must not be left when everything has ended: posts, queue messages and places in threads that belong to nothing. */
+export async function gatherLeftovers({ messages, standIn, books }: Gathering): Promise<string[]> {
   const known = new Set(messages.map(({ requestId }) => requestId));
-  const strays = posts.filter(({ requestId }) => requestId === undefined || !known.has(requestId));
-  return {
-    evidence: await Promise.all(evidence),
-    strays: strays.map(({ ts }) => `The post ${ts} of the bot belongs to no message.`),
-  };
+  const strays = postsOfBot(standIn).filter(({ requestId }) => requestId === undefined || !known.has(requestId));
+  const held = (await books.threads()).flatMap(({ tasks }) => tasks);
+  return [
+    ...strays.map(({ ts }) => `The post ${ts} of the bot belongs to no message.`),
+    ...(await books.waiting()).map(
+      ({ message: { type, requestId }, isDead }) =>
+        `${requestId}: a message ${type} was left in the ${isDead ? "dead letters" : "queue"}`,
+    ),
+    ...held.map(({ id }) => `${id}: it was left in the record of its thread`),
+  ];
+}
+
+function postsOfBot(standIn: SlackStandIn) {
+  const posts = standIn.messages().filter(({ user }) => user === workspace.botUser);
+  return posts.map(({ metadata, text, ts }) => {
+    const key = keyOf(metadataSchema.parse(metadata));
+    return { requestId: key?.requestId, part: key?.part ?? -1, text, ts };
+  });
 }

@@ -6,7 +6,9 @@ import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
 import { secrets } from "./zones.ts";
 
-export type Message = Asked & { kind: Kind; text: string };
+/** `cancel` is the message that somebody wants a task canceled: it is answered like any other. */
+export type MessageKind = Kind | "cancel";
+export type Message = Asked & { kind: MessageKind };
 
 /** Slack's own moments of redelivery, forty times as fast. */
 export const retryDelaysMs: readonly number[] = [0, 1500, 7500];
@@ -15,6 +17,7 @@ export type People = {
   ask(planned: PlannedAsk): void;
   /** Slack tells of the post of this `ask` again. */
   tellAgain(planned: PlannedAsk): void;
+  cancel(planned: PlannedAsk): void;
   messages: readonly Message[];
   /** Resolves when Slack is done with all events. */
   delivered(): Promise<Delivery[]>;
@@ -33,17 +36,29 @@ export function createPeople({
   const byPlan = new Map<PlannedAsk, Message>();
   const deliveries: Promise<Delivery>[] = [];
 
+  function post({
+    kind,
+    ...words
+  }: {
+    kind: MessageKind;
+    text: string;
+    channel: string;
+    threadTs: string | undefined;
+  }) {
+    const asked = { ...standIn.ask({ eventsUrl, ...words }), kind };
+    messages.push(asked);
+    deliveries.push(asked.delivered);
+    return asked;
+  }
+
   return {
     ask(planned) {
       const { kind, text, isReply, slackFault } = planned;
       const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
       const before = messages.findLast(({ message }) => message.channel === channel)?.message;
-      const threadTs = isReply ? (before?.threadTs ?? before?.ts) : undefined;
       if (slackFault !== undefined) standIn.inject(slackFault);
-      const asked = { ...standIn.ask({ eventsUrl, text, channel, threadTs }), kind, text };
-      messages.push(asked);
-      byPlan.set(planned, asked);
-      deliveries.push(asked.delivered);
+      const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
+      byPlan.set(planned, post({ kind, text, channel, threadTs }));
     },
     tellAgain(planned) {
       const message = byPlan.get(planned)?.message;
@@ -52,7 +67,16 @@ export function createPeople({
       const signingSecret = secrets.SLACK_SIGNING_SECRET;
       deliveries.push(sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs, signal }));
     },
+    cancel(planned) {
+      const message = byPlan.get(planned)?.message;
+      if (message === undefined) return;
+      post({ kind: "cancel", text: "cancel", channel: message.channel, threadTs: threadOf(message) });
+    },
     messages,
     delivered: () => Promise.all(deliveries),
   };
+}
+
+function threadOf({ ts, threadTs }: Asked["message"]): string {
+  return threadTs ?? ts;
 }

@@ -3,7 +3,7 @@ import type { Fault } from "../../../bin/local/stand-in/faults.ts";
 import { createRandom, type Random } from "./random.ts";
 
 /** How the task would end if nothing was killed. */
-export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused";
+export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused" | "canceled";
 export type Zone = "verification" | "execution";
 
 export type PlannedAsk = {
@@ -14,6 +14,8 @@ export type PlannedAsk = {
   isReply: boolean;
   /** When Slack tells of the same post again, as another event. */
   againAtMs: number | undefined;
+  /** When somebody says in the thread that it is to be canceled. */
+  cancelAtMs: number | undefined;
   /** What goes wrong at Slack from then on, once. */
   slackFault: Fault | undefined;
 };
@@ -21,10 +23,23 @@ export type PlannedAsk = {
 /** In order of their moments. */
 export type Plan = { asks: PlannedAsk[]; kills: { atMs: number; zone: Zone }[] };
 
-/** Mean time from kill to kill; a zone is up again after less than half of it. */
+/** Mean time from kill to kill; a zone is up again after about half of it. */
 const killEveryMs = 1500;
 /** The last kills come when the last tasks are under way. */
 const afterLastAskMs = 1500;
+
+const kinds = [
+  "sync",
+  "sync",
+  "sync",
+  "accepted",
+  "accepted",
+  "accepted",
+  "parts",
+  "failed",
+  "refused",
+  "canceled",
+] as const satisfies Kind[];
 
 export function planRun({ seed, tasks, kills }: { seed: number; tasks: number; kills: number }): Plan {
   const random = createRandom({ seed });
@@ -41,13 +56,14 @@ export function planRun({ seed, tasks, kills }: { seed: number; tasks: number; k
 }
 
 function planAsk({ random, atMs, number }: { random: Random; atMs: number; number: number }): PlannedAsk {
-  const kind = random.oneOf<Kind>(["sync", "sync", "accepted", "accepted", "accepted", "parts", "failed", "refused"]);
+  const kind = random.oneOf<Kind>(kinds);
   return {
     atMs,
     kind,
     text: `private ${number} ${wishOf({ random, kind })}`,
     isReply: number > 0 && random.chance(0.2),
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
+    cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
     slackFault: random.chance(0.1) ? planSlackFault({ random }) : undefined,
   };
 }
@@ -65,14 +81,17 @@ function wishOf({ random, kind }: { random: Random; kind: Kind }): string {
       return `slow ${random.upTo(1500)}ms fail`;
     case "refused":
       return "let me in";
+    case "canceled":
+      return "slow 6s";
   }
 }
 
+/** `late` comes after the act has given up waiting, and well before the sweep. */
 function planSlackFault({ random }: { random: Random }): Fault {
   const method = random.oneOf(["chat.postMessage", "chat.update", "conversations.replies"]);
   return random.oneOf<Fault>([
     { method, type: "lost_answer" },
-    { method, type: "lost_answer" },
+    { method, type: "late", delayMs: 2300 },
     { method, type: "reset" },
     { method, type: "status", status: 500 },
     { method, type: "rate_limited", retryAfterSeconds: 1 },

@@ -14,8 +14,10 @@ it(
     const report = await runStory({ plan: planRun({ seed, tasks, kills }), signal: AbortSignal.timeout(longestMs) });
     process.stdout.write(`${reportText({ seed, report })}\n`);
     expect(report.violations).toEqual([]);
-    expect(report).toMatchObject({ tasks, kills });
+    expect(report.kills.verification + report.kills.execution).toBe(kills);
+    // It must have been about something.
     expect(report.answers).toBeGreaterThan(tasks / 4);
+    expect(report.unheard).toBeLessThan(tasks / 4);
   },
   longestMs,
 );

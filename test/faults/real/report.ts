@@ -1,10 +1,15 @@
 /** What came of a run, as figures and as lines for people. */
+import type { Zone } from "./plan.ts";
 
 export type Report = {
   tasks: number;
-  kills: number;
+  /** Messages beside them that ask for a task to be canceled. */
+  cancels: number;
+  kills: Record<Zone, number>;
   /** Posts of events: first ones, redeliveries, and second events of the same message. */
   deliveries: number;
+  /** Messages of which no delivery got through, so that nothing was promised. */
+  unheard: number;
   /** Messages whose thread shows the agent's words; the others show ours. */
   answers: number;
   starts: number;
@@ -17,10 +22,14 @@ export type Report = {
 const mostLogLines = 60;
 
 export function reportText({ seed, report }: { seed: number; report: Report }): string {
-  const { tasks, kills, deliveries, answers, starts, violations, log, seconds } = report;
+  const { tasks, cancels, kills, deliveries, unheard, answers, starts, violations, log, seconds } = report;
+  const told = tasks + cancels - unheard - answers;
   const figures = [
-    `${tasks} tasks, ${kills} kills, ${deliveries} deliveries of events, ${seconds.toFixed(0)} s (seed ${seed})`,
-    `answered by the agent: ${answers}; told what became of it: ${tasks - answers}; starts of the agent: ${starts}`,
+    `seed ${seed}, ${seconds.toFixed(0)} s`,
+    `tasks: ${tasks}, wishes to cancel: ${cancels}, deliveries of events: ${deliveries}`,
+    `kills: ${kills.verification} of the Verification zone, ${kills.execution} of the Execution zone`,
+    `answered by the agent: ${answers}, in words of ours: ${told}, never delivered: ${unheard}`,
+    `starts of the agent: ${starts}`,
     `violations: ${violations.length}`,
   ];
   return [...log.slice(-mostLogLines), ...violations, ...figures].join("\n");

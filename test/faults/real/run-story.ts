@@ -6,25 +6,25 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { type Books, openBooks } from "./books.ts";
-import { isAnswer, leaksOf, leftoversOf, violationsOf } from "./checks.ts";
-import { gather } from "./gather.ts";
-import { createPeople, type People, retryDelaysMs } from "./people.ts";
-import type { Plan } from "./plan.ts";
+import { isAnswer, isUnheard, leaksOf, violationsOf } from "./checks.ts";
+import { gatherEvidence, gatherLeftovers } from "./gather.ts";
+import { momentsOf } from "./moments.ts";
+import { createPeople, retryDelaysMs } from "./people.ts";
+import type { Plan, Zone } from "./plan.ts";
 import type { Report } from "./report.ts";
+import { settle } from "./settle.ts";
 import { secrets, startZones, type Zones } from "./zones.ts";
 
 export type Progress = { asked: number; killed: number; done: number };
 
-/** From the last event of the plan until everything has ended, or never will. */
+type Request = { plan: Plan; signal: AbortSignal; onProgress?: (progress: Progress) => void };
+type Running = { standIn: SlackStandIn; zones: Zones; books: Books };
+
+/** From the last moment of the plan until everything has ended, or never will. */
 const patienceMs = 60_000;
-const lookEveryMs = 250;
 
 /** When `signal` aborts, the processes are ended, and it rejects. */
-export async function runStory(request: {
-  plan: Plan;
-  signal: AbortSignal;
-  onProgress?: (progress: Progress) => void;
-}): Promise<Report> {
+export async function runStory(request: Request): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-faults-"));
   const opened: (() => Promise<void>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   try {
@@ -44,84 +44,48 @@ export async function runStory(request: {
   }
 }
 
-async function run({
-  plan,
-  signal,
-  onProgress = () => {},
-  standIn,
-  zones,
-  books,
-}: Parameters<typeof runStory>[0] & { standIn: SlackStandIn; zones: Zones; books: Books }): Promise<Report> {
+async function run({ plan, signal, onProgress = () => {}, ...running }: Request & Running): Promise<Report> {
+  const { standIn, zones, books } = running;
   const startedAtMs = Date.now();
   const people = createPeople({ standIn, eventsUrl: zones.eventsUrl, signal });
-  let killed = 0;
-  const done = new Set<string>();
-  const tell = () => onProgress({ asked: people.messages.length, killed, done: done.size });
+  const { messages } = people;
+  const kills: Record<Zone, number> = { verification: 0, execution: 0 };
+  const tell = (done: number) =>
+    onProgress({ asked: messages.length, killed: kills.verification + kills.execution, done });
+  const kill = (zone: Zone) => {
+    kills[zone]++;
+    return zones.kill(zone);
+  };
 
-  for (const { atMs, act } of momentsOf({ plan, people, kill: zones.kill, onKill: () => killed++ })) {
+  for (const { atMs, act } of momentsOf({ plan, people, kill })) {
     await wait(Math.max(0, startedAtMs + atMs - Date.now()), undefined, { signal });
     await act();
-    tell();
+    tell(0);
   }
   const deliveries = await people.delivered();
-  const endMs = Date.now() + patienceMs;
-  for (;;) {
-    for (const { requestId } of people.messages)
-      if (!done.has(requestId) && (await books.record(requestId))?.state === "done") done.add(requestId);
-    tell();
-    if (done.size === people.messages.length || Date.now() > endMs) break;
-    await wait(lookEveryMs, undefined, { signal });
-  }
+  await settle({ messages, books, patienceMs, signal, onDone: tell });
 
-  const { evidence, strays } = await gather({ messages: people.messages, standIn, books });
-  const records = new Map(evidence.map(({ requestId, record }) => [requestId, record]));
+  const all = await gatherEvidence({ messages, standIn, books });
+  const evidence = [...all.values()];
   const output = zones.output();
   const violations = [
-    ...evidence.flatMap(violationsOf),
-    ...strays,
-    ...leftoversOf({ queued: books.queued(), recordOf: (requestId) => records.get(requestId) }),
+    ...evidence.flatMap((each) => violationsOf({ evidence: each, others: all })),
+    ...(await gatherLeftovers({ messages, standIn, books })),
     ...leaksOf({ text: output, secrets: { ...secrets, text: "private" } }),
     ...zones.problems,
   ];
   return {
-    tasks: people.messages.length,
-    kills: killed,
+    tasks: plan.asks.length,
+    cancels: messages.length - plan.asks.length,
+    kills,
     deliveries: deliveries.reduce((sum, { deliveries }) => sum + deliveries, 0),
+    unheard: evidence.filter(isUnheard).length,
     answers: evidence.filter(isAnswer).length,
-    starts: books.starts().length,
+    starts: evidence.reduce((sum, { starts }) => sum + starts, 0),
     violations,
     log: logOf({ output, violation: violations[0] }),
     seconds: (Date.now() - startedAtMs) / 1000,
   };
-}
-
-type Moment = { atMs: number; act: () => void | Promise<void> };
-
-function momentsOf({
-  plan,
-  people,
-  kill,
-  onKill,
-}: {
-  plan: Plan;
-  people: People;
-  kill: Zones["kill"];
-  onKill: () => void;
-}): Moment[] {
-  const asks = plan.asks.flatMap((ask): Moment[] => [
-    { atMs: ask.atMs, act: () => people.ask(ask) },
-    ...(ask.againAtMs === undefined ? [] : [{ atMs: ask.againAtMs, act: () => people.tellAgain(ask) }]),
-  ]);
-  const kills = plan.kills.map(
-    ({ atMs, zone }): Moment => ({
-      atMs,
-      async act() {
-        onKill();
-        await kill(zone);
-      },
-    }),
-  );
-  return [...asks, ...kills].sort((a, b) => a.atMs - b.atMs);
 }
 
 /** What was logged of the message that a violation names. */

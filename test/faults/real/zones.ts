@@ -78,6 +78,6 @@ function configOf({ slackApiUrl }: { slackApiUrl: string }) {
       leaseMs: 1500,
       lostAfterMs: 500,
     },
-    limits: { callTimeoutMs: 1200, leaseMs: 2000, visibilityTimeoutMs: 2500 },
+    limits: { callTimeoutMs: 1200, leaseMs: 2000, visibilityTimeoutMs: 2500, sweepAfterMs: 3000 },
   };
 }

@@ -1,12 +1,20 @@
-/** The agent of these runs: says that it starts before it does anything else, then is the echo agent. */
+/** The agent of these runs: writes down when it starts and when it ends, and is the echo agent in between. */
 import { appendFileSync } from "node:fs";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../../lambdas/execution/agents/echo.ts";
 
 const echo = createEchoAgent();
 
-/** One line a start, appended at once (O_APPEND): a kill in the same moment leaves the whole line, or none and no start. */
 export const agent: Agent = async function* (task, context) {
-  appendFileSync("starts.log", `${context.requestId}\n`);
-  yield* echo(task, context);
+  write("start", context.requestId);
+  try {
+    yield* echo(task, context);
+  } finally {
+    write("end", context.requestId);
+  }
 };
+
+/** Appended in one piece (O_APPEND): a kill in the same moment leaves the whole line, or none. */
+function write(what: "start" | "end", requestId: string): void {
+  appendFileSync("agent.log", `${what} ${requestId} ${process.pid}\n`);
+}
