@@ -16,7 +16,8 @@ const retryDelaysMs = [0, 200, 1000, 5000];
 
 /**
  * Asks for all tasks, each thread when `mayAsk` resolves. The next message of a thread is posted when the event of the one
- * before it was taken. Rejects where `mayAsk` does, and where an event was not taken in the end.
+ * before it was taken. Resolves to how many events were delivered twice. Rejects where `mayAsk` does, and where an event
+ * was not taken in the end.
  */
 export async function askAll({
   threads,
@@ -37,7 +38,9 @@ export async function askAll({
   random: () => number;
   mayAsk: () => Promise<void>;
   onAsked: (asked: AskedTask) => void;
-}): Promise<void> {
+}): Promise<number> {
+  let repeated = 0;
+
   async function ask(task: PlannedTask, threadTs: string | undefined): Promise<AskedTask> {
     const text = `<@${workspace.botUser}> ${textOf(task)}`;
     const message = messages.add({ channel, threadTs, user: workspace.person, text, metadata: undefined });
@@ -54,7 +57,10 @@ export async function askAll({
       if (status !== 200) throw new Error(`An event was answered with ${status ?? "nothing"}.`);
     };
     await deliver(eventPayload({ event: "app_mention", message }));
-    if (random() < repeating) await deliver(eventPayload({ event: "message", message }));
+    if (random() < repeating) {
+      repeated += 1;
+      await deliver(eventPayload({ event: "message", message }));
+    }
     return asked;
   }
 
@@ -67,4 +73,5 @@ export async function askAll({
     }
   }
   await Promise.all(Array.from({ length: underWay }, person));
+  return repeated;
 }

@@ -21,7 +21,7 @@ export const perPoll = {
 
 /** `problems`: what went wrong in the run, among which that not all tasks waited at the same time. */
 export async function measureCost(
-  options: Pick<LoadOptions, "seed" | "onProgress" | "signal"> & { waiting: number },
+  options: Pick<LoadOptions, "seed" | "quietMs" | "sweepAfterMs" | "onProgress" | "signal"> & { waiting: number },
 ): Promise<{ cost: Cost; problems: string[] }> {
   const { waiting } = options;
   const report = await runLoad({
@@ -66,5 +66,8 @@ export function costOf({ tasks, operations: { verification, execution }, transpo
 
 /** Of all states. */
 function sum(counts: Record<string, number>, kind: string): number {
-  return Object.entries(counts).reduce((total, [name, count]) => (name.endsWith(` ${kind}`) ? total + count : total), 0);
+  return Object.entries(counts).reduce(
+    (total, [name, count]) => (name.endsWith(` ${kind}`) ? total + count : total),
+    0,
+  );
 }

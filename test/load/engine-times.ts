@@ -42,7 +42,8 @@ export async function measureEngineTimes({ waiting }: { waiting: number }): Prom
       return (await many(perRound / maxPerReceive, receive)).flat();
     });
     const finished = await timed(() => Promise.all(received.value.map(({ receipt }) => queue.finish({ receipt }))));
-    if (!finished.value.every(Boolean) || received.value.length !== perRound) throw new Error("the queue lost messages");
+    if (!finished.value.every(Boolean) || received.value.length !== perRound)
+      throw new Error("the queue lost messages");
     return {
       create: items.microseconds,
       get: read.microseconds,

@@ -27,7 +27,7 @@ export type LoadOptions = {
 };
 
 /** Of both zones when that many tasks were answered. */
-export type MemorySample = { answered: number; verification: Memory; execution: Memory };
+export type MemorySample = { answered: number; atMs: number; verification: Memory; execution: Memory };
 
 export type LoadReport = {
   tasks: number;
@@ -37,6 +37,8 @@ export type LoadReport = {
   answerSeconds: number;
   mostAtOnce: number;
   memory: MemorySample[];
+  /** Events that Slack delivered twice. */
+  repeatedEvents: number;
   slack: CallCounts;
   transport: CallCounts;
   operations: { verification: OperationCounts; execution: OperationCounts };
@@ -68,7 +70,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     if (Date.now() - tally.lastAtMs() > stuckAfterMs) tally.fail(new Error(tally.standstill()));
   }, progressMs);
   try {
-    const [memory] = await Promise.all([
+    const [memory, repeatedEvents] = await Promise.all([
       watchMemory({ tasks, tally, parts }),
       ask({ options, tally, parts }),
       tally.until(({ over }) => over >= tasks),
@@ -81,6 +83,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
       answerSeconds: (tally.lastAnswerAtMs() - startedAtMs) / 1000,
       mostAtOnce: tally.mostAtOnce(),
       memory,
+      repeatedEvents,
       slack: parts.slack.counts,
       transport: { calls: verification.calls, failed: verification.failed },
       operations: { verification: verification.operations, execution: execution.operations },
@@ -104,8 +107,8 @@ async function watchMemory({
   const samples: MemorySample[] = [];
   for (const share of memoryShares) {
     await tally.until(({ answered }) => answered >= share * tasks);
-    const { answered } = tally.progress();
-    samples.push({ answered, verification: await verification.memory(), execution: await execution.memory() });
+    const sample = { answered: tally.progress().answered, atMs: Date.now() };
+    samples.push({ ...sample, verification: await verification.memory(), execution: await execution.memory() });
   }
   return samples;
 }
@@ -118,7 +121,7 @@ function ask({
   options: LoadOptions;
   tally: Tally;
   parts: Parts;
-}): Promise<void> {
+}): Promise<number> {
   const random = seededRandom(seed + 2);
   return askAll({
     threads: planThreads({ tasks, longThreads, quickShare, random }),
@@ -127,8 +130,8 @@ function ask({
     signingSecret: parts.signingSecret,
     repeating: failing,
     random,
-    // Those that have ended and wait to be polled or delivered are about as many again.
-    mayAsk: () => tally.until(({ asked, answered }) => asked - answered < 2 * atOnce),
+    // Beside those in execution there are the ones that have ended and wait to be polled or delivered.
+    mayAsk: () => tally.until(({ asked, answered }) => asked - answered < 3 * atOnce),
     onAsked: tally.add,
   });
 }

@@ -1,30 +1,122 @@
-/** `npm run load`: a load run and its figures. */
+/** `npm run load`: a load run with failing calls, what a task costs, and whether that grows with the tasks that wait. */
 import { parseArgs } from "node:util";
+import { measureCost } from "./cost.ts";
+import { engineTasksPerSecond } from "./engine-alone.ts";
+import { measureEngineTimes } from "./engine-times.ts";
 import { runLoad } from "./load.ts";
+import { memoryProblems } from "./memory.ts";
+import { costLines, loadLines, timeLines } from "./report.ts";
+import type { Progress } from "./tally.ts";
+
+const usage = `Usage: npm run load -- [--tasks N] [--at-once N] [--failing PERCENT] [--seed N]
+
+Asks for many tasks through both zones on this machine (signed events, sqlite, https over a socket, a stand-in for Slack)
+while calls fail, and checks that each is answered exactly once, its agent started once, and memory stays flat.
+Then counts what a task costs with 100 and with all tasks waiting at the same time.
+
+  --tasks N          tasks in all (default 10000)
+  --at-once N        so many of them in execution at once (default 1000)
+  --failing PERCENT  of the calls to Slack and to the Execution zone, and of the events delivered twice (default 10)
+  --seed N           for everything that is random (default 1)
+  --help             this text
+
+Exit code: 0 the promise was kept, 1 it was not, 2 bad usage, 130 interrupted.
+`;
+
+type Numbers = { tasks: number; "at-once": number; failing: number; seed: number };
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(words: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: words,
-    options: {
-      tasks: { type: "string", default: "1000" },
-      "at-once": { type: "string", default: "100" },
-      failing: { type: "string", default: "10" },
-      seed: { type: "string", default: "1" },
-    },
-  });
+  const numbers = readNumbers(words);
+  if (numbers === "help") {
+    print(usage);
+    return 0;
+  }
+  if (numbers === undefined) return 2;
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
-  const report = await runLoad({
-    tasks: Number(values.tasks),
-    atOnce: Number(values["at-once"]),
-    failing: Number(values.failing) / 100,
-    seed: Number(values.seed),
-    signal: stop.signal,
-    onProgress: (progress) => console.log(JSON.stringify(progress)),
-  });
-  console.log(JSON.stringify({ ...report, problems: report.problems.length }, null, 1));
-  console.log(report.problems.slice(0, 20).join("\n"));
-  return report.problems.length === 0 ? 0 : 1;
+  try {
+    const problems = await measure({ ...numbers, signal: stop.signal });
+    print("");
+    print(problems.length === 0 ? "The promise was kept." : `The promise was broken ${problems.length} times:`);
+    for (const problem of problems.slice(0, 20)) print(`  ${problem}`);
+    return problems.length === 0 ? 0 : 1;
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n`);
+    return stop.signal.aborted ? 130 : 1;
+  }
+}
+
+/** Prints the figures; resolves to what was broken. */
+async function measure({
+  tasks,
+  "at-once": atOnce,
+  failing,
+  seed,
+  signal,
+}: Numbers & { signal: AbortSignal }): Promise<string[]> {
+  const common = { seed, signal, onProgress };
+  const report = await runLoad({ ...common, tasks, atOnce, failing: failing / 100 });
+  const { verification, execution } = report.operations;
+  const perTask = (kind: string) => {
+    const all = [...Object.entries(verification), ...Object.entries(execution)];
+    return Math.round(all.reduce((sum, [name, count]) => (name.endsWith(` ${kind}`) ? sum + count : sum), 0) / tasks);
+  };
+  const operations = { gets: perTask("get"), replaces: perTask("replace"), messages: perTask("send") };
+  const engineAlone = await engineTasksPerSecond(operations);
+  for (const line of loadLines({ report, engineAlone })) print(line);
+
+  const costs = [];
+  const problems = [...report.problems, ...memoryProblems(report.memory)];
+  for (const waiting of [100, tasks]) {
+    const { cost, problems: further } = await measureCost({ ...common, waiting });
+    costs.push(cost);
+    problems.push(...further);
+  }
+  for (const line of costLines(costs)) print(line);
+  const [few, many] = [await measureEngineTimes({ waiting: 100 }), await measureEngineTimes({ waiting: tasks })];
+  for (const line of timeLines({ few, many })) print(line);
+  return problems;
+}
+
+function onProgress({ seconds, asked, answered, over, inExecution }: Progress & { seconds: number }): void {
+  print(
+    `${String(seconds).padStart(5)} s: asked ${asked}, in execution ${inExecution}, answered ${answered}, over ${over}`,
+  );
+}
+
+function readNumbers(words: string[]): Numbers | "help" | undefined {
+  try {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        tasks: { type: "string", default: "10000" },
+        "at-once": { type: "string", default: "1000" },
+        failing: { type: "string", default: "10" },
+        seed: { type: "string", default: "1" },
+        help: { type: "boolean", default: false },
+      },
+    });
+    if (values.help) return "help";
+    return {
+      tasks: wholeNumber("tasks", values.tasks, { min: 1 }),
+      "at-once": wholeNumber("at-once", values["at-once"], { min: 1 }),
+      failing: wholeNumber("failing", values.failing, { min: 0, max: 50 }),
+      seed: wholeNumber("seed", values.seed, { min: 0 }),
+    };
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n${usage}`);
+    return undefined;
+  }
+}
+
+function wholeNumber(name: string, text: string, { min, max = 1_000_000 }: { min: number; max?: number }): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new Error(`--${name} must be a whole number from ${min} to ${max}, not "${text}".`);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "@jest/globals";
+import { runLoad } from "./load.ts";
+import { memoryProblems } from "./memory.ts";
+
+describe("a thousand tasks, a hundred of them in execution at once, while a tenth of all calls fails", () => {
+  it("each is answered once, its agent is started once, threads are done in order, memory stays flat", async () => {
+    const report = await runLoad({
+      tasks: 1000,
+      atOnce: 100,
+      failing: 0.1,
+      seed: 7,
+      quietMs: 1000,
+      sweepAfterMs: 2000,
+    });
+    expect(report.problems).toEqual([]);
+    expect(report.mostAtOnce).toBeGreaterThanOrEqual(100);
+    expect(memoryProblems(report.memory)).toEqual([]);
+    // The run was one with failures of every party.
+    for (const count of [...Object.values(report.slack.failed), ...Object.values(report.transport.failed)]) {
+      expect(count).toBeGreaterThan(10);
+    }
+    expect(report.repeatedEvents).toBeGreaterThan(10);
+  }, 180_000);
+});
