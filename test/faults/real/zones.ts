@@ -33,7 +33,12 @@ export async function startZones({ folder, slackApiUrl }: { folder: string; slac
     const process = sekisho({
       words: [zone, "--port", String(ports[zone])],
       cwd: folder,
-      env: { ...secrets, SEKISHO_EXECUTION_PORT: String(ports.execution), SEKISHO_LOG_LEVEL: "debug" },
+      env: {
+        ...secrets,
+        SEKISHO_EXECUTION_PORT: String(ports.execution),
+        SEKISHO_LOG_LEVEL: "debug",
+        NODE_COMPILE_CACHE: join(folder, "compiled"),
+      },
     });
     started.push(process);
     running.set(zone, process);
@@ -45,9 +50,22 @@ export async function startZones({ folder, slackApiUrl }: { folder: string; slac
     return process;
   }
 
-  const both = { verification: start("verification"), execution: start("execution") };
-  await both.verification.prints("Verification zone:");
-  await both.execution.prints("Execution zone:");
+  async function startBoth(): Promise<void> {
+    const both = { verification: start("verification"), execution: start("execution") };
+    await both.verification.prints("Verification zone:");
+    await both.execution.prints("Execution zone:");
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const last = [...running.values()];
+    running.clear();
+    await Promise.all(last.map((process) => process.kill(signal)));
+  }
+
+  // What a process compiled is kept when it ends cleanly: each later start takes a third of the time.
+  await startBoth();
+  await end("SIGTERM");
+  await startBoth();
   return {
     eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`,
     async kill(zone) {
@@ -58,11 +76,7 @@ export async function startZones({ folder, slackApiUrl }: { folder: string; slac
     },
     output: () => started.map((process) => process.output()).join(""),
     problems,
-    async close() {
-      const last = [...running.values()];
-      running.clear();
-      await Promise.all(last.map((process) => process.kill("SIGKILL")));
-    },
+    close: () => end("SIGKILL"),
   };
 }
 
