@@ -4,9 +4,15 @@ import type { ExecutionTask, Outcome } from "./execution-task.ts";
 
 export type Change = (task: ExecutionTask) => ExecutionTask | undefined;
 
-/** Takes the lease of a task that nobody has started; this is what lets an agent start at most once. */
+/**
+ * Takes the lease of a task that nobody has started; this is what lets an agent start at most once. Whoever has not heard
+ * whether the lease was given may ask again: it is still its own.
+ */
 export function start({ owner, untilMs }: { owner: string; untilMs: number }): Change {
-  return (task) => (task.state === "submitted" ? { ...task, state: "working", lease: { owner, untilMs } } : undefined);
+  return (task) =>
+    task.state === "submitted" || isHeldBy(task, owner)
+      ? { ...task, state: "working", lease: { owner, untilMs } }
+      : undefined;
 }
 
 /** Claims the repetition of a queue message that may have been lost: whoever is first within `everyMs` sends it. */

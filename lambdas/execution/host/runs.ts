@@ -41,7 +41,9 @@ export function createRuns(settings: RunSettings & { agentName: string; newId: (
 
   async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
-    const won = await changeTask({ task, change: start({ owner, untilMs: now() + leaseMs }) });
+    const claim = () => changeTask({ task, change: start({ owner, untilMs: now() + leaseMs }) });
+    // The store may have given the lease and not have said so: then nobody else would ever start the task.
+    const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
     const params: ExecuteTaskParams = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
     const ofTask = log.with({ ...loggedIds(task), agent: agentName });

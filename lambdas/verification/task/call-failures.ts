@@ -8,6 +8,9 @@ import type { Task } from "./task.ts";
 
 type CallFailed = Extract<TaskEvent, { type: "call_failed" }>;
 
+/** Answers to a look-up that break the contract, one after the other: then there is no peer that speaks it. */
+const maxBrokenLookUps = 4;
+
 export function callFailed({ task, event, policy }: { task: Task; event: CallFailed; policy: Policy }): Step {
   const { nowMs, act, error } = event;
   // The outcome is fixed already, and canceling was best effort.
@@ -18,8 +21,10 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
 }
 
 function sendFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: CallFailure }): Step {
-  const mayHaveArrived = task.mayHaveArrived || error.reason === "ambiguous";
-  if (isPassing(error)) {
+  // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work.
+  const breaksContract = error.reason === "invalid_response";
+  const mayHaveArrived = task.mayHaveArrived || error.reason === "ambiguous" || breaksContract;
+  if (isPassing(error) || breaksContract) {
     const again = { ...task, mayHaveArrived, attempts: task.attempts + 1 };
     if (again.attempts < maxAttempts && !isPastDeadline(task, nowMs)) return later(again, error);
   }
@@ -42,6 +47,9 @@ function lookUpFailed({
   if (endsTheTask(error)) return conclude(task, failed(error));
   const again = { ...task, attempts: task.attempts + 1 };
   if (isPassing(error) && again.attempts < maxAttempts) return later(again, error);
+  if (error.reason === "invalid_response") {
+    return again.attempts < maxBrokenLookUps ? later(again, error) : conclude(task, failed(error));
+  }
   const mayRepeat = !isPassing(error) && destinationOf(task, policy).idempotent;
   if (mayRepeat && !isPastDeadline(task, nowMs)) return { task, effects: [{ type: "send" }] };
   const neverArrived = mayRepeat && error.reason === "task_not_found";

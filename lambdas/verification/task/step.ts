@@ -53,7 +53,8 @@ export function later(task: Task, error: CallFailure): Step {
 
 /** The task is done: the next one of its thread may begin; then what is left to do for this one. */
 export function leaving(task: Task, policy: Policy): Step {
-  return task.ahead === undefined ? left(task, policy) : { task, effects: [{ type: "leave_thread" }] };
+  // A worker may have died between taking the place and writing it down: whoever was to go anywhere may have one.
+  return task.destination === undefined ? left(task, policy) : { task, effects: [{ type: "leave_thread" }] };
 }
 
 export function left(task: Task, policy: Policy): Step {

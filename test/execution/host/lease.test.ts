@@ -60,6 +60,25 @@ describe("two hosts on one store", () => {
   });
 });
 
+describe("a host that does not hear that it got the lease", () => {
+  it("asks once more, and starts the agent itself: nobody else would", async () => {
+    const store = memoryStore();
+    let isSilent = true;
+    const silent: TaskStore<ExecutionTask> = {
+      ...store,
+      async replace(request) {
+        const stored = await store.replace(request);
+        if (!isSilent) return stored;
+        isSilent = false;
+        throw new Error("the answer is lost");
+      },
+    };
+    const host = createTestHost({ store: silent, agent: answering("done") });
+    expect((await host.call("execute_task", hello)).result?.response_text).toBe("done");
+    expect(isSilent).toBe(false);
+  });
+});
+
 describe("a host that is late with its renewal", () => {
   it("does not give up what it still runs itself", async () => {
     let nowMs = 1_762_750_300_000;

@@ -187,10 +187,21 @@ describe("a send of which nobody knows whether it arrived", () => {
 
 describe("failures of the Execution zone", () => {
   it("are told at once where repeating cannot help", () => {
-    for (const reason of reasons.filter((name) => !new SekishoError(name).retryable)) {
+    for (const reason of reasons.filter((name) => !new SekishoError(name).retryable && name !== "invalid_response")) {
       const { task } = play([woken, announced, woken, failure({ reason, retryable: false })]);
       expect(task.outcome).toEqual({ type: "failed", reason, lost: false });
     }
+  });
+
+  it("are looked into where the answer breaks the contract: the agent may be at work; a wrong address is told within seconds", () => {
+    const broken = failure({ reason: "invalid_response", retryable: false });
+    const sent = play([woken, announced, woken, broken]);
+    expect(sent.task).toMatchObject({ state: "sent", mayHaveArrived: true });
+    expect(play([woken, accepted], { task: sent.task }).task.state).toBe("waiting");
+    const nobody = play([woken, lookedUp(broken), woken, lookedUp(broken), woken, lookedUp(broken)], {
+      task: sent.task,
+    });
+    expect(nobody.task.outcome).toMatchObject({ reason: "invalid_response" });
   });
 
   it("are repeated later, never before the peer's own time, and a bounded number of times", () => {

@@ -3,7 +3,7 @@
  * wrong as `fate` says; a worker that dies does nothing more, and its message comes again after the visibility timeout.
  */
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
+import type { ExecuteTaskParams, MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
 import type { TaskItem, TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { type PostKey, type SlackApi, SlackError } from "../../../lambdas/verification/slack/slack.ts";
@@ -31,13 +31,23 @@ export function createWorld({
   story = () => ({ status: "success", response_text: "A checkpoint." }),
   pollsUntilDone = 0,
   idempotent = true,
+  cancelable = false,
+  concurrency = "thread",
+  maxCalls = 10,
+  inSlack = [],
 }: {
   fate?: (operation: Operation) => Fate | Promise<Fate>;
   /** What the agent's run comes to; throws a SekishoError for a failure. */
-  story?: () => TaskResult;
+  story?: (requestId: string) => TaskResult;
   /** With more than 0 the host answers `accepted`, and that many polls find the task still working. */
   pollsUntilDone?: number;
   idempotent?: boolean;
+  /** Canceling works at the host. */
+  cancelable?: boolean;
+  concurrency?: "thread" | "parallel";
+  maxCalls?: number;
+  /** What others wrote into the thread. */
+  inSlack?: { ts: string; text: string }[];
 } = {}) {
   let clockMs = askedAtMs + 500;
   let counter = 0;
@@ -46,8 +56,9 @@ export function createWorld({
   const messages: Message[] = [];
   const landings: { atMs: number; land: () => void }[] = [];
   const posts: Post[] = [];
-  const runs = new Map<string, { polls: number; arrivals: number }>();
+  const runs = new Map<string, { polls: number; arrivals: number; canceled: boolean }>();
   const starts: string[] = [];
+  const sent: ExecuteTaskParams[] = [];
   const cancels: { params: unknown; recordedAs: Task["state"] | undefined; answers: number }[] = [];
   const archive: string[] = [];
   const groups = new Set<string | undefined>();
@@ -146,26 +157,36 @@ export function createWorld({
       update: ({ ts, text, key }) => at("update", () => void Object.assign(find(ts), { text, key })),
       remove: ({ ts }) => at("remove", () => void posts.splice(posts.indexOf(find(ts)), 1)),
       react: () => at("react", () => undefined),
-      replies: () => at("replies", () => structuredClone(posts)),
+      replies: () =>
+        at("replies", () => [...inSlack.map((message) => ({ ...message, key: undefined })), ...structuredClone(posts)]),
     };
   }
 
   function clientFor(alive: { yes: boolean }): ExecutionClient {
     async function answer(call: Call<MethodName>): Promise<TaskResult> {
-      const requestId = call.method === "execute_task" ? call.id : (records.keys().next().value ?? "");
+      const { task_id: taskId, request_id: byRequest } = call.params as { task_id?: string; request_id?: string };
+      const byTask = [...runs.keys()][Number(taskId?.slice(2)) - 1];
+      const requestId = call.method === "execute_task" ? call.id : (byRequest ?? byTask ?? "");
       if (call.method === "cancel_task") {
         const recordedAs = records.get(requestId)?.state;
         cancels.push({ params: call.params, recordedAs, answers: posts.filter(({ key }) => key.part > 0).length });
       }
-      const run = runs.get(requestId) ?? { polls: -1, arrivals: 0 };
+      const run = runs.get(requestId) ?? { polls: -1, arrivals: 0, canceled: false };
       if (call.method === "execute_task") {
         if (run.arrivals === 0 || !idempotent) starts.push(requestId);
-        runs.set(requestId, { ...run, arrivals: run.arrivals + 1 });
+        sent.push(call.params as ExecuteTaskParams);
+        run.arrivals += 1;
       } else if (run.arrivals === 0) throw new SekishoError("task_not_found");
+      runs.set(requestId, run);
+      run.canceled ||= call.method === "cancel_task" && cancelable;
       run.polls += 1;
-      runs.set(requestId, { polls: run.polls, arrivals: Math.max(run.arrivals, 1) });
-      if (run.polls < pollsUntilDone) return { status: "accepted", task_id: "t-1", poll_after_ms: 1000 };
-      return story();
+      if (run.canceled) {
+        if (call.method !== "cancel_task") throw new SekishoError("canceled");
+        return { status: "success", response_text: "" };
+      }
+      const number = [...runs.keys()].indexOf(requestId) + 1;
+      if (run.polls < pollsUntilDone) return { status: "accepted", task_id: `t-${number}`, poll_after_ms: 1000 };
+      return story(requestId);
     }
     return {
       call: <M extends MethodName>(call: Call<M>) =>
@@ -182,9 +203,7 @@ export function createWorld({
     const runAct = createRunAct({
       slack: slackFor(alive),
       threads: createThreads({ store: threadsFor(alive), queue: queueFor(alive), now }),
-      destinations: new Map([
-        ["host", { client: clientFor(alive), callTimeoutMs: 30_000, maxCalls: 10, longPollMs: 0 }],
-      ]),
+      destinations: new Map([["host", { client: clientFor(alive), callTimeoutMs: 30_000, maxCalls, longPollMs: 0 }]]),
       answerText: {
         placeholder: () => "Working on it",
         parts: ({ outcome }) => (outcome?.type === "answer" ? outcome.text.split("|") : [JSON.stringify(outcome)]),
@@ -192,7 +211,7 @@ export function createWorld({
       newId,
       now,
     });
-    const policy = samplePolicy({ idempotent, deadlineMs: 15 * 60_000 });
+    const policy = samplePolicy({ idempotent, concurrency, deadlineMs: 15 * 60_000 });
     return createWorker({
       store: storeFor(alive, records),
       queue: queueFor(alive),
@@ -208,6 +227,7 @@ export function createWorld({
   return {
     posts,
     starts,
+    sent,
     records,
     /** Slack delivers the message: the ingress puts it into the queue. */
     deliver: (ask: Ask) => messages.push({ body: JSON.stringify(ask), visibleAtMs: clockMs }),
@@ -253,6 +273,20 @@ export function createWorld({
     buryOne: ({ keep }: { keep: () => Promise<void> }) => {
       const [{ body } = { body: "" }] = messages.splice(0, 1);
       return workerOf({ yes: true }).deadLetter({ body, keep });
+    },
+    /** Somebody's wish. */
+    cancel: (requestId: string) =>
+      messages.push({ body: JSON.stringify({ type: "cancel", requestId }), visibleAtMs: clockMs }),
+    /** The Execution zone says that a task is over, or somebody claims it. Resolves to the calls that the host got for it. */
+    async push(body: string): Promise<number> {
+      const calls = () => [...runs.values()].reduce((sum, { polls }) => sum + polls + 1, 0);
+      const before = calls();
+      await workerOf({ yes: true }).completion({ body });
+      return calls() - before;
+    },
+    /** Time passes without anybody working. */
+    pass: (ms: number) => {
+      clockMs += ms;
     },
     /** An operator's wish. */
     redrive: (requestId: string) =>

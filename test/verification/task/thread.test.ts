@@ -1,0 +1,90 @@
+/** The order of a thread, as plain data. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { emptyThread, leave, lineUp, type Thread, threadSchema } from "../../../lambdas/verification/task/thread.ts";
+
+const nowMs = 1_760_000_000_000;
+const turnMs = 60_000;
+const empty = emptyThread({ id: "thread:C1/1.1" });
+const taskOf = (n: number) => ({ id: `task-${n}`, message: { ts: `${1_760_000_000 + n}.000100` } });
+
+function enter(thread: Thread, n: number, { atMs = nowMs, parallel = false } = {}) {
+  const lined = lineUp({ thread, task: taskOf(n), parallel, turnMs, nowMs: atMs });
+  if (lined === undefined) throw new Error("the thread is full");
+  return lined;
+}
+
+describe("the order of a thread", () => {
+  it("lets the first begin at once, and the others when all before them have left", () => {
+    const first = enter(empty, 1);
+    const second = enter(first.thread, 2);
+    const third = enter(second.thread, 3);
+    expect([first, second, third].map(({ place }) => place.ahead)).toEqual([0, 1, 2]);
+    const left = leave({ thread: third.thread, id: "task-1", nowMs });
+    expect(left.next).toBe("task-2");
+    expect(enter(left.thread, 3).place.ahead).toBe(1);
+    expect(enter(left.thread, 2).place.ahead).toBe(0);
+  });
+
+  it("is that of the messages, whichever comes in first; but what has begun is not overtaken", () => {
+    const waiting = enter(enter(enter(empty, 1).thread, 3).thread, 2);
+    expect(waiting.place.ahead).toBe(1);
+    expect(waiting.thread.tasks.map(({ id }) => id)).toEqual(["task-1", "task-2", "task-3"]);
+    expect(enter(enter(empty, 2).thread, 1).place.ahead).toBe(1);
+  });
+
+  it("tells the next one as often as the leaving is repeated, until that has begun", () => {
+    const { thread } = leave({ thread: enter(enter(empty, 1).thread, 2).thread, id: "task-1", nowMs });
+    expect(leave({ thread, id: "task-1", nowMs })).toEqual({ thread, next: "task-2" });
+    expect(leave({ thread: enter(thread, 2).thread, id: "task-1", nowMs }).next).toBeUndefined();
+  });
+
+  it("passes one that holds it longer than it may, and says from when on that is", () => {
+    const { thread, place } = enter(enter(empty, 1).thread, 2);
+    expect(place.freeAtMs).toBe(nowMs + turnMs);
+    expect(enter(thread, 2, { atMs: nowMs + turnMs - 1 }).place.ahead).toBe(1);
+    expect(enter(thread, 2, { atMs: nowMs + turnMs }).place.ahead).toBe(0);
+  });
+
+  it("is nobody's business where tasks run in parallel, neither before nor behind others", () => {
+    const beside = enter(enter(empty, 1).thread, 2, { parallel: true });
+    expect(beside.place.ahead).toBe(0);
+    expect(enter(beside.thread, 3).place.ahead).toBe(1);
+    expect(leave({ thread: beside.thread, id: "task-1", nowMs }).next).toBeUndefined();
+  });
+
+  it("takes no more tasks than a record can hold, and forgets those whose time is over", () => {
+    let thread = empty;
+    for (let n = 0; n < 200; n++) thread = enter(thread, n).thread;
+    expect(lineUp({ thread, task: taskOf(200), parallel: false, turnMs, nowMs })).toBeUndefined();
+    expect(enter(thread, 199).place.ahead).toBe(199);
+    expect(Buffer.byteLength(JSON.stringify(threadSchema.parse(thread)))).toBeLessThan(100_000);
+    expect(enter(thread, 200, { atMs: nowMs + 25 * 3600_000 }).thread.tasks).toHaveLength(1);
+  });
+
+  it("has one serial task at work at most, whatever comes, goes and is repeated; and when all have gone, nobody waits", () => {
+    const moves = fc.array(fc.record({ n: fc.nat({ max: 5 }), leaves: fc.boolean() }), { maxLength: 40 });
+    fc.assert(
+      fc.property(moves, (list) => {
+        let thread = empty;
+        const atWork = new Set<number>();
+        const over = new Set<number>();
+        for (const { n, leaves } of list) {
+          if (over.has(n)) continue;
+          if (leaves) {
+            thread = leave({ thread, id: taskOf(n).id, nowMs }).thread;
+            atWork.delete(n);
+            over.add(n);
+          } else {
+            const { place, thread: changed } = enter(thread, n);
+            thread = changed;
+            if (place.ahead === 0) atWork.add(n);
+          }
+          expect(atWork.size).toBeLessThanOrEqual(1);
+        }
+        const left = thread.tasks.reduce((rest, { id }) => leave({ thread: rest, id, nowMs }).thread, thread);
+        expect(left.tasks).toEqual([]);
+      }),
+    );
+  });
+});

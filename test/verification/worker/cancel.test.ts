@@ -1,0 +1,134 @@
+/** A person or an operator wants a task to end. */
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+
+const threadTs = `${askedAtMs / 1000}.000001`;
+const ask = { ...sampleAsk({ threadTs }), requestId: "00000000-0000-5000-8000-000000000001" };
+const wish = {
+  ...sampleAsk({ threadTs, ts: `${askedAtMs / 1000}.000900`, text: "Cancel" }),
+  requestId: "00000000-0000-5000-8000-000000000002",
+};
+const bare = { ...wish, message: { ...wish.message, unaddressed: true as const } };
+
+describe("the word to cancel, alone in a thread", () => {
+  it("ends the task at the host, and both messages are answered", async () => {
+    const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
+    world.deliver(ask);
+    await world.run({ maxSteps: 5 });
+    expect(world.records.get(ask.requestId)?.state).toBe("waiting");
+    for (const said of [wish, bare]) world.deliver(said);
+    await world.run();
+    expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
+    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.answers().sort()).toEqual([
+      '{"type":"canceling","count":1}',
+      '{"type":"failed","reason":"canceled","lost":false}',
+    ]);
+  });
+
+  it("ends what waits for its turn without asking the host", async () => {
+    const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
+    const second = { ...ask, requestId: "00000000-0000-5000-8000-000000000003" };
+    world.deliver(ask);
+    world.deliver({ ...second, message: { ...ask.message, ts: `${askedAtMs / 1000}.000200` } });
+    await world.run({ maxSteps: 8 });
+    world.deliver(wish);
+    await world.run();
+    expect(world.cancels).toHaveLength(1);
+    expect(world.starts).toEqual([ask.requestId]);
+    expect(world.answers().filter((text) => text.includes('"canceled"'))).toHaveLength(2);
+    expect(world.answers()).toContain('{"type":"canceling","count":2}');
+  });
+
+  it("is answered where nothing is under way; but not where it was said to nobody", async () => {
+    const world = createWorld();
+    world.deliver(wish);
+    await world.run();
+    expect(world.answers()).toEqual(['{"type":"canceling","count":0}']);
+    const quiet = createWorld();
+    quiet.deliver(bare);
+    await quiet.run();
+    expect(quiet.posts).toEqual([]);
+    expect(quiet.records.get(bare.requestId)).toMatchObject({ state: "done", swept: true });
+  });
+});
+
+describe("canceling", () => {
+  it("gives the result where the task had ended first, the same in the record and in the thread", async () => {
+    const world = createWorld({
+      pollsUntilDone: 1,
+      story: () => ({ status: "success", response_text: "Just in time." }),
+      fate: ({ name }) => {
+        if (name === "cancel_task") throw new SekishoError("invalid_state");
+        return "ok";
+      },
+    });
+    world.deliver(ask);
+    await world.run({ maxSteps: 2 });
+    world.cancel(ask.requestId);
+    await world.run();
+    expect(world.answers()).toEqual(["Just in time."]);
+  });
+
+  it("is tried again while the host is away, and says in the end that the task may go on", async () => {
+    let away = 3;
+    const back = createWorld({
+      pollsUntilDone: 1000,
+      cancelable: true,
+      fate: ({ name }) => (name === "cancel_task" && away-- > 0 ? "lost" : "ok"),
+    });
+    back.deliver(ask);
+    await back.run({ maxSteps: 4 });
+    back.cancel(ask.requestId);
+    await back.run();
+    expect(back.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
+
+    const gone = createWorld({
+      pollsUntilDone: 1000,
+      fate: ({ party }) => (party === "host" && gone.starts.length > 0 ? "lost" : "ok"),
+    });
+    gone.deliver(ask);
+    await gone.run({ maxSteps: 4 });
+    gone.cancel(ask.requestId);
+    await gone.run();
+    expect(gone.answers()).toEqual(['{"type":"failed","reason":"ambiguous","lost":false}']);
+  });
+
+  it("changes nothing for a task that is over or was never there", async () => {
+    const world = createWorld();
+    world.deliver(ask);
+    await world.run();
+    const before = structuredClone(world.records.get(ask.requestId));
+    world.cancel(ask.requestId);
+    world.cancel("00000000-0000-5000-8000-00000000000f");
+    await world.run();
+    expect(world.records.get(ask.requestId)).toEqual(before);
+    expect(world.cancels).toEqual([]);
+  });
+
+  it("reaches the host while a worker waits for its answer to the very task", async () => {
+    const started = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const world = createWorld({
+      cancelable: true,
+      fate: async ({ name }): Promise<Fate> => {
+        if (name === "execute_task") {
+          started.resolve();
+          await answer.promise;
+        }
+        if (name === "cancel_task") answer.resolve();
+        return "ok";
+      },
+    });
+    world.deliver(ask);
+    await world.run({ maxSteps: 1 });
+    const sending = world.handleDue();
+    await started.promise;
+    world.cancel(ask.requestId);
+    await world.handleDue();
+    await sending;
+    expect(world.cancels).toMatchObject([{ params: { request_id: ask.requestId, reason: "asked" } }]);
+  });
+});
