@@ -15,6 +15,9 @@ export type Handler = (request: {
   deliveries: ReadonlyMap<string, Delivery>;
 }) => Promise<BatchResponse>;
 
+/** `arn` is what Lambda says of where a record comes from. */
+export type Source = { queue: SimQueue; name: "queue" | "push" | "work"; arn: string };
+
 /** A message that is delivered again or later comes that much later. */
 const againMs = 10_000;
 const laterMs = 30_000;
@@ -24,13 +27,12 @@ export function consume({
   world,
   queue,
   name,
+  arn,
   pool,
   visibilityTimeoutMs,
   timeLimitMs,
-}: {
+}: Source & {
   world: World;
-  queue: SimQueue;
-  name: "queue" | "work";
   pool: Pool<Handler>;
   visibilityTimeoutMs: number;
   /** Then the function is ended. */
@@ -66,7 +68,7 @@ export function consume({
     const endsAtMs = worldMs() + timeLimitMs;
     const named = new Map(deliveries.map((delivery, index) => [`m-${delivery.message.number}-${index}`, delivery]));
     const context = { getRemainingTimeInMillis: () => endsAtMs - worldMs() };
-    const event = { Records: [...named].map(recordOf) };
+    const event = { Records: [...named].map(([id, delivery]) => recordOf({ id, delivery, arn })) };
     const limit = later({ delayMs: timeLimitMs, run: () => kill(instance.process) });
     instance.isBusy = true;
     within({ process: instance.process, run: () => instance.work({ event, context, deliveries: named }) })
@@ -97,13 +99,14 @@ export function consume({
 }
 
 /** As Lambda names the fields of a message from SQS. */
-function recordOf([messageId, { message, receiveCount }]: [string, Delivery]) {
+function recordOf({ id, delivery: { message, receiveCount }, arn }: { id: string; delivery: Delivery; arn: string }) {
   const { body, group, attributes } = message;
   const due = attributes.DueAtMs ?? {};
   const dueAtMs = "StringValue" in due ? due.StringValue : undefined;
   return {
-    messageId,
-    receiptHandle: messageId,
+    messageId: id,
+    receiptHandle: id,
+    eventSourceARN: arn,
     body,
     attributes: {
       ApproximateReceiveCount: String(receiveCount),

@@ -20,7 +20,16 @@ export type Execution = { hosts: Pool<Host>; records: TaskStore<ExecutionTask>; 
 /** As the stack has it: 15 minutes, and six times that until a message comes again. */
 const functionLimitMs = 15 * 60_000;
 
-export function createExecution({ world, skewMs }: { world: World; skewMs: number }): Execution {
+export function createExecution({
+  world,
+  completions,
+  skewMs,
+}: {
+  world: World;
+  /** Where the ends of tasks are pushed to. */
+  completions: SimQueue;
+  skewMs: number;
+}): Execution {
   const { execution } = configOf(world.story);
   const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask });
   const work = createSimQueue({ world, point: "work.send" });
@@ -28,11 +37,11 @@ export function createExecution({ world, skewMs }: { world: World; skewMs: numbe
   const { newId, engine } = world;
   const { leaseMs, lostAfterMs, syncBudgetMs } = execution;
   const agent: Agent = createAgent({ world });
-  const common = { store, leaseMs, lostAfterMs, log, newId };
+  const pushed = world.story.isPushed ? { completions: completions.sender } : {};
+  const common = { store, leaseMs, lostAfterMs, syncBudgetMs, log, newId };
   const ofHost = {
     ...common,
     authenticator: bearerAuthenticator({ readTokens: async () => [secrets.bearer] }),
-    syncBudgetMs,
     maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isOneProcess ? {} : { kind: "lambda" as const }) }),
   };
   const zone = { zone: "execution" as const, skewMs };
@@ -41,7 +50,9 @@ export function createExecution({ world, skewMs }: { world: World; skewMs: numbe
     name: "host ",
     size: engine.isOneProcess ? 1 : 2,
     boot: () =>
-      engine.isOneProcess ? createHost({ ...ofHost, agent }) : createHost({ ...ofHost, taskQueue: work.sender }),
+      engine.isOneProcess
+        ? createHost({ ...ofHost, ...pushed, agent })
+        : createHost({ ...ofHost, taskQueue: work.sender }),
   });
   if (!engine.isOneProcess) startWorkers();
   return { hosts, records, work };
@@ -53,7 +64,7 @@ export function createExecution({ world, skewMs }: { world: World; skewMs: numbe
       name: "runner ",
       size: 2,
       boot() {
-        const handle = workerHandler({ worker: createExecutionWorker({ ...common, agent }), log });
+        const handle = workerHandler({ worker: createExecutionWorker({ ...common, ...pushed, agent }), log });
         return ({ event, context }) => handle(event, context);
       },
       onStart: () => pump(),
@@ -62,6 +73,7 @@ export function createExecution({ world, skewMs }: { world: World; skewMs: numbe
       world,
       queue: work,
       name: "work",
+      arn: "work",
       pool,
       visibilityTimeoutMs: 6 * functionLimitMs,
       timeLimitMs: functionLimitMs,

@@ -46,6 +46,9 @@ export type Point =
   | "tasks.get"
   | "tasks.create"
   | "tasks.replace"
+  | "push.send"
+  | "push.deliver"
+  | "push.finish"
   | "work.send"
   | "work.deliver"
   | "work.finish"
@@ -89,6 +92,9 @@ export const embeddedFaults: FaultTable = {
   "tasks.get": embeddedRead,
   "tasks.create": embeddedWrite,
   "tasks.replace": embeddedWrite,
+  "push.send": embeddedWrite,
+  "push.deliver": ["dies_before"],
+  "push.finish": embeddedWrite,
   "work.send": embeddedWrite,
   "work.deliver": ["dies_before"],
   "work.finish": embeddedWrite,
@@ -109,6 +115,9 @@ export const remoteFaults: FaultTable = {
   "tasks.get": remoteRead,
   "tasks.create": remoteWrite,
   "tasks.replace": remoteWrite,
+  "push.send": [...remoteWrite, "repeated"],
+  "push.deliver": ["repeated", "overtaken"],
+  "push.finish": ["lost", "repeated"],
   "work.send": [...remoteWrite, "repeated"],
   "work.deliver": ["repeated", "overtaken"],
   "work.finish": ["lost", "repeated"],

@@ -1,15 +1,22 @@
 /** The receiving half of a simulated queue as the local loop uses it: without a timer, it waits for the queue's bell. */
 import type { QueueConsumer } from "../../lambdas/shared/engine/ports.ts";
 import { operate } from "./operate.ts";
-import type { Delivery, SimQueue } from "./sim-queue.ts";
-import { describe } from "./sim-queue.ts";
+import { type Delivery, describe, type SimQueue } from "./sim-queue.ts";
 import type { World } from "./world.ts";
 
 const times = { usualMs: 2, giveUpMs: 3000, landMs: 5000 };
 const outOfReach = () => new Error("the queue is out of reach");
 const failures = { refused: outOfReach, unknown: outOfReach };
 
-export function createLoopConsumer({ world, queue }: { world: World; queue: SimQueue }): QueueConsumer {
+export function createLoopConsumer({
+  world,
+  queue,
+  name,
+}: {
+  world: World;
+  queue: SimQueue;
+  name: "queue" | "push";
+}): QueueConsumer {
   const given = new Map<string, Delivery>();
   let ring = () => {};
   queue.listen(() => ring());
@@ -26,7 +33,7 @@ export function createLoopConsumer({ world, queue }: { world: World; queue: SimQ
       while (!signal?.aborted) {
         await dueOrAborted(signal);
         const effect = () => queue.take({ max, visibilityTimeoutMs });
-        const deliveries = await operate({ world, point: "queue.deliver", times, failures, effect });
+        const deliveries = await operate({ world, point: `${name}.deliver`, times, failures, effect });
         if (deliveries.length > 0) return deliveries.map(received);
       }
       return [];
@@ -35,7 +42,7 @@ export function createLoopConsumer({ world, queue }: { world: World; queue: SimQ
       const delivery = given.get(receipt);
       const note = delivery === undefined ? "" : describe(delivery.message);
       const effect = () => delivery !== undefined && queue.remove(delivery);
-      return operate({ world, point: "queue.finish", note, times, failures, effect });
+      return operate({ world, point: `${name}.finish`, note, times, failures, effect });
     },
   };
 

@@ -10,7 +10,14 @@ import { later, worldMs } from "./virtual-time.ts";
 import { meet, type World } from "./world.ts";
 
 /** A message for the bot, and whether Slack has heard that it was taken. */
-export type Asked = { requestId: string; text: string; ts: string; threadTs: string; isTaken: boolean };
+export type Asked = {
+  requestId: string;
+  text: string;
+  ts: string;
+  threadTs: string;
+  isUnaddressed: boolean;
+  isTaken: boolean;
+};
 
 /** Slack waits 3 s, then delivers again: at once, after a minute, after five minutes. */
 const answerMs = 3000;
@@ -20,11 +27,11 @@ export function writeMessages({ world, ingresses }: { world: World; ingresses: P
   const slack = createProcess({ name: "Slack", zone: "slack", skewMs: 0 });
   const asked: Asked[] = [];
   const startMs = worldMs();
-  for (const [number, { afterMs, text, inThreadOf }] of world.story.messages.entries()) {
+  for (const [number, { afterMs, text, inThreadOf, isUnaddressed = false }] of world.story.messages.entries()) {
     const ts = tsOf({ atMs: startMs + afterMs, count: number });
     const threadTs = asked[inThreadOf ?? -1]?.ts ?? ts;
     const requestId = requestIdOf({ appId: workspace.app, channel: workspace.channel, ts });
-    const message = { requestId, text, ts, threadTs, isTaken: false };
+    const message = { requestId, text, ts, threadTs, isUnaddressed, isTaken: false };
     asked.push(message);
     within({ process: slack, run: () => later({ delayMs: afterMs + 200, run: () => deliver(message, 0) }) });
   }
@@ -34,8 +41,8 @@ export function writeMessages({ world, ingresses }: { world: World; ingresses: P
     const { fate, step } = meet({ world, process: slack, point: "slack.event", note: message.requestId.slice(0, 8) });
     step.atMs = worldMs();
     let isHeard = false;
-    const types = fate === "lost" ? [] : fate === "repeated" ? (["app_mention", "message"] as const) : [oneOf(attempt)];
-    for (const type of types) void hand({ message, type, attempt });
+    const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;
+    for (let time = 0; time < times; time++) void hand({ message, type: typeOf(message, attempt + time), attempt });
     later({
       delayMs: answerMs,
       run() {
@@ -56,16 +63,18 @@ export function writeMessages({ world, ingresses }: { world: World; ingresses: P
   }
 }
 
-function oneOf(attempt: number): "app_mention" | "message" {
-  return attempt % 2 === 0 ? "app_mention" : "message";
+/** The same post comes as either, where it mentions the bot. */
+function typeOf({ isUnaddressed }: Asked, attempt: number): "app_mention" | "message" {
+  return !isUnaddressed && attempt % 2 === 0 ? "app_mention" : "message";
 }
 
 function requestOf(given: { message: Asked; type: "app_mention" | "message"; attempt: number }): IngressRequest {
   const { message, type, attempt } = given;
-  const { ts, threadTs, text } = message;
+  const { ts, threadTs, isUnaddressed } = message;
   const { team, app, bot, channel, user } = workspace;
   const inThread = threadTs === ts ? {} : { thread_ts: threadTs };
-  const event = { type, user, ts, ...inThread, channel, text: `<@${bot}> ${text}`, channel_type: "channel" };
+  const text = isUnaddressed ? message.text : `<@${bot}> ${message.text}`;
+  const event = { type, user, ts, ...inThread, channel, text, channel_type: "channel" };
   const payload = {
     type: "event_callback",
     api_app_id: app,

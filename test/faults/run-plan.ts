@@ -1,12 +1,14 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
 import { taskIdOf } from "../../lambdas/execution/host/task-id.ts";
+import type { Fate } from "./agreement.ts";
 import { engines } from "./engines.ts";
 import { createExecution } from "./execution.ts";
 import type { Fault, Kind } from "./faults.ts";
-import { type Fate, type Violation, violationsOf } from "./invariants.ts";
+import { type Violation, violationsOf } from "./invariants.ts";
 import { writeMessages } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
+import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimSlack } from "./sim-slack.ts";
 import { stories } from "./stories.ts";
 import { createVerification } from "./verification.ts";
@@ -51,14 +53,16 @@ export async function runPlan({
     steps: [],
     lines: [],
     bodies: [],
-    starts: new Map(),
+    agentRuns: [],
     newId: () => `00000000-0000-4000-8000-${String(ids++).padStart(12, "0")}`,
   };
   startTime({ atMs: startMs, chance });
   const lean = world.isRestless ? 2 * chance() - 1 : 1;
   const slack = createSimSlack({ world });
-  const execution = createExecution({ world, skewMs: -lean * halfSkewMs });
-  const verification = createVerification({ world, slack: slack.api, execution, skewMs: lean * halfSkewMs });
+  const completions = createSimQueue({ world, point: "push.send", maxReceiveCount: 3, deadLetters: nowhere(world) });
+  const execution = createExecution({ world, completions, skewMs: -lean * halfSkewMs });
+  const ofVerification = { world, slack: slack.api, execution, completions };
+  const verification = createVerification({ ...ofVerification, skewMs: lean * halfSkewMs });
   const asked = writeMessages({ world, ingresses: verification.ingresses });
   const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
 
@@ -71,7 +75,7 @@ export async function runPlan({
       const posts = slack.posts.filter(
         ({ key, threadTs }) => key?.requestId === requestId && threadTs === message.threadTs,
       );
-      return { asked: message, record, executed, posts };
+      return { asked: message, record, executed, posts, zoneAheadMs: lean * halfSkewMs };
     }),
   );
   const faults = world.steps.flatMap(({ at, fate }): Fault[] => (fate === undefined ? [] : [{ at, kind: fate }]));
@@ -80,16 +84,18 @@ export async function runPlan({
     world,
     fates,
     posts: slack.posts,
-    waiting: [verification.queue, verification.deadLetters, execution.work].reduce(
-      (sum, { messages }) => sum + messages.length,
-      0,
-    ),
+    waiting: [...verification.queues, execution.work].reduce((sum, { messages }) => sum + messages.length, 0),
     isOver,
     isExempt,
     isHostHit: world.steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined),
     usualOperations,
   });
   return { plan: { ...plan, faults }, steps: world.steps, violations, isExempt };
+}
+
+/** Where pushes go that failed too often: nobody looks there. */
+function nowhere(world: World): SimQueue {
+  return createSimQueue({ world, point: "push.send" });
 }
 
 function fromList(faults: readonly Fault[]): FateOf {

@@ -141,7 +141,7 @@ export function createSimQueue({
 
 /** The kind of the message and its link, never its text. */
 export function describe({ body, delayMs = 0 }: { body: string; delayMs?: number }): string {
-  const { type = "task", seq, taskId } = JSON.parse(body) as { type?: string; seq?: number; taskId?: string };
-  const link = seq ?? taskId?.slice(0, 8) ?? "";
-  return `${type} ${link}${delayMs > 0 ? ` in ${(delayMs / 1000).toFixed(1)} s` : ""}`;
+  const { type, seq, taskId, requestId, task_id } = JSON.parse(body) as Partial<Record<string, string>>;
+  const about = requestId ?? taskId ?? task_id ?? "";
+  return `${type ?? "task"} ${seq === undefined ? "" : `${seq} of `}${about.slice(0, 8)}${delayMs > 0 ? ` in ${(delayMs / 1000).toFixed(1)} s` : ""}`;
 }

@@ -18,6 +18,14 @@ export type Step = {
   possible: readonly Kind[];
 };
 
+/** From when until when an agent was at work, and why it ended. */
+export type AgentRun = {
+  requestId: string;
+  fromMs: number;
+  untilMs: number;
+  end: "working" | "ended" | "stopped" | "died";
+};
+
 export type World = {
   engine: Engine;
   story: Story;
@@ -30,8 +38,7 @@ export type World = {
   lines: string[];
   /** Bodies of all messages that were put into a queue. */
   bodies: string[];
-  /** How often the agent was started, by request id. */
-  starts: Map<string, number>;
+  agentRuns: AgentRun[];
   newId: () => string;
 };
 

@@ -1,0 +1,20 @@
+/** What the processes of the Verification zone are made of, however many of them there are. */
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
+import type { Worker } from "../../lambdas/verification/worker/worker.ts";
+import type { SimQueue } from "./sim-queue.ts";
+import type { World } from "./world.ts";
+
+export type ZoneParts = {
+  world: World;
+  config: Config;
+  skewMs: number;
+  log: Log;
+  queue: SimQueue;
+  deadLetters: SimQueue;
+  completions: SimQueue;
+  /** Each with an empty memory. */
+  bootWorker: () => Worker;
+  bootIngress: () => Ingress;
+};
