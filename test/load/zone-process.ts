@@ -34,6 +34,8 @@ export async function startZoneProcess({
     execArgv: ["--expose-gc"],
     env: { PATH: process.env.PATH },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
+    // Out of reach of Ctrl-C: it is closed here, in its turn.
+    detached: true,
   });
   const died = Promise.withResolvers<never>();
   died.promise.catch(() => {});

@@ -14,9 +14,9 @@ export function serveParent({
   counts: Counts;
   close: () => Promise<void>;
 }): void {
-  // Ctrl-C reaches the whole group of processes; the parent ends us in its own time.
-  process.on("SIGINT", () => {});
   process.once("disconnect", () => process.exit(1));
+  // The parent may have died before anyone listened.
+  if (!process.connected) process.exit(1);
   process.on("message", ({ type }: ToZone) => {
     if (type === "counts") tell({ type, operations, ...counts });
     else if (type === "memory") {
