@@ -6,7 +6,6 @@ import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/c
 import { taskTable } from "../../lambdas/shared/engine/aws/table.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
-import { abortable } from "../../lambdas/verification/transport/abortable.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage } from "../aws/stage.ts";
@@ -28,11 +27,10 @@ export async function openAwsPlace({
   const { region } = named.stage.verification;
   const dynamo = new DynamoDBClient({ ...dynamoDbSettings, region });
   const sqs = new SQSClient({ ...sqsSettings, region });
-  const store = createDynamoTaskStore({ client: dynamo, table: tableName, parse: parseStored });
-  const queue = createSqsQueue({ client: sqs, queueUrl });
+  const store = createDynamoTaskStore({ client: dynamo, table: tableName, parse: parseStored, signal });
+  const queue = createSqsQueue({ client: sqs, queueUrl, signal });
   // Each call has a deadline of its own; a listing is many calls.
-  const guarded = <T>(doing: string, start: () => Promise<T>) =>
-    callAws({ doing, signal, call: () => abortable({ promise: start(), signal }) });
+  const guarded = <T>(doing: string, call: () => Promise<T>) => callAws({ doing, signal, call });
   return {
     where: `in stage ${named.stageName}`,
     store: {
@@ -43,12 +41,8 @@ export async function openAwsPlace({
     idsLike: ({ state, prefix }) =>
       guarded("look for a task by the beginning of its id", async () => {
         const ids: string[] = [];
-        const options = { abortSignal: signal };
-        for await (const { Items = [] } of paginateQuery(
-          { client: dynamo },
-          likeQuery({ tableName, state, prefix }),
-          options,
-        )) {
+        const query = likeQuery({ tableName, state, prefix });
+        for await (const { Items = [] } of paginateQuery({ client: dynamo }, query, { abortSignal: signal })) {
           ids.push(...Items.map(({ id }) => id?.S ?? ""));
         }
         return ids;

@@ -9,7 +9,7 @@ export async function newRetryId({
   place,
   originalId,
 }: {
-  place: Pick<TaskPlace, "store">;
+  place: { store: Pick<TaskPlace["store"], "get"> };
   originalId: string;
 }): Promise<string> {
   for (let count = 1; count <= maxRetries; count += 1) {

@@ -3,19 +3,19 @@ import { setTimeout } from "node:timers/promises";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "./place.ts";
 
-const pollMs = 500;
-
 /** Resolves to the record as it was last read: not `done` where `timeoutMs` are over before the task is. Rejects when the signal aborts. */
 export async function waitForEnd({
   place,
   task: first,
   timeoutMs,
+  pollMs = 500,
   signal,
   changed,
 }: {
-  place: TaskPlace;
+  place: { store: Pick<TaskPlace["store"], "get"> };
   task: Task;
   timeoutMs: number;
+  pollMs?: number;
   signal: AbortSignal;
   /** Called with each new state. */
   changed: (task: Task) => void;

@@ -60,9 +60,11 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
 
   it("ends at once when it is interrupted", async () => {
     aws.unanswered.add("dynamodb:Query");
-    const listing = place.tasks("list");
+    const listing = place.tasks("list", "--state", "sent");
     while (!actions().has("dynamodb:Query")) await setTimeout(10);
     process.emit("SIGINT");
     expect(await listing).toMatchObject({ code: 130, stdout: "" });
+    // Its deadline would have let it try again.
+    expect(aws.calls.filter(({ action }) => action === "dynamodb:Query")).toHaveLength(1);
   });
 });

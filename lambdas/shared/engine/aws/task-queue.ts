@@ -21,16 +21,18 @@ const groupPattern = /^[!-~]{1,128}$/;
 
 /**
  * The client has `sqsSettings`. `send` throws `payload_too_large`, and the SDK's error where SQS cannot be reached: the
- * message may then be in the queue. Times are rounded up to whole seconds. `maxDelayMs` is for tests.
+ * message may then be in the queue. Times are rounded up to whole seconds. `signal` ends a send; `maxDelayMs` is for tests.
  */
 export function createSqsQueue({
   client,
   queueUrl: QueueUrl,
+  signal: ended,
   now = Date.now,
   maxDelayMs,
 }: {
   client: SQSClient;
   queueUrl: string;
+  signal?: AbortSignal;
   now?: () => number;
   maxDelayMs?: number;
 }): TaskQueue & QueueConsumer {
@@ -44,7 +46,7 @@ export function createSqsQueue({
       ...delayFields({ delayMs, nowMs: now(), ...chain }),
       ...(groupPattern.test(group) ? { MessageGroupId: group } : {}),
     });
-    await client.send(command, callLimits());
+    await client.send(command, callLimits({ signal: ended }));
   };
 
   async function remove(ReceiptHandle: string): Promise<void> {

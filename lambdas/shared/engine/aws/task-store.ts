@@ -15,18 +15,21 @@ import { storeIndexes, taskTable } from "./table.ts";
 
 /**
  * The table is laid out as `taskTable` says; the client has `dynamoDbSettings`. `parse` gets what JSON.parse gives and
- * throws where that is no item. Rejects with the SDK's error where DynamoDB cannot be reached: a write may then be stored.
+ * throws where that is no item. `signal` ends every call. Rejects with the SDK's error where DynamoDB cannot be reached: a
+ * write may then be stored.
  */
 export function createDynamoTaskStore<T extends TaskItem>({
   client,
   table,
   parse,
+  signal,
   now = Date.now,
   newId = randomUUID,
 }: {
   client: DynamoDBClient;
   table: string;
   parse: (json: unknown) => T;
+  signal?: AbortSignal;
   now?: () => number;
   newId?: () => string;
 }): TaskStore<T> {
@@ -34,7 +37,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
 
   async function read(id: string): Promise<Attributes | undefined> {
     const command = new GetItemCommand({ TableName: table, Key: { id: { S: id } }, ConsistentRead: true });
-    return (await client.send(command, callLimits())).Item;
+    return (await client.send(command, callLimits({ signal }))).Item;
   }
 
   function live(record: Attributes | undefined): T | undefined {
@@ -52,7 +55,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
       ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after } },
       Limit: limit,
     });
-    const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits());
+    const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
     const entries = Items.map(({ id, position }) => ({ id: id?.S ?? "", position: position?.S ?? "" }));
     return { entries, isLast: LastEvaluatedKey === undefined };
   }
@@ -74,7 +77,9 @@ export function createDynamoTaskStore<T extends TaskItem>({
         ExpressionAttributeValues: { ":now": { N: String(now()) } },
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
-      return (await isWritten({ writer, write: () => client.send(command, callLimits()) })) ? stored : undefined;
+      return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
+        ? stored
+        : undefined;
     },
 
     async replace({ item }) {
@@ -91,7 +96,9 @@ export function createDynamoTaskStore<T extends TaskItem>({
         ":stored": { N: String(item.revision) },
         ":now": { N: String(now()) },
       });
-      return (await isWritten({ writer, write: () => client.send(command, callLimits()) })) ? stored : undefined;
+      return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
+        ? stored
+        : undefined;
     },
 
     async list({ index, key, cursor, limit }) {
