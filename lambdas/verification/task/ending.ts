@@ -70,7 +70,8 @@ export function endingFailed({
   if (act === "poll" && endsTheTask(error)) return conclude(task, failed(error));
   if (ending === "deadline") return conclude(task, outcomeOf(ending));
   const again = { ...task, attempts: task.attempts + 1 };
-  const isPassing = error.retryable || error.reason === "ambiguous";
+  // An answer that breaks the contract, or belongs to another call, says nothing of this one.
+  const isPassing = error.retryable || error.reason === "ambiguous" || error.reason === "invalid_response";
   if (isPassing && again.attempts < maxAttempts) {
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
   }
