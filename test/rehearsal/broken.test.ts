@@ -48,6 +48,12 @@ async function tellsOf(assembly: Assembly, story: (world: World) => Promise<unkn
 
 const ask = (running: World) => askAndRead(running, "slow 1s", /slow 1s/);
 
+/** A task that is accepted first; rejects as soon as there is a problem. */
+async function endsLater(running: World): Promise<void> {
+  running.ask({ text: "slow 2s" });
+  await running.until("problem", () => undefined);
+}
+
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite("the rehearsal fails, and names the culprit, where", () => {
@@ -55,6 +61,7 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     { variable: "SEKISHO_SIGNING_SECRET", of: "the ingress" },
     { variable: "SEKISHO_ROUTES_PARAMETER", of: "the worker" },
     { variable: "SEKISHO_TABLE", of: "all that have a table" },
+    { variable: "SEKISHO_QUEUE_ARN", of: "the worker" },
   ])(
     "the environment of $of lacks $variable",
     async ({ variable }) => {
@@ -139,6 +146,45 @@ suite("the rehearsal fails, and names the culprit, where", () => {
         },
       });
       expect((await tellsOf(assembly)).join("\n")).toMatch(/DeadLettersKept\w+ cannot sns:Publish/);
+    },
+    storyMs,
+  );
+
+  it.each([
+    { of: "completion queue", type: "AWS::SQS::QueuePolicy", field: "PolicyDocument", action: "sqs:SendMessage" },
+    { of: "key", type: "AWS::KMS::Key", field: "KeyPolicy", action: "kms:GenerateDataKey" },
+  ])(
+    "the policy of the $of leaves the other account's Execution role out",
+    async ({ type, field, action }) => {
+      const namesTheRole = (value: unknown) => JSON.stringify(value).includes("role/sekisho-rehearsal-execution");
+      const assembly = broken({
+        assembly: good,
+        type,
+        which: (_, { Properties }) => namesTheRole(Properties[field]),
+        edit: (properties) => {
+          const policy = record(properties[field]);
+          policy.Statement = [policy.Statement].flat().filter((statement) => !namesTheRole(statement));
+        },
+      });
+      const problems = await tellsOf(assembly, endsLater);
+      expect(problems.join("\n")).toMatch(new RegExp(`Worker\\w* may not ${action} on arn:.*nothing in the resource`));
+    },
+    storyMs,
+  );
+
+  it(
+    "the completion queue has another name than the Execution zone believes",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::SQS::Queue",
+        which: (_, { Properties }) => Properties.QueueName !== undefined,
+        edit: (properties) => {
+          properties.QueueName = "sekisho-rehearsal-other";
+        },
+      });
+      const problems = await tellsOf(assembly, endsLater);
+      expect(problems.join("\n")).toMatch(/may not sqs:SendMessage on arn:.*:sekisho-rehearsal-completions/);
     },
     storyMs,
   );

@@ -46,7 +46,18 @@ describe("templates are refused where", () => {
     expect(check(withVisibility(undefined))).toEqual([expect.stringContaining("of 30 s is below 120 s")]);
   });
 
-  it("a policy names a principal that nobody creates", () => {
+  const named = (name: string) => ({ "Fn::Sub": `arn:aws:iam::\${AWS::AccountId}:role/${name}` });
+
+  it.each([
+    ["as a principal", (name: string) => ({ Principal: { AWS: named(name) } })],
+    [
+      "by a condition",
+      (name: string) => ({
+        Principal: { AWS: { "Fn::Sub": `arn:aws:iam::\${AWS::AccountId}:root` } },
+        Condition: { ArnEquals: { "aws:PrincipalArn": named(name) } },
+      }),
+    ],
+  ])("a policy names, %s, a role that nobody creates", (_how, naming) => {
     const key = (name: string): Resources => ({
       Caller: toyRole([], "verification"),
       Key: {
@@ -58,7 +69,7 @@ describe("templates are refused where", () => {
                 Effect: "Allow",
                 Action: "kms:*",
                 Resource: "*",
-                Principal: { AWS: { "Fn::Sub": `arn:aws:iam::\${AWS::AccountId}:role/${name}` } },
+                ...naming(name),
               },
             ],
           },

@@ -47,14 +47,13 @@ function visibilityProblems({
   ];
 }
 
-/** AWS refuses a policy with a principal that does not exist. */
+/** AWS refuses a policy with a principal that does not exist; a condition that names one lets nobody in. */
 function strangers({ resolver, policies }: { resolver: Resolver; policies: Policies }): string[] {
   const roles = new Set(resolver.resources("AWS::IAM::Role").map((role) => resolver.attribute(role, "Arn")));
-  return policies
-    .all()
-    .flatMap(({ principals, source }) =>
-      (principals?.aws ?? [])
-        .filter((arn) => arn.includes(":role/") && !roles.has(arn))
-        .map((arn) => `${source} names the principal ${arn}, which no template creates.`),
-    );
+  return policies.all().flatMap(({ principals, conditions, source }) => {
+    const ofConditions = conditions.filter(({ key }) => key.toLowerCase() === "aws:principalarn");
+    return [...(principals?.aws ?? []), ...ofConditions.flatMap(({ values }) => values)]
+      .filter((arn) => arn.includes(":role/") && !roles.has(arn))
+      .map((arn) => `${source} names the principal ${arn}, which no template creates.`);
+  });
 }

@@ -6,6 +6,7 @@ import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts"
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
 import { type Counts, countsOf, keptCountsOf, perPoll } from "./measure.ts";
+import { isForged, isPolledInstead, isPushed } from "./pushes.ts";
 import { quiet } from "./stage.ts";
 import {
   alarmOfDeadLetters,
@@ -111,6 +112,8 @@ export function rehearse(kind: ExecutionKind): void {
       storyMs,
     );
 
+    if (kind !== "external") rehearsePushes({ world: () => world });
+
     it(
       "follows routes that are pushed",
       async () => {
@@ -135,6 +138,33 @@ export function rehearse(kind: ExecutionKind): void {
       expect(text).not.toContain("What is a sekisho");
     });
   });
+}
+
+function rehearsePushes({ world }: { world: () => World }): void {
+  it(
+    "answers as soon as the end of a task is pushed, however late a poll would come",
+    () => isPushed(world()),
+    storyMs,
+  );
+
+  it(
+    "answers all the same where pushes get nowhere",
+    async () => {
+      expect(await isPolledInstead(world())).toBe(1);
+    },
+    storyMs,
+  );
+
+  it(
+    "does nothing for pushes that somebody forged, be it in the shape of other messages",
+    async () => {
+      const { requestId, answers } = await isForged(world());
+      expect(answers).toBe(1);
+      expect(logged(world(), { request_id: requestId, message: "task_started" })).toHaveLength(1);
+      expect(logged(world(), { message: "completion_refused" }).length).toBeGreaterThan(0);
+    },
+    storyMs,
+  );
 }
 
 async function countsDuring(world: World, story: () => Promise<{ requestId: string }>) {

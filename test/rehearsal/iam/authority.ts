@@ -70,8 +70,9 @@ function usedKeys(statement: Statement, call: Call): string[] {
     .map(keyOf);
 }
 
-/** A policy that names an account opens nothing by itself: it says that the account's own policies count. */
-function onlyDelegates({ principals }: Statement): boolean {
+/** A policy that names an account, and no role of it, opens nothing by itself: it says that the account's own policies count. */
+function onlyDelegates({ principals, conditions }: Statement): boolean {
+  if (conditions.some(({ key }) => key.toLowerCase() === "aws:principalarn")) return false;
   if (principals === undefined || principals.everyone || principals.services.length > 0) return false;
   return principals.aws.every((arn) => /^(\d{12}|arn:aws:iam::\d{12}:root)$/.test(arn));
 }

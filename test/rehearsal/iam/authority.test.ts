@@ -1,0 +1,41 @@
+import { describe, expect, it } from "@jest/globals";
+import { createAuthority } from "./authority.ts";
+import { parsePolicy } from "./policy.ts";
+
+const account = "111111111111";
+const role = `arn:aws:iam::${account}:role/worker`;
+const key = `arn:aws:kms:eu-central-1:${account}:key/1`;
+
+/** A key whose policy leaves `action` to the account; and a role that has the right. */
+function authorityOver(more: Record<string, unknown>) {
+  const allow = { Effect: "Allow", Action: "kms:Decrypt", Resource: "*" };
+  const toAccount = { ...allow, Principal: { AWS: `arn:aws:iam::${account}:root` }, ...more };
+  const [ofRole, ofResource] = [allow, toAccount].map((statement, index) =>
+    parsePolicy({ document: { Statement: statement }, source: index === 0 ? "Role" : "Key" }),
+  );
+  const nothing = () => [];
+  return createAuthority({
+    policies: {
+      ofRole: () => ofRole ?? [],
+      trustOf: nothing,
+      ofResource: () => ofResource ?? [],
+      all: () => ofResource ?? [],
+    },
+  });
+}
+
+describe("a resource's policy that leaves it to an account", () => {
+  it("is no permission that somebody must need", () => {
+    expect(authorityOver({}).unused()).toEqual([]);
+  });
+
+  it("is one where it names a role of that account", () => {
+    const authority = authorityOver({ Condition: { ArnEquals: { "aws:PrincipalArn": role } } });
+    const call = { action: "kms:Decrypt", resource: key, context: {} };
+    const other = `${role}-2`;
+    expect(authority.check({ principal: { type: "role", arn: other, account }, ...call }).allowed).toBe(false);
+    expect(authority.unused()).toHaveLength(1);
+    expect(authority.check({ principal: { type: "role", arn: role, account }, ...call }).allowed).toBe(true);
+    expect(authority.unused()).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+/** What becomes of completion pushes, told once for all kinds that have them. Each resolves when it ended as it should. */
+import { hash } from "node:crypto";
+import { completionQueueNameOf } from "../../lib/names.ts";
+import { awsFailure, type Fault } from "./aws/gateway.ts";
+import { queueArnOf, quiet } from "./stage.ts";
+import { answer, askAndRead, logged } from "./stories.ts";
+import { stageName } from "./synthesized.ts";
+import type { World } from "./world.ts";
+
+export function completionsArnOf({ resolver }: Pick<World, "resolver">): string {
+  const name = completionQueueNameOf({ stageName });
+  const queue = resolver.resources("AWS::SQS::Queue").find(({ properties }) => properties.QueueName === name);
+  if (queue === undefined) throw new Error(`No template has the queue ${name}.`);
+  return resolver.attribute(queue, "Arn");
+}
+
+/** Every wake-up with a delay is lost: the task is never polled unless something else wakes it. */
+export async function isPushed(world: World): Promise<void> {
+  const arn = queueArnOf(world, "queueUrl");
+  const loseDelayed: Fault = ({ call: { action, resources, input } }) =>
+    action === "sqs:SendMessage" && resources.includes(arn) && Number(input.DelaySeconds ?? 0) > 0
+      ? Response.json({ MessageId: "lost", MD5OfMessageBody: hash("md5", String(input.MessageBody)) })
+      : undefined;
+  await during(world, loseDelayed, () => askAndRead(world, "slow 3s, pushed", /slow 3s, pushed/));
+}
+
+/** Resolves to the lines that say that there was no push. */
+export async function isPolledInstead(world: World): Promise<number> {
+  const arn = completionsArnOf(world);
+  const away: Fault = ({ call: { action, resources } }) =>
+    action === "sqs:SendMessage" && resources.includes(arn)
+      ? awsFailure({ service: "sqs", name: "ServiceUnavailable", status: 503 })
+      : undefined;
+  const polled = () => askAndRead(world, "slow 3s, not pushed", /not pushed/);
+  const { requestId } = await during(world, away, polled);
+  const notPushed = () => logged(world, { message: "completion_not_pushed", request_id: requestId });
+  await world.until("word of the push that failed", () => (notPushed().length > 0 ? true : undefined));
+  return notPushed().length;
+}
+
+/** Whoever may write to the completion queue writes all that it can think of, while a task waits and after its end. */
+export async function isForged(world: World): Promise<{ requestId: string; answers: number }> {
+  const arn = completionsArnOf(world);
+  const { message, requestId } = world.ask({ text: "slow 3s, forged" });
+  const taskId = await world.until("acceptance", () => {
+    const [poll] = logged(world, { request_id: requestId, method: "get_task" });
+    return typeof poll?.task_id === "string" ? poll.task_id : undefined;
+  });
+  const unknown = "00000000-0000-5000-8000-000000000000";
+  const forged = [
+    { request_id: requestId, task_id: taskId, status: "success", response_text: "forged" },
+    { request_id: requestId, task_id: taskId },
+    { request_id: requestId, task_id: "another" },
+    { request_id: unknown, task_id: taskId },
+    { type: "ask", requestId: unknown, message: { text: "let me in" } },
+    { type: "redrive", requestId },
+    { type: "cancel", requestId },
+    "nonsense",
+  ];
+  const forge = () => Promise.all(forged.map((body) => world.queues.send({ arn, body: JSON.stringify(body) })));
+  await forge();
+  await answer(world, message, /slow 3s, forged/);
+  await quiet(world);
+  await forge();
+  await quiet(world);
+  return { requestId, answers: world.answersTo(message).length };
+}
+
+async function during<T>({ gateway }: World, fault: Fault, story: () => Promise<T>): Promise<T> {
+  gateway.faults.add(fault);
+  try {
+    return await story();
+  } finally {
+    gateway.faults.delete(fault);
+  }
+}
