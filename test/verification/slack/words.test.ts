@@ -49,6 +49,33 @@ describe("what a user reads when a task failed", () => {
   });
 });
 
+describe("what a user reads while a task is under way", () => {
+  const placeholder = (locale: "en" | "ja", changes = {}) =>
+    createAnswerText({ locale }).placeholder(sampleTask(changes));
+
+  it("says that it is worked on, tried again, or how many of the thread go before it", () => {
+    expect(placeholder("en")).toBe("Working on it …");
+    expect(placeholder("en", { retryOf: requestId })).toBe("Trying again …");
+    expect(placeholder("en", { ahead: 1 })).toBe(
+      "I will begin when the message before this one in the thread is done …",
+    );
+    expect(placeholder("en", { ahead: 3 })).toBe(
+      "I will begin when the 3 messages before this one in the thread are done …",
+    );
+    for (const changes of [{}, { retryOf: requestId }, { ahead: 3 }])
+      expect(placeholder("ja", changes)).toMatch(/[ぁ-ん]/);
+  });
+
+  it("answers the word to cancel with how many tasks it meant", () => {
+    for (const locale of locales) {
+      const texts = [0, 1, 2].map((count) =>
+        createAnswerText({ locale }).parts(sampleTask({ outcome: { type: "canceling", count } })),
+      );
+      expect(new Set(texts.map(String)).size).toBe(3);
+    }
+  });
+});
+
 describe("what a user reads of a message without words", () => {
   it("says what to do, and blames neither the agent nor the administrator's setup", () => {
     expect(wordsFor({ reason: "invalid_params", locale: "en", requestId })).toMatch(
