@@ -57,8 +57,16 @@ export function isUnheard({ isTaken, record }: Pick<Evidence, "isTaken" | "recor
   return !isTaken && record === undefined;
 }
 
+/** In one word: `answer`, or which words of ours are in the thread. */
+export function outcomeOf(evidence: Evidence): string {
+  if (isAnswer(evidence)) return "answer";
+  const { outcome } = evidence.record ?? {};
+  if (outcome?.type !== "failed") return outcome?.type ?? "unknown";
+  return outcome.lost ? "lost" : outcome.reason;
+}
+
 /** Whether the agent's own words are in the thread, and not ours about what became of it. */
-export function isAnswer({ posts }: Pick<Evidence, "posts">): boolean {
+function isAnswer({ posts }: Pick<Evidence, "posts">): boolean {
   return posts.some(({ part, text }) => part === 1 && text.includes(agentsWords));
 }
 

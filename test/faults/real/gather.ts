@@ -14,6 +14,7 @@ export async function gatherEvidence({ messages, standIn, books }: Gathering): P
   const posts = postsOfBot(standIn);
   const entries = books.agentLog();
   const overlaps = overlapsOf(entries);
+  const hostTasks = await books.hostTasks();
   const starts = entries.filter(({ what }) => what === "start");
   const evidence = messages.map(async ({ requestId, kind, delivered }): Promise<Evidence> => {
     const { status } = await delivered;
@@ -25,7 +26,7 @@ export async function gatherEvidence({ messages, standIn, books }: Gathering): P
       starts: starts.filter((entry) => entry.requestId === requestId).length,
       overlaps: overlaps.get(requestId) ?? [],
       record: await books.record(requestId),
-      hostTask: await books.hostTask(requestId),
+      hostTask: hostTasks.get(requestId),
     };
   });
   return new Map((await Promise.all(evidence)).map((each) => [each.requestId, each]));
@@ -38,10 +39,7 @@ export async function gatherLeftovers({ messages, standIn, books }: Gathering): 
   const held = (await books.threads()).flatMap(({ tasks }) => tasks);
   return [
     ...strays.map(({ ts }) => `The post ${ts} of the bot belongs to no message.`),
-    ...(await books.waiting()).map(
-      ({ message: { type, requestId }, isDead }) =>
-        `${requestId}: a message ${type} was left in the ${isDead ? "dead letters" : "queue"}`,
-    ),
+    ...(await books.queued()),
     ...held.map(({ id }) => `${id}: it was left in the record of its thread`),
   ];
 }

@@ -4,7 +4,6 @@ import { type Delivery, sendEvent } from "../../../bin/local/signed-events.ts";
 import type { Asked, SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
-import { secrets } from "./zones.ts";
 
 /** `cancel` is the message that somebody wants a task canceled: it is answered like any other. */
 export type MessageKind = Kind | "cancel";
@@ -26,10 +25,12 @@ export type People = {
 export function createPeople({
   standIn,
   eventsUrl,
+  signingSecret,
   signal,
 }: {
   standIn: SlackStandIn;
   eventsUrl: string;
+  signingSecret: string;
   signal: AbortSignal;
 }): People {
   const messages: Message[] = [];
@@ -64,7 +65,6 @@ export function createPeople({
       const message = byPlan.get(planned)?.message;
       if (message === undefined) return;
       const payload = eventPayload({ event: "message", message });
-      const signingSecret = secrets.SLACK_SIGNING_SECRET;
       deliveries.push(sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs, signal }));
     },
     cancel(planned) {

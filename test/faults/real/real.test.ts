@@ -16,7 +16,7 @@ it(
     expect(report.violations).toEqual([]);
     expect(report.kills.verification + report.kills.execution).toBe(kills);
     // It must have been about something.
-    expect(report.answers).toBeGreaterThan(tasks / 4);
+    expect(report.outcomes.answer).toBeGreaterThan(tasks / 4);
     expect(report.unheard).toBeLessThan(tasks / 4);
   },
   longestMs,

@@ -10,8 +10,8 @@ export type Report = {
   deliveries: number;
   /** Messages of which no delivery got through, so that nothing was promised. */
   unheard: number;
-  /** Messages whose thread shows the agent's words; the others show ours. */
-  answers: number;
+  /** How many messages ended how, by the words in their threads: the agent's, or ours. */
+  outcomes: Record<string, number>;
   starts: number;
   violations: string[];
   /** The log lines of the first message that is named there. */
@@ -22,13 +22,13 @@ export type Report = {
 const mostLogLines = 60;
 
 export function reportText({ seed, report }: { seed: number; report: Report }): string {
-  const { tasks, cancels, kills, deliveries, unheard, answers, starts, violations, log, seconds } = report;
-  const told = tasks + cancels - unheard - answers;
+  const { tasks, cancels, kills, deliveries, unheard, outcomes, starts, violations, log, seconds } = report;
+  const ended = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`);
   const figures = [
     `seed ${seed}, ${seconds.toFixed(0)} s`,
     `tasks: ${tasks}, wishes to cancel: ${cancels}, deliveries of events: ${deliveries}`,
     `kills: ${kills.verification} of the Verification zone, ${kills.execution} of the Execution zone`,
-    `answered by the agent: ${answers}, in words of ours: ${told}, never delivered: ${unheard}`,
+    `outcomes: ${ended.join(", ")}; never delivered: ${unheard}`,
     `starts of the agent: ${starts}`,
     `violations: ${violations.length}`,
   ];

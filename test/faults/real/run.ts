@@ -2,9 +2,10 @@
 import { parseArgs } from "node:util";
 import { planRun } from "./plan.ts";
 import { reportText } from "./report.ts";
-import { type Progress, runStory } from "./run-story.ts";
+import type { Progress } from "./run-plan.ts";
+import { runStory } from "./run-story.ts";
 
-const help = `
+const helpText = `
 npm run faults:real -- [--tasks N] [--kills N] [--seed N]
 
 Both zones run as processes on the sqlite engine, and are killed (kill -9) at random moments and started again,
@@ -16,24 +17,37 @@ answer in its thread, and no agent may have been started twice. Exit code 1 wher
   --seed N    what is asked and killed, and when (a random one); the machine's timing is its own
 `;
 
-async function main(): Promise<number> {
-  const options = {
-    tasks: { type: "string", default: "500" },
-    kills: { type: "string" },
-    seed: { type: "string" },
-    help: { type: "boolean" },
-  } as const;
-  const { values } = parseArgs({ options });
-  if (values.help) {
-    console.log(help.trim());
-    return 0;
-  }
+/** Throws where the words make no sense. */
+function wishesOf(words: string[]) {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      tasks: { type: "string", default: "500" },
+      kills: { type: "string" },
+      seed: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
   const tasks = Number(values.tasks);
   const kills = Number(values.kills ?? Math.ceil(tasks / 10));
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-  if (![tasks, kills, seed].every((number) => Number.isSafeInteger(number) && number >= 0)) {
-    console.error("--tasks, --kills and --seed are whole numbers.");
+  if (![tasks, kills, seed].every((number) => Number.isSafeInteger(number) && number >= 0))
+    throw new TypeError("--tasks, --kills and --seed are whole numbers.");
+  return { tasks, kills, seed, help: values.help };
+}
+
+async function main(words: string[]): Promise<number> {
+  let wishes: ReturnType<typeof wishesOf>;
+  try {
+    wishes = wishesOf(words);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n--help says more.`);
     return 2;
+  }
+  const { tasks, kills, seed, help } = wishes;
+  if (help) {
+    console.log(helpText.trim());
+    return 0;
   }
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
@@ -63,4 +77,4 @@ function progressLine({ tasks, kills }: { tasks: number; kills: number }): (prog
   };
 }
 
-process.exitCode = await main();
+process.exitCode = await main(process.argv.slice(2));

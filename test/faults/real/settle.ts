@@ -22,7 +22,7 @@ export async function settle({
   const endMs = Date.now() + patienceMs;
   const ended = new Set<string>();
   for (;;) {
-    const isQuiet = (await books.waiting()).length === 0;
+    const isQuiet = (await books.queued()).length === 0;
     for (const { requestId } of messages) {
       if (ended.has(requestId)) continue;
       const record = await books.record(requestId);

@@ -4,25 +4,18 @@ import { join } from "node:path";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { freePort, type Process, sekisho } from "../../e2e/processes.ts";
 import type { Zone } from "./plan.ts";
-
-export const secrets = {
-  SLACK_SIGNING_SECRET: "a-signing-secret-of-these-runs",
-  SLACK_BOT_TOKEN: "xoxb-a-bot-token-of-these-runs",
-};
-
-export type Zones = {
-  eventsUrl: string;
-  /** `kill -9`, and a new process in its place. Resolves when the old one is gone. */
-  kill(zone: Zone): Promise<void>;
-  /** Everything that any of the processes printed. */
-  output(): string;
-  /** Zones that ended without being killed, as readable lines. */
-  problems: string[];
-  close(): Promise<void>;
-};
+import type { Zones } from "./run-plan.ts";
 
 /** Resolves when both are ready. `folder` gets their configuration, their stores and what the agent writes. */
-export async function startZones({ folder, slackApiUrl }: { folder: string; slackApiUrl: string }): Promise<Zones> {
+export async function startZones({
+  folder,
+  slackApiUrl,
+  secrets,
+}: {
+  folder: string;
+  slackApiUrl: string;
+  secrets: Record<string, string>;
+}): Promise<Zones> {
   const ports: Record<Zone, number> = { verification: await freePort(), execution: await freePort() };
   const started: Process[] = [];
   const running = new Map<Zone, Process>();
