@@ -53,6 +53,7 @@ export function outcomeWords({ state, outcome }: Pick<Task, "state" | "outcome">
     case "answer":
       return "answered";
     case "failed":
+      if (outcome.reason === "canceled") return "canceled";
       return `failed: ${outcome.reason}${outcome.lost ? ", lost by the Execution zone" : ""}`;
     case "refused":
       return "refused: not on the allowlist";

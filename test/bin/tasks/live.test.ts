@@ -40,7 +40,7 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
     await stored(requestId, "waiting");
     const canceled = await place.tasks("cancel", requestId.slice(0, 8), "--wait", "--json");
     expect(canceled.code).toBe(0);
-    expect(JSON.parse(canceled.stdout)).toEqual({ requestId, state: "done", outcome: "failed: canceled" });
+    expect(JSON.parse(canceled.stdout)).toEqual({ requestId, state: "done", outcome: "canceled" });
     expect(world.answersTo(message)).toHaveLength(1);
     const { history } = await shown(requestId);
     expect(history.map(({ state }: { state: string }) => state)).toEqual(

@@ -60,7 +60,7 @@ describe("what a task does next", () => {
     const outcomes: [Outcome | undefined, string][] = [
       [undefined, "answered"],
       [{ type: "answer", text: "x" }, "answered"],
-      [{ type: "failed", reason: "canceled", lost: false }, "failed: canceled"],
+      [{ type: "failed", reason: "canceled", lost: false }, "canceled"],
       [{ type: "failed", reason: "execution_failed", lost: true }, "failed: execution_failed, lost"],
       [{ type: "refused" }, "refused"],
       [{ type: "too_old" }, "too old"],
