@@ -16,8 +16,9 @@ describe("a thousand tasks, a hundred of them in execution at once, while a tent
     expect(report.mostAtOnce).toBeGreaterThanOrEqual(100);
     expect(memoryProblems(report.memory)).toEqual([]);
     // The run was one with failures of every party.
-    for (const count of [...Object.values(report.slack.failed), ...Object.values(report.transport.failed)]) {
-      expect(count).toBeGreaterThan(10);
+    const failed = { ...report.slack.failed, ...report.transport.failed };
+    for (const call of ["chat.postMessage", "chat.update", "conversations.replies", "execute_task", "get_task"]) {
+      expect(failed[call]).toBeGreaterThan(10);
     }
     expect(report.repeatedEvents).toBeGreaterThan(10);
   }, 180_000);
