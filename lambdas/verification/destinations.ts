@@ -36,7 +36,7 @@ export function createDestinations({
   WorkerDestination
 > {
   const { wrap = (transport) => transport, readSecret, log } = surroundings;
-  const { callTimeoutMs, concurrency, callsPerDestination = Math.ceil(concurrency * 0.75) } = config.limits;
+  const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
       const { dialect, idempotent, forwardBotToken } = destination;
@@ -46,7 +46,7 @@ export function createDestinations({
       const client = createClient({ transport, destination: { name, dialect, idempotent, callTimeoutMs }, log });
       const botToken = forwardBotToken ? () => readSecret(config.slack.botToken) : undefined;
       const { longPollMs } = destination;
-      return [[name, { client, callTimeoutMs, maxCalls: callsPerDestination, longPollMs, botToken }] as const];
+      return [[name, { client, callTimeoutMs, maxSends: sendsPerDestination, longPollMs, botToken }] as const];
     }),
   );
 }

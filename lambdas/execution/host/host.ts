@@ -78,7 +78,7 @@ export function createHost({
   authenticator,
   completions,
   syncBudgetMs = runDefaults.syncBudgetMs,
-  maxTaskMs = 3600_000,
+  maxTaskMs = 8 * 3600_000,
   leaseMs = runDefaults.leaseMs,
   renewMs = leaseMs / 2,
   lostAfterMs = runDefaults.lostAfterMs,

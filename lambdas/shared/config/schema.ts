@@ -195,7 +195,7 @@ const executionSchema = z
       .max(8 * 3600_000)
       .optional()
       .describe(
-        "The longest that a task may take. Default: one hour; on Lambda 14 minutes, which is also the most there.",
+        "The longest that a task may take. Default: 8 hours; on Lambda 14 minutes, which is also the most there.",
       ),
     leaseMs: z.int().min(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
     lostAfterMs: z.int().min(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
@@ -212,12 +212,12 @@ const limitsSchema = z
       .describe(
         "Tasks that are moved at once. A call under way holds one of these slots and costs hardly anything else.",
       ),
-    callsPerDestination: z
+    sendsPerDestination: z
       .int()
       .min(1)
       .optional()
       .describe(
-        "Calls to one destination at once in one process, so that one that hangs leaves the others room. Default: three quarters of concurrency.",
+        "Tasks that are sent to one destination at once in one process, so that one that hangs leaves the others room; a quarter as many polls beside them. Default: half of concurrency.",
       ),
     sweepAfterMs: z
       .int()

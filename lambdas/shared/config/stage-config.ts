@@ -4,7 +4,7 @@ import type { ExecutionKind, Stage } from "./stage-schema.ts";
 
 /** Lambda ends a function after 15 minutes; the last is for storing the outcome. */
 export const maxLambdaTaskMs = 14 * 60_000;
-const defaultTaskMs = 3600_000;
+const defaultTaskMs = 8 * 3600_000;
 
 /** Where the Execution zone of a stage can be reached; known when it is deployed. */
 export type ExecutionAddress =

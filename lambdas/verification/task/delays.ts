@@ -24,9 +24,6 @@ export function retryDelayMs(attempts: number, retryAfterMs: number | undefined)
   return Math.max(backoff, Math.min(retryAfterMs ?? 0, 15 * 60_000));
 }
 
-/** Where all calls that a destination may have at once are taken. Nothing was tried, so nothing counts as a failure. */
-export const busyDelay: Required<Delay> = { delayMs: 250, jitterMs: 2000 };
-
 /** A task that waits for its turn is told when it comes; this is for the case that nobody tells it. */
 export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
   return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, 3 * 60_000), jitterMs: 10_000 };

@@ -15,8 +15,8 @@ export type TaskEvent =
   | { type: "announced"; nowMs: number; ts: string }
   | { type: "answered"; nowMs: number; result: TaskResult }
   | { type: "call_failed"; nowMs: number; act: "send" | "poll" | "cancel"; error: CallFailure }
-  /** All calls that the destination may have at once are under way: nothing was sent. */
-  | { type: "busy" }
+  /** All calls that the destination may have at once are under way: nothing was sent. There is likely room after `delayMs`. */
+  | { type: "busy"; delayMs: number }
   | { type: "canceled"; nowMs: number }
   /** The text of the message that is to be tried again; undefined where it is gone. */
   | { type: "message_read"; nowMs: number; text: string | undefined }

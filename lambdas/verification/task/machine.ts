@@ -1,6 +1,6 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
 import { callFailed } from "./call-failures.ts";
-import { busyDelay, pollDelay, turnDelay } from "./delays.ts";
+import { pollDelay, turnDelay } from "./delays.ts";
 import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import type { Policy } from "./policy.ts";
@@ -29,7 +29,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "call_failed":
       return callFailed({ task, event, policy });
     case "busy":
-      return busy(task);
+      return busy(task, event);
     case "cancel_asked":
       return cancelAsked({ task, event });
     case "canceled":
@@ -112,11 +112,14 @@ function messageRead({ task, event: { text, nowMs }, policy }: Given<"message_re
   });
 }
 
-/** Nothing was tried. What was certainly not sent is as before. */
-function busy(task: Task): Step {
+/** Nothing was tried, so nothing counts as a failure. What was certainly not sent is as before. */
+function busy(task: Task, { delayMs }: Extract<TaskEvent, { type: "busy" }>): Step {
   if (task.state === "delivering") return { task, effects: [wake(0)] };
   const unsent = task.state === "sent" && !task.mayHaveArrived;
-  return { task: unsent ? { ...task, state: "announced" } : task, effects: [wake(busyDelay)] };
+  return {
+    task: unsent ? { ...task, state: "announced" } : task,
+    effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })],
+  };
 }
 
 function answered({ task, event: { result } }: Given<"answered">): Step {

@@ -25,8 +25,8 @@ export type RunAct = {
 export type WorkerDestination = {
   client: ExecutionClient;
   callTimeoutMs: number;
-  /** The most calls at once in this process. */
-  maxCalls: number;
+  /** The most tasks that are sent at once in this process; polls and cancels have a quarter as much beside them. */
+  maxSends: number;
   /** How long a poll may wait at the destination for news; 0: it answers at once. */
   longPollMs: number;
   /** Given where the destination asks for the bot token; read anew for each send, never stored. */
@@ -43,18 +43,22 @@ type ActOptions = {
 };
 
 export function createRunAct({ slack, threads, destinations, answerText, newId, now = Date.now }: ActOptions): RunAct {
-  const slots = new Map([...destinations].map(([name, { maxCalls }]) => [name, createSlots({ max: maxCalls })]));
+  const slots = new Map(
+    [...destinations].map(([name, { maxSends }]) => [
+      name,
+      { send: createSlots({ max: maxSends, now }), ask: createSlots({ max: Math.ceil(maxSends / 4), now }) },
+    ]),
+  );
 
   async function perform(request: ActRequest): Promise<TaskEvent> {
     const { act, task } = request;
     if (!isCall(act)) return performHere({ ...request, act });
-    const ofDestination = slots.get(task.destination ?? "");
-    const release = ofDestination?.take();
-    if (ofDestination !== undefined && release === undefined) return { type: "busy" };
+    const taken = slotsOf(task)?.[act.type === "send" ? "send" : "ask"].take();
+    if (taken !== undefined && "delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
     try {
       return await call({ ...request, act });
     } finally {
-      release?.();
+      taken?.release();
     }
   }
 
@@ -64,7 +68,7 @@ export function createRunAct({ slack, threads, destinations, answerText, newId, 
       case "send":
         return { type: "answered", result: await executeTask({ ...destination, task, signal }), nowMs: now() };
       case "poll": {
-        const isIdle = slots.get(task.destination ?? "")?.isIdle() ?? true;
+        const isIdle = slotsOf(task)?.ask.isIdle() ?? true;
         const waitMs = isIdle && task.ending === undefined ? destination.longPollMs : 0;
         return {
           type: "answered",
@@ -104,6 +108,10 @@ export function createRunAct({ slack, threads, destinations, answerText, newId, 
         await sweep({ slack, task, answerText, signal });
         return { type: "swept" };
     }
+  }
+
+  function slotsOf(task: Task) {
+    return task.destination === undefined ? undefined : slots.get(task.destination);
   }
 
   function destinationOf(task: Task): WorkerDestination {

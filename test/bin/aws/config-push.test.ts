@@ -36,7 +36,7 @@ describe("sekisho config push", () => {
     await push(twoAccounts);
     const changed = { ...withFar({ deadlineMs: 60_000 }), routes: [{ destination: "far" }] };
     const ended = await push(changed);
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("900000 -> 60000") });
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("28800000 -> 60000") });
     const deployed = stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
     const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
     expect(live.routes).toEqual([{ destination: "far" }]);

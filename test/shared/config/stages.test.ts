@@ -29,7 +29,7 @@ describe("a stage", () => {
   it("gives tasks 14 minutes on lambda and an hour elsewhere, unless the file says otherwise", () => {
     const config = configOf({});
     expect(maxTaskMsOf({ config, kind: "lambda" })).toBe(14 * 60_000);
-    expect(maxTaskMsOf({ config, kind: "agentcore" })).toBe(3600_000);
+    expect(maxTaskMsOf({ config, kind: "agentcore" })).toBe(8 * 3600_000);
     expect(maxTaskMsOf({ config: configOf({ execution: { maxTaskMs: 5000 } }), kind: "lambda" })).toBe(5000);
   });
 

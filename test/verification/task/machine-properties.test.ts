@@ -31,19 +31,19 @@ describe("whatever happens in whatever order", () => {
       .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
     announce: fc.oneof(fc.constant(announced), slackFailure()),
     send: fc.oneof(
-      fc.constant<TaskEvent>({ type: "busy" }),
+      fc.constant<TaskEvent>({ type: "busy", delayMs: 100 }),
       fc.constant<TaskEvent>(success),
       fc.constant<TaskEvent>(accepted),
       failed("send"),
     ),
     poll: fc.oneof(
-      fc.constant<TaskEvent>({ type: "busy" }),
+      fc.constant<TaskEvent>({ type: "busy", delayMs: 100 }),
       fc.constant<TaskEvent>(success),
       fc.constant<TaskEvent>(accepted),
       failed("poll"),
     ),
     cancel: fc.oneof(
-      fc.constant<TaskEvent>({ type: "busy" }),
+      fc.constant<TaskEvent>({ type: "busy", delayMs: 100 }),
       fc.constant<TaskEvent>({ type: "canceled", nowMs }),
       failed("cancel"),
     ),

@@ -4,23 +4,55 @@ import { createSlots } from "../../../lambdas/verification/worker/slots.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
-describe("calls of one destination", () => {
-  it("get a slot while there is one, and give it back", () => {
-    const slots = createSlots({ max: 2 });
-    const first = slots.take();
+type Slots = ReturnType<typeof createSlots>;
+
+function taken(slots: Slots): { release: () => void } {
+  const slot = slots.take();
+  if ("delayMs" in slot) throw new Error("there was a slot");
+  return slot;
+}
+
+function delayOf(slots: Slots): number {
+  const slot = slots.take();
+  if ("release" in slot) throw new Error("there was no slot");
+  return slot.delayMs;
+}
+
+describe("slots of a destination", () => {
+  it("are given while there are some, and given back", () => {
+    const slots = createSlots({ max: 2, now: () => 0 });
+    const first = taken(slots);
     expect(slots.isIdle()).toBe(true);
-    const second = slots.take();
-    expect([slots.take(), slots.isIdle()]).toEqual([undefined, false]);
-    first?.();
-    expect(slots.take()).toBeDefined();
-    second?.();
+    taken(slots);
+    expect(slots.isIdle()).toBe(false);
+    delayOf(slots);
+    first.release();
+    taken(slots);
   });
 
-  it("wait for one without counting as failures, and the task stays one that was not sent", async () => {
-    const world = createWorld({ maxCalls: 0 });
+  it("are promised one after the other, as fast as they come free, and within a minute", () => {
+    let nowMs = 0;
+    const slots = createSlots({ max: 4, now: () => nowMs });
+    for (let round = 0; round < 50; round++) {
+      const held = [1, 2, 3, 4].map(() => taken(slots));
+      nowMs += 8000;
+      for (const { release } of held) release();
+    }
+    for (let i = 0; i < 4; i++) taken(slots);
+    const delays = Array.from({ length: 10_000 }, () => delayOf(slots));
+    expect(delays).toEqual([...delays].sort((a, b) => a - b));
+    const [first = 0, second = 0] = delays;
+    expect(Math.abs(second - first - 2000)).toBeLessThan(50);
+    expect(delays.at(-1)).toBe(60_000);
+  });
+});
+
+describe("a task that finds no slot", () => {
+  it("waits, which is no failure, and stays one that was not sent", async () => {
+    const world = createWorld({ maxSends: 0 });
     const ask = sampleAsk();
     world.deliver(ask);
-    await world.run({ maxSteps: 40 });
+    await world.run({ maxSteps: 10 });
     const record = world.records.get(ask.requestId);
     expect(record).toMatchObject({ state: "announced", attempts: 0, mayHaveArrived: false });
     expect(world.starts).toEqual([]);

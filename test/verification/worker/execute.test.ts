@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
+import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
 import { executeTask, pollTask } from "../../../lambdas/verification/worker/execute.ts";
 import { sampleTask } from "../task/sample.ts";
 
@@ -73,5 +74,29 @@ describe("the calls of a task", () => {
       { method: "get_task", id: "a", requestId: task.id, sessionId: "s-1", params: { task_id: "t-1" } },
       { method: "get_task", id: "b", requestId: task.id, sessionId: "s-1", params: { request_id: task.id } },
     ]);
+  });
+
+  it("let a poll wait at the peer for news, where the destination says so and most of its slots are free", async () => {
+    const waits: unknown[] = [];
+    const answers = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+    const client: ExecutionClient = {
+      async call({ params }) {
+        waits.push(Object(params).wait_ms);
+        await answers[waits.length - 1]?.promise;
+        return { status: "success", response_text: "ok" } as never;
+      },
+      close: async () => {},
+    };
+    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
+    const unused = {} as never;
+    const common = { slack: unused, threads: unused, answerText: unused, newId: () => "a", now: () => 1 };
+    const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
+    const polled = { ...task, destination: "host" };
+    const act = { type: "poll", by: "task_id" } as const;
+    const polls = [1, 2, 3].map(() => runAct({ act, task: polled, signal }));
+    expect(await runAct({ act, task: polled, signal })).toMatchObject({ type: "busy" });
+    for (const { resolve } of answers) resolve();
+    expect((await Promise.all(polls)).map(({ type }) => type)).toEqual(["answered", "answered", "answered"]);
+    expect(waits).toEqual([5000, undefined, undefined]);
   });
 });

@@ -33,7 +33,7 @@ export function createWorld({
   idempotent = true,
   cancelable = false,
   concurrency = "thread",
-  maxCalls = 10,
+  maxSends = 10,
   inSlack = [],
 }: {
   fate?: (operation: Operation) => Fate | Promise<Fate>;
@@ -45,7 +45,7 @@ export function createWorld({
   /** Canceling works at the host. */
   cancelable?: boolean;
   concurrency?: "thread" | "parallel";
-  maxCalls?: number;
+  maxSends?: number;
   /** What others wrote into the thread. */
   inSlack?: { ts: string; text: string }[];
 } = {}) {
@@ -203,7 +203,7 @@ export function createWorld({
     const runAct = createRunAct({
       slack: slackFor(alive),
       threads: createThreads({ store: threadsFor(alive), queue: queueFor(alive), now }),
-      destinations: new Map([["host", { client: clientFor(alive), callTimeoutMs: 30_000, maxCalls, longPollMs: 0 }]]),
+      destinations: new Map([["host", { client: clientFor(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0 }]]),
       answerText: {
         placeholder: () => "Working on it",
         parts: ({ outcome }) => (outcome?.type === "answer" ? outcome.text.split("|") : [JSON.stringify(outcome)]),
