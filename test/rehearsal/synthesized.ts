@@ -15,12 +15,15 @@ const synthTimeoutMs = 60_000;
 type Wish = {
   kind: ExecutionKind;
   agent?: unknown;
+  /** Beside or instead of what all rehearsals have. */
+  execution?: Record<string, unknown>;
+  limits?: Record<string, unknown>;
   /** The Execution hosts of another company, to which a token leads; all goes to the first where the kind is `external`. */
   homeUrl: string;
   elsewhereUrl: string;
 };
 
-function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl }: Wish) {
+function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, execution: times, limits }: Wish) {
   const deadlineMs = 60_000;
   const authorizer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
   const foreign = (url: string) => ({ transport: "https", url, authorizer, idempotent: true, deadlineMs });
@@ -29,8 +32,15 @@ function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl }: Wish) {
     allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
     destinations: { home, elsewhere: foreign(elsewhereUrl) },
     routes: [{ destination: "home" }],
-    execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500 },
-    limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000, maxReceiveCount: 2, concurrency: 4 },
+    execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500, ...times },
+    limits: {
+      callTimeoutMs: 5000,
+      leaseMs: 8000,
+      visibilityTimeoutMs: 10_000,
+      maxReceiveCount: 2,
+      concurrency: 4,
+      ...limits,
+    },
     stages: {
       [stageName]: { verification, execution: kind === "external" ? { kind } : { kind, ...execution } },
     },

@@ -1,7 +1,7 @@
 /** Everything that the templates of one kind describe, running, with a Slack in front. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Asked, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { type Asked, type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import { startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
@@ -44,6 +44,9 @@ export type World = {
   /** By ARN. */
   functions: ReadonlyMap<string, RunningFunction>;
   pace: Pace;
+  standIn: SlackStandIn;
+  /** Where the tables are, for whoever needs nobody's permission. */
+  tablesUrl: string;
   eventsUrl: string;
   secrets: Record<string, string>;
   ask(request: { text: string; channel?: string }): Asked;
@@ -56,13 +59,21 @@ export type World = {
 
 const patienceMs = 40_000;
 
-export async function startWorld({ assembly }: { assembly: Assembly }): Promise<World> {
+type Wish = {
+  assembly: Assembly;
+  /** How soon a message comes again whose function was killed; as the templates have it where absent. */
+  visibilitySeconds?: number;
+  /** Before each redelivery of an event; Slack's own where absent. */
+  retryDelaysMs?: readonly number[];
+};
+
+export async function startWorld(wish: Wish): Promise<World> {
   const opened: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const step of opened.splice(0).reverse()) await step();
   };
   try {
-    return await start({ assembly, opened, close });
+    return await start({ ...wish, opened, close });
   } catch (error) {
     await close();
     throw error;
@@ -72,10 +83,11 @@ export async function startWorld({ assembly }: { assembly: Assembly }): Promise<
 /** `opened` is what `close` ends, last first. */
 async function start({
   assembly,
+  visibilitySeconds,
+  retryDelaysMs,
   opened,
   close,
-}: {
-  assembly: Assembly;
+}: Wish & {
   opened: (() => Promise<unknown>)[];
   close: () => Promise<void>;
 }): Promise<World> {
@@ -98,7 +110,7 @@ async function start({
   const [sqs, dynamodb] = await Promise.all([startSqsEmulator(), startDynamoDbEmulator()]);
   opened.push(sqs.close, dynamodb.close);
   const [queues, tables] = await Promise.all([
-    createQueues({ endpoint: sqs.endpoint, resolver }),
+    createQueues({ endpoint: sqs.endpoint, resolver, visibilitySeconds }),
     createTables({ endpoint: dynamodb.endpoint, resolver }),
   ]);
   const secrets = secretsOfStage();
@@ -121,7 +133,11 @@ async function start({
   });
   opened.push(gateway.close);
   const { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: botToken } = secrets;
-  const standIn = await startSlackStandIn({ signingSecret, botToken });
+  const standIn = await startSlackStandIn({
+    signingSecret,
+    botToken,
+    ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
+  });
   opened.push(standIn.close);
 
   const surroundings = createSurroundings({ gateway, slackApiUrl: standIn.apiUrl });
@@ -159,6 +175,8 @@ async function start({
     values,
     functions: running,
     pace,
+    standIn,
+    tablesUrl: dynamodb.endpoint,
     eventsUrl,
     secrets,
     ask: ({ text, channel }) => standIn.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),

@@ -23,8 +23,6 @@ export type PlannedAsk = {
 /** In order of their moments. */
 export type Plan = { asks: PlannedAsk[]; kills: { atMs: number; zone: Zone }[] };
 
-/** Mean time from kill to kill; a zone is up again after about half of it. */
-const killEveryMs = 1500;
 /** The last kills come when the last tasks are under way. */
 const afterLastAskMs = 1500;
 
@@ -41,7 +39,18 @@ const kinds = [
   "canceled",
 ] as const satisfies Kind[];
 
-export function planRun({ seed, tasks, kills }: { seed: number; tasks: number; kills: number }): Plan {
+export function planRun({
+  seed,
+  tasks,
+  kills,
+  killEveryMs = 1500,
+}: {
+  seed: number;
+  tasks: number;
+  kills: number;
+  /** Mean time from kill to kill; a process is up again after a third of the default. */
+  killEveryMs?: number;
+}): Plan {
   const random = createRandom({ seed });
   const lengthMs = Math.max(1, kills) * killEveryMs;
   const moments = (count: number, untilMs: number) =>

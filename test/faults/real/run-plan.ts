@@ -14,8 +14,8 @@ import { settle } from "./settle.ts";
 /** Both zones, wherever they run. */
 export type Zones = {
   eventsUrl: string;
-  /** Ends what runs without a warning; something new takes its place. Resolves when the old one is gone. */
-  kill(zone: Zone): Promise<void>;
+  /** Ends what runs without a warning; something new takes its place. False where nothing ran. */
+  kill(zone: Zone): Promise<boolean>;
   /** Everything that was logged. */
   output(): string;
   /** What went wrong by itself, as readable lines. */
@@ -56,9 +56,8 @@ export async function runPlan({
   const kills: Record<Zone, number> = { verification: 0, execution: 0 };
   const tell = (done: number) =>
     onProgress({ asked: messages.length, killed: kills.verification + kills.execution, done });
-  const kill = (zone: Zone) => {
-    kills[zone]++;
-    return zones.kill(zone);
+  const kill = async (zone: Zone) => {
+    if (await zones.kill(zone)) kills[zone]++;
   };
 
   for (const { atMs, act } of momentsOf({ plan, people, kill })) {

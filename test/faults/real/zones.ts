@@ -66,6 +66,7 @@ export async function startZones({
       running.delete(zone);
       await process?.kill("SIGKILL");
       start(zone);
+      return true;
     },
     output: () => started.map((process) => process.output()).join(""),
     problems,

@@ -17,7 +17,16 @@ const copied = ["VisibilityTimeout", "DelaySeconds", "MessageRetentionPeriod", "
 const longestFailureSeconds = 1;
 const longestDelaySeconds = 2;
 
-export async function createQueues({ endpoint, resolver }: { endpoint: string; resolver: Resolver }): Promise<Queues> {
+/** `visibilitySeconds` stands for what the templates have, where it is given. */
+export async function createQueues({
+  endpoint,
+  resolver,
+  visibilitySeconds,
+}: {
+  endpoint: string;
+  resolver: Resolver;
+  visibilitySeconds?: number | undefined;
+}): Promise<Queues> {
   const call = caller(endpoint);
   const queues = resolver.resources("AWS::SQS::Queue");
   const urls = new Map<string, string>();
@@ -29,7 +38,10 @@ export async function createQueues({ endpoint, resolver }: { endpoint: string; r
       .map((name) => [name, String(queue.properties[name])] as const);
     const created = await call("CreateQueue", {
       QueueName: resolver.attribute(queue, "QueueName"),
-      Attributes: Object.fromEntries(attributes),
+      Attributes: {
+        ...Object.fromEntries(attributes),
+        ...(visibilitySeconds === undefined ? {} : { VisibilityTimeout: String(visibilitySeconds) }),
+      },
     });
     const url = String(created.QueueUrl);
     urls.set(arn, url);

@@ -118,4 +118,20 @@ describe("a function", () => {
     expect(await payloadOf(running.invoke({}))).toBe("quick");
     expect(starts).toHaveLength(2);
   });
+
+  it("can be killed at work, which fails its invocation without a word to anyone, and the next one finds another", async () => {
+    const { running, failures, starts } = deploy({
+      code: "exports.handler = ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(ms), ms));",
+    });
+    expect(await running.kill()).toBe(false);
+    expect(await payloadOf(running.invoke({ ms: 1 }))).toBe(1);
+    expect(await running.kill()).toBe(false);
+    const long = running.invoke({ ms: 4000 });
+    await wait(100);
+    expect(await running.kill()).toBe(true);
+    expect(await long).toMatchObject({ ok: false });
+    expect(await payloadOf(running.invoke({ ms: 2 }))).toBe(2);
+    expect(starts).toHaveLength(2);
+    expect(failures).toEqual([]);
+  });
 });

@@ -8,13 +8,15 @@ export type RunningFunction = {
   invoke(event: unknown): Promise<Outcome>;
   /** The next invocation finds no warm instance. */
   cool(): Promise<void>;
+  /** Ends an instance at work without a warning; its invocation fails, and nobody hears of it. False where none is at work. */
+  kill(): Promise<boolean>;
   close(): Promise<void>;
 };
 
 /** Two cores do not carry more. */
 const mostInstances = 4;
 
-/** `onFailure` hears of every invocation that did not end well. */
+/** `onFailure` hears of every invocation that did not end well, unless its instance was killed. */
 export function runFunction({
   fn,
   environment,
@@ -30,6 +32,8 @@ export function runFunction({
 }): RunningFunction {
   const idle: Instance[] = [];
   const all = new Set<Instance>();
+  const atWork = new Set<Instance>();
+  const killed = new Set<Instance>();
   const queue: (() => void)[] = [];
   let running = 0;
 
@@ -50,12 +54,21 @@ export function runFunction({
     fn,
     async invoke(event) {
       const instance = await take();
+      atWork.add(instance);
       const outcome = await instance.invoke(event);
+      atWork.delete(instance);
       running--;
       if (!instance.isGone()) idle.push(instance);
       queue.shift()?.();
-      if (!outcome.ok) onFailure(outcome.error);
+      if (!outcome.ok && !killed.has(instance)) onFailure(outcome.error);
       return outcome;
+    },
+    async kill() {
+      const [instance] = atWork;
+      if (instance === undefined) return false;
+      killed.add(instance);
+      await instance.close();
+      return true;
     },
     async cool() {
       await Promise.all(idle.splice(0).map((instance) => instance.close()));
