@@ -5,19 +5,16 @@ import { type LoadOptions, type LoadReport, runLoad } from "./load.ts";
 export type Cost = {
   waiting: number;
   perTask: Record<string, number>;
-  /** What depends on time: calls of `get_task`, renewals of the Execution zone's lease, wake-ups that came too early. */
+  /** What depends on time: polls, those that found the destination busy, renewals of the Execution zone's lease, early wake-ups. */
   pollsPerTask: number;
+  busyPerTask: number;
   renewalsPerTask: number;
   earlyPerTask: number;
 };
 
-/** A poll reads the record, claims it, saves it, and has a message of its own; at the host it reads the task. */
-export const perPoll = {
-  "verification get": 1,
-  "verification replace": 2,
-  "verification message": 1,
-  "execution get": 1,
-} as const;
+/** A poll, or a step that finds the destination busy, reads the record, claims it, saves it, and has a message of its own. */
+const perStep = { get: 1, replace: 2, message: 1 } as const;
+export const pollCost = "1 get, 2 replaces and 1 message there, 1 get at the host";
 
 /** `problems`: what went wrong in the run, among which that not all tasks waited at the same time. */
 export async function measureCost(
@@ -41,15 +38,16 @@ export function costOf({ tasks, operations: { verification, execution }, transpo
   const polls = transport.calls.get_task ?? 0;
   const early = verification["early send"] ?? 0;
   const renewals = (execution["working replace"] ?? 0) - tasks;
-  const messages = sum(verification, "send") - early;
+  const busy = verification["busy step"] ?? 0;
+  const steps = polls + busy;
   const totals = {
     "verification create": sum(verification, "create"),
-    "verification get": sum(verification, "get") - early - polls * perPoll["verification get"],
-    "verification replace": sum(verification, "replace") - polls * perPoll["verification replace"],
+    "verification get": sum(verification, "get") - early - steps * perStep.get,
+    "verification replace": sum(verification, "replace") - steps * perStep.replace,
     "verification list": sum(verification, "list"),
-    "verification message": messages - polls * perPoll["verification message"],
+    "verification message": sum(verification, "send") - early - steps * perStep.message,
     "execution create": sum(execution, "create"),
-    "execution get": sum(execution, "get") - polls * perPoll["execution get"],
+    "execution get": sum(execution, "get") - polls,
     "execution replace": sum(execution, "replace") - renewals,
     "execution list": sum(execution, "list"),
     "execution message": sum(execution, "send"),
@@ -59,6 +57,7 @@ export function costOf({ tasks, operations: { verification, execution }, transpo
     waiting: tasks,
     perTask,
     pollsPerTask: polls / tasks,
+    busyPerTask: busy / tasks,
     renewalsPerTask: renewals / tasks,
     earlyPerTask: early / tasks,
   };

@@ -1,5 +1,5 @@
 /** The figures of a load run as lines for a person. Times are ratios, since they are those of one machine. */
-import { type Cost, perPoll } from "./cost.ts";
+import { type Cost, pollCost } from "./cost.ts";
 import type { EngineTimes } from "./engine-times.ts";
 import type { LoadReport, MemorySample } from "./load.ts";
 import { memoryRows } from "./memory.ts";
@@ -28,12 +28,12 @@ export function costLines(costs: readonly Cost[]): string[] {
   const names = Object.keys(costs[0]?.perTask ?? {});
   const aside = [
     ["polls", ({ pollsPerTask }: Cost) => pollsPerTask],
+    ["destination was busy", ({ busyPerTask }: Cost) => busyPerTask],
     ["lease renewals", ({ renewalsPerTask }: Cost) => renewalsPerTask],
     ["early wake-ups", ({ earlyPerTask }: Cost) => earlyPerTask],
   ] as const;
-  const ofPoll = Object.entries(perPoll).map(([name, count]) => `${count} ${name}`);
   return [
-    `engine operations a task, fault-free, all tasks waiting at once (a poll takes ${ofPoll.join(", ")}, not counted here):`,
+    `engine operations a task, fault-free, all tasks waiting at once (without polls: ${pollCost}):`,
     row(
       "",
       costs.map(({ waiting }) => `${waiting.toLocaleString("en")} waiting`),

@@ -9,7 +9,7 @@ import { countingEngine } from "../counting-engine.ts";
 import { earlySweeps } from "../early-sweeps.ts";
 import { countOperations } from "../operation-counts.ts";
 import { seededRandom } from "../seeded.ts";
-import type { CallCounts } from "../slack.ts";
+import { bump, type CallCounts } from "../slack.ts";
 import { failingTransport } from "./failing-transport.ts";
 import { serveParent } from "./serve-parent.ts";
 import { readSettings, type VerificationSettings } from "./settings.ts";
@@ -43,6 +43,7 @@ const zone = await startVerificationZone({
   destinations,
   extraRules: [{ team: workspace.team }],
   observe({ requestId, event }) {
+    if (event.type === "busy") bump(counter.counts, "busy step");
     if (event.type === "delivered" || event.type === "swept") tell({ type: event.type, requestId });
   },
   log,
