@@ -1,0 +1,89 @@
+import { describe, expect, it } from "@jest/globals";
+import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import { sampleTask } from "../../verification/task/sample.ts";
+import { type Evidence, leaksOf, violationsOf } from "./checks.ts";
+
+const done = sampleTask({ state: "done", swept: true });
+const ambiguous = sampleTask({ state: "done", outcome: { type: "failed", reason: "ambiguous", lost: false } });
+const requestId = done.id;
+
+function hostTask(state: ExecutionTask["state"]): ExecutionTask {
+  return {
+    id: "a-task",
+    revision: 3,
+    state,
+    principal: "anyone",
+    expiresAtMs: 0,
+    requestId,
+    correlationId: requestId,
+    fingerprint: "",
+    trace: done.trace,
+    createdAtMs: 0,
+    deadlineAtMs: 0,
+  };
+}
+
+const answered: Evidence = {
+  requestId,
+  kind: "sync",
+  isTaken: true,
+  posts: [{ part: 1, text: "I am the echo agent. Good morning." }],
+  starts: 1,
+  overlaps: [],
+  record: done,
+  hostTask: hostTask("completed"),
+};
+const told: Evidence = { ...answered, posts: [{ part: 1, text: "words of ours" }], hostTask: hostTask("failed") };
+const unheard: Evidence = { ...told, isTaken: false, record: undefined, hostTask: undefined, posts: [], starts: 0 };
+
+const problemsOf = (evidence: Evidence, others = new Map<string, Evidence>()) =>
+  violationsOf({ evidence, others }).map((line) => line.slice(`${requestId} (${evidence.kind}): `.length));
+
+describe("nothing is said against a message", () => {
+  it.each<[string, Evidence]>([
+    ["that its agent answered", answered],
+    ["that was answered in parts", { ...answered, posts: [...answered.posts, { part: 2, text: "more" }] }],
+    ["that was answered in words of ours", told],
+    ["whose agent may go on, as its user was told", { ...told, record: ambiguous, hostTask: hostTask("working") }],
+    ["that nobody ever delivered", unheard],
+    ["whose delivery was taken and its 200 lost", { ...answered, isTaken: false }],
+  ])("%s", (_, evidence) => {
+    expect(problemsOf(evidence)).toEqual([]);
+  });
+});
+
+describe("it is said of a message", () => {
+  it.each<[string, Evidence]>([
+    ["its record is waiting, not done", { ...told, record: { ...done, state: "waiting" } }],
+    ["its record is missing, not done", { ...told, record: undefined }],
+    ["its placeholder was left over", { ...told, posts: [{ part: 0, text: "…" }, ...told.posts] }],
+    ["it has no answer", { ...told, posts: [] }],
+    ["it has parts twice: 1,1", { ...told, posts: [...told.posts, ...told.posts] }],
+    ["parts are missing: 1,3", { ...told, posts: [...told.posts, { part: 3, text: "more" }] }],
+    ["its agent was started 2 times", { ...told, starts: 2 }],
+    ["an agent was started for it", { ...told, kind: "refused" }],
+    ["an agent was started for it", { ...told, kind: "cancel" }],
+    ["it is answered, and its host says failed", { ...answered, hostTask: hostTask("failed") }],
+    ["it is answered, and its agent was started 0 times", { ...answered, starts: 0 }],
+    ["its answer is there, and its agent still works", { ...told, hostTask: hostTask("working") }],
+    ["it was never taken, and yet something came of it", { ...unheard, starts: 1 }],
+  ])("%s", (problem, evidence) => {
+    expect(problemsOf(evidence)).toEqual([problem]);
+  });
+
+  it("its agent was started while another of the same thread was at work, unless that was given up in words", () => {
+    const overlapping = { ...told, overlaps: ["other"] };
+    const beside = (record: Evidence["record"]) => new Map([["other", { ...told, record }]]);
+    expect(problemsOf(overlapping, beside(done))).toEqual([
+      "its agent was started while other of the same thread was at work",
+    ]);
+    expect(problemsOf(overlapping, beside(ambiguous))).toEqual([]);
+    expect(problemsOf(overlapping, beside({ ...done, thread: "C/another" }))).toEqual([]);
+  });
+});
+
+it("finds a secret in a log, and does not repeat it", () => {
+  expect(leaksOf({ text: "{… xoxb-1 …}", secrets: { TOKEN: "xoxb-1", OTHER: "xoxb-2" } })).toEqual([
+    "TOKEN is in a log",
+  ]);
+});

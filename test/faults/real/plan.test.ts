@@ -1,0 +1,20 @@
+import { expect, it } from "@jest/globals";
+import { planRun } from "./plan.ts";
+
+const wish = { seed: 7, tasks: 300, kills: 30 };
+
+it("is the same for the same seed, and another for another", () => {
+  expect(planRun(wish)).toEqual(planRun(wish));
+  expect(planRun(wish)).not.toEqual(planRun({ ...wish, seed: 8 }));
+});
+
+it("has as many tasks and kills as wanted, in order, of every kind and of both zones", () => {
+  const { asks, kills } = planRun(wish);
+  expect([asks.length, kills.length]).toEqual([wish.tasks, wish.kills]);
+  for (const moments of [asks, kills]) {
+    const times = moments.map(({ atMs }) => atMs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+  }
+  expect(new Set(asks.map(({ kind }) => kind)).size).toBe(6);
+  expect(new Set(kills.map(({ zone }) => zone)).size).toBe(2);
+});
