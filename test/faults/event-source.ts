@@ -56,7 +56,7 @@ export function consume({
       world,
       process: service,
       point: `${name}.deliver`,
-      note: describe(delivery.message),
+      note: () => describe(delivery.message),
     });
     step.atMs = worldMs();
     if (fate === "repeated") queue.put({ body, group, attributes });
@@ -87,7 +87,12 @@ export function consume({
 
   function finish(delivery: Delivery): void {
     const { body, group, attributes } = delivery.message;
-    const { fate, step } = meet({ world, process: service, point: `${name}.finish`, note: describe(delivery.message) });
+    const { fate, step } = meet({
+      world,
+      process: service,
+      point: `${name}.finish`,
+      note: () => describe(delivery.message),
+    });
     step.atMs = worldMs();
     if (fate === "lost") return;
     queue.remove(delivery);

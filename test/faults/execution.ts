@@ -42,6 +42,7 @@ export function createExecution({
   const ofHost = {
     ...common,
     authenticator: bearerAuthenticator({ readTokens: async () => [secrets.bearer] }),
+    pollAfterMs: world.story.pollAfterMs,
     maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isOneProcess ? {} : { kind: "lambda" as const }) }),
   };
   const zone = { zone: "execution" as const, skewMs };

@@ -40,7 +40,7 @@ export function createLoopConsumer({
     },
     async finish({ receipt }) {
       const delivery = given.get(receipt);
-      const note = delivery === undefined ? "" : describe(delivery.message);
+      const note = () => (delivery === undefined ? "" : describe(delivery.message));
       const effect = () => delivery !== undefined && queue.remove(delivery);
       return operate({ world, point: `${name}.finish`, note, times, failures, effect });
     },

@@ -17,7 +17,7 @@ export const overtakenMs = 2500;
 export function operate<T>({
   world,
   point,
-  note = "",
+  note = () => "",
   times,
   failures,
   signal,
@@ -26,7 +26,7 @@ export function operate<T>({
 }: {
   world: World;
   point: Point;
-  note?: string;
+  note?: () => string;
   times: Times;
   failures: Failures;
   signal?: AbortSignal;

@@ -38,7 +38,12 @@ export function writeMessages({ world, ingresses }: { world: World; ingresses: P
   return asked;
 
   function deliver(message: Asked, attempt: number): void {
-    const { fate, step } = meet({ world, process: slack, point: "slack.event", note: message.requestId.slice(0, 8) });
+    const { fate, step } = meet({
+      world,
+      process: slack,
+      point: "slack.event",
+      note: () => message.requestId.slice(0, 8),
+    });
     step.atMs = worldMs();
     let isHeard = false;
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;

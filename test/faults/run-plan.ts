@@ -12,7 +12,7 @@ import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimSlack } from "./sim-slack.ts";
 import { stories } from "./stories.ts";
 import { createVerification } from "./verification.ts";
-import { runUntilIdle, startTime } from "./virtual-time.ts";
+import { runUntilIdle, startTime, unheardRejections } from "./virtual-time.ts";
 import { maxOperations, type Step, type World } from "./world.ts";
 
 export type Run = {
@@ -54,6 +54,7 @@ export async function runPlan({
     lines: [],
     bodies: [],
     agentRuns: [],
+    turns: new Map(),
     newId: () => `00000000-0000-4000-8000-${String(ids++).padStart(12, "0")}`,
   };
   startTime({ atMs: startMs, chance });
@@ -65,6 +66,7 @@ export async function runPlan({
   const verification = createVerification({ ...ofVerification, skewMs: lean * halfSkewMs });
   const asked = writeMessages({ world, ingresses: verification.ingresses });
   const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
+  const unheard = await unheardRejections();
 
   const fates = await Promise.all(
     asked.map(async (message): Promise<Fate> => {
@@ -87,6 +89,7 @@ export async function runPlan({
     waiting: [...verification.queues, execution.work].reduce((sum, { messages }) => sum + messages.length, 0),
     isOver,
     isExempt,
+    unheard,
     isHostHit: world.steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined),
     usualOperations,
   });

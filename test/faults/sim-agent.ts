@@ -12,7 +12,7 @@ const failures = { refused: failed, unknown: failed };
 
 export function createAgent({ world }: { world: World }): Agent {
   return async function* agent({ text }, { requestId, signal }) {
-    const at = { world, note: requestId.slice(0, 8), times, failures };
+    const at = { world, note: () => requestId.slice(0, 8), times, failures };
     const run: AgentRun = { requestId, fromMs: worldMs(), untilMs: Number.POSITIVE_INFINITY, end: "working" };
     const over = (end: AgentRun["end"]) => {
       if (run.end === "working") Object.assign(run, { end, untilMs: worldMs() });

@@ -101,7 +101,7 @@ export function createSimQueue({
         operate({
           world,
           point,
-          note: describe(request),
+          note: () => describe(request),
           times,
           failures,
           effect: () => (isOrdered ? put(request) : putChained(request)),

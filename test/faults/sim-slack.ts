@@ -22,7 +22,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     unknown: () => new SlackError("ambiguous"),
   };
 
-  function at<T>(request: { point: Point; note: string; signal: AbortSignal; effect: () => T }): Promise<T> {
+  function at<T>(request: { point: Point; note: () => string; signal: AbortSignal; effect: () => T }): Promise<T> {
     const effect = () => {
       if (isGone) throw new SlackError("gone");
       return request.effect();
@@ -43,7 +43,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
       post: ({ threadTs, text, key, signal }) =>
         at({
           point: "slack.post",
-          note: `part ${key.part}`,
+          note: () => `part ${key.part}`,
           signal,
           effect() {
             count += 1;
@@ -55,18 +55,23 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
       update: ({ ts, text, key, signal }) =>
         at({
           point: "slack.update",
-          note: `part ${key.part} at ${ts}`,
+          note: () => `part ${key.part} at ${ts}`,
           signal,
           effect: () => void Object.assign(find(ts), { text, key }),
         }),
       remove: ({ ts, signal }) =>
-        at({ point: "slack.remove", note: ts, signal, effect: () => void posts.splice(posts.indexOf(find(ts)), 1) }),
+        at({
+          point: "slack.remove",
+          note: () => ts,
+          signal,
+          effect: () => void posts.splice(posts.indexOf(find(ts)), 1),
+        }),
       react: ({ name, present, signal }) =>
-        at({ point: "slack.react", note: `${present ? "+" : "-"}${name}`, signal, effect: () => {} }),
+        at({ point: "slack.react", note: () => `${present ? "+" : "-"}${name}`, signal, effect: () => {} }),
       replies: ({ threadTs, oldestTs, signal }) =>
         at({
           point: "slack.replies",
-          note: threadTs,
+          note: () => threadTs,
           signal,
           effect: () =>
             posts

@@ -15,24 +15,52 @@ export function createSimStore<T extends TaskItem>({
   world,
   party,
   parse,
+  onWritten = () => {},
 }: {
   world: World;
   party: "store" | "tasks";
   parse: (json: unknown) => T;
+  /** Sees every item that was stored. */
+  onWritten?: (item: T) => void;
 }): { store: TaskStore<T>; records: TaskStore<T> } {
   const records = createMemoryTaskStore({ parse, now: worldMs });
-  const at = <R>(name: "get" | "create" | "replace" | "list", note: string, effect: () => Promise<R>) => {
+  const at = <R>(name: "get" | "create" | "replace" | "list", note: () => string, effect: () => Promise<R>) => {
     // The Execution zone lists nothing.
     const point: Point = name === "list" ? "store.list" : `${party}.${name}`;
     return operate({ world, point, note, times, failures, effect });
   };
+  function written(item: T | undefined): T | undefined {
+    if (item !== undefined) onWritten(item);
+    return item;
+  }
+
   return {
     records,
     store: {
-      get: (request) => at("get", short(request.id), () => records.get(request)),
-      create: (request) => at("create", describe(request.item), () => records.create(request)),
-      replace: (request) => at("replace", describe(request.item), () => records.replace(request)),
-      list: (request) => at("list", `${request.index} ${request.key}`, () => records.list(request)),
+      get: (request) =>
+        at(
+          "get",
+          () => short(request.id),
+          () => records.get(request),
+        ),
+      create: (request) =>
+        at(
+          "create",
+          () => describe(request.item),
+          () => records.create(request).then(written),
+        ),
+      replace: (request) =>
+        at(
+          "replace",
+          () => describe(request.item),
+          () => records.replace(request).then(written),
+        ),
+      list: (request) =>
+        at(
+          "list",
+          () => `${request.index} ${request.key}`,
+          () => records.list(request),
+        ),
     },
   };
 }

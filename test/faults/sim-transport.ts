@@ -20,7 +20,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
   return {
     async send(request) {
       const { signal } = request;
-      const note = nameOf(request.body);
+      const note = () => nameOf(request.body);
       const { arrived } = await operate({
         world,
         point: "transport.request",
@@ -28,7 +28,12 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
         times,
         failures: { refused: unavailable, unknown: ambiguous },
         signal,
-        effect: () => ({ arrived: reach({ hosts, request }) }),
+        effect() {
+          const arrived = reach({ hosts, request });
+          // Of a request that arrived twice, or too late, nobody waits for the answer.
+          arrived.catch(() => {});
+          return { arrived };
+        },
       });
       const response = await abortable({ promise: arrived, signal }).catch((thrown: unknown) => {
         throw thrown instanceof SekishoError ? thrown : ambiguous();
@@ -36,7 +41,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
       return operate<TransportResponse>({
         world,
         point: "transport.response",
-        note: `${note} ${summaryOf(response)}`,
+        note: () => `${note()} ${summaryOf(response)}`,
         times,
         failures: { refused: ambiguous, unknown: ambiguous },
         signal,
@@ -65,10 +70,7 @@ function reach({ hosts, request }: { hosts: Pool<Host>; request: TransportReques
         readBody: async () => request.body,
       }),
   });
-  const result = Promise.race([answered.then(responseOf), broken]);
-  // Of a request that arrived twice, or too late, nobody waits for the answer.
-  result.catch(() => {});
-  return result;
+  return Promise.race([answered.then(responseOf), broken]);
 }
 
 function responseOf({ status, body }: ExchangeResponse): TransportResponse {

@@ -15,6 +15,8 @@ export type Story = {
   agentMs: number;
   /** How long the host waits for the result itself. */
   syncBudgetMs: number;
+  /** What the host advises between polls. */
+  pollAfterMs: number;
   isAllowed: boolean;
   /** The end of a task is pushed. */
   isPushed: boolean;
@@ -25,13 +27,14 @@ const sync: Story = {
   name: "sync",
   agentMs: 2000,
   syncBudgetMs: 20_000,
+  pollAfterMs: 1000,
   isAllowed: true,
   isPushed: false,
   messages: [{ afterMs: 0, text: "What is a sekisho?" }],
 };
 
-/** Two minutes: the answer is a new message, because an edit notifies nobody. */
-const accepted: Story = { ...sync, name: "accepted", agentMs: 120_000, syncBudgetMs: 2000 };
+/** More than a minute: the answer is a new message, because an edit notifies nobody. Few polls keep all pairs of faults searchable. */
+const accepted: Story = { ...sync, name: "accepted", agentMs: 65_000, syncBudgetMs: 2000, pollAfterMs: 20_000 };
 
 function canceledAt(afterMs: number): Story["messages"] {
   return [...sync.messages, { afterMs, text: "cancel", inThreadOf: 0, isUnaddressed: true }];
@@ -41,14 +44,17 @@ export const stories: readonly Story[] = [
   sync,
   accepted,
   { ...sync, name: "refused", isAllowed: false },
-  { ...accepted, name: "pushed", isPushed: true },
-  { ...accepted, name: "canceled", isPushed: true, messages: canceledAt(40_000) },
+  /** Two minutes and many polls. */
+  { ...accepted, name: "long", agentMs: 120_000, pollAfterMs: 1000 },
+  { ...accepted, name: "pushed", agentMs: 120_000, isPushed: true },
+  { ...accepted, name: "canceled", agentMs: 120_000, isPushed: true, messages: canceledAt(40_000) },
   /** The wish to cancel comes at the moment when the agent ends. */
-  { ...accepted, name: "raced", agentMs: 20_000, messages: canceledAt(19_700) },
+  { ...accepted, name: "raced", agentMs: 20_000, pollAfterMs: 5000, messages: canceledAt(19_700) },
   {
     ...accepted,
     name: "thread",
     agentMs: 15_000,
+    pollAfterMs: 5000,
     messages: [
       { afterMs: 0, text: "What is a sekisho?" },
       { afterMs: 4000, text: "And who kept it?", inThreadOf: 0 },

@@ -6,7 +6,7 @@ export function tell({ plan, steps, violations }: Run): string {
   const startMs = steps[0]?.atMs ?? 0;
   const lines = steps.map(({ at, atMs, process, point, note, fate }) => {
     const seconds = ((atMs - startMs) / 1000).toFixed(3);
-    const what = `${String(at).padStart(4)} ${seconds.padStart(10)} s  ${process.padEnd(15)} ${point.padEnd(19)} ${note}`;
+    const what = `${String(at).padStart(4)} ${seconds.padStart(10)} s  ${process.padEnd(15)} ${point.padEnd(19)} ${note()}`;
     return fate === undefined ? what : `${what}  <== ${fate}`;
   });
   return [

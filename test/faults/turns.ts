@@ -1,25 +1,25 @@
 /** Whether the tasks of a thread took their turns, and whether agents stopped when they were told to. */
 import type { Fate } from "./agreement.ts";
-import type { AgentRun } from "./world.ts";
+import type { AgentRun, World } from "./world.ts";
 
 type Seen = { fates: readonly Fate[]; agentRuns: readonly AgentRun[] };
 
-/** A task that waited began after one whose message came later, although it waited already. */
-export function outOfTurn(fates: readonly Fate[]): string | undefined {
-  const waited = fates.flatMap(({ asked, record }) => {
-    const at = (state: string) => record?.history.find((entry) => entry.state === state)?.atMs;
-    const [queuedMs, begunMs] = [at("queued"), at("announced")];
-    return queuedMs === undefined || begunMs === undefined ? [] : [{ ...asked, queuedMs, begunMs }];
+/** One began whose message came later, although this one stood in the thread's record already. */
+export function outOfTurn({ fates, turns }: { fates: readonly Fate[]; turns: World["turns"] }): string | undefined {
+  const taken = fates.flatMap(({ asked }) => {
+    const turn = turns.get(asked.requestId);
+    return turn === undefined ? [] : [{ ...asked, ...turn }];
   });
-  for (const early of waited) {
-    const late = waited.find(
+  for (const early of taken) {
+    const late = taken.find(
       ({ ts, threadTs, begunMs }) =>
         threadTs === early.threadTs &&
         Number(ts) > Number(early.ts) &&
-        begunMs > early.queuedMs &&
+        begunMs > early.linedUpMs &&
         begunMs < early.begunMs,
     );
-    if (late !== undefined) return `${late.requestId} began before ${early.requestId}`;
+    const isCanceled = early.begunMs === Number.POSITIVE_INFINITY;
+    if (late !== undefined && !isCanceled) return `${late.requestId} began before ${early.requestId}`;
   }
   return undefined;
 }

@@ -20,6 +20,7 @@ import { createSimTransport } from "./sim-transport.ts";
 import { startFunctions } from "./verification-functions.ts";
 import type { ZoneParts } from "./verification-parts.ts";
 import { startProcess } from "./verification-process.ts";
+import { worldMs } from "./virtual-time.ts";
 import { logOf, type World } from "./world.ts";
 
 export type Verification = { ingresses: Pool<Ingress>; records: TaskStore<Task>; queues: readonly SimQueue[] };
@@ -42,7 +43,12 @@ export function createVerification({
   const { leaseMs, maxReceiveCount } = config.limits;
   const { newId } = world;
   const { store, records } = createSimStore({ world, party: "store", parse: (json) => taskSchema.parse(json) });
-  const threadStore = createSimStore({ world, party: "store", parse: (json) => threadSchema.parse(json) });
+  const threadStore = createSimStore({
+    world,
+    party: "store",
+    parse: (json) => threadSchema.parse(json),
+    onWritten: ({ tasks }) => noteTurns({ world, tasks }),
+  });
   const deadLetters = createSimQueue({ world, point: "queue.send" });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const log = logOf({ world, service: "verification" });
@@ -76,4 +82,17 @@ export function createVerification({
   };
   const ingresses = world.engine.isOneProcess ? startProcess(parts) : startFunctions(parts);
   return { ingresses, records, queues: [queue, deadLetters, completions] };
+}
+
+function noteTurns({
+  world: { turns },
+  tasks,
+}: {
+  world: World;
+  tasks: readonly { id: string; begun: boolean }[];
+}): void {
+  for (const { id, begun } of tasks) {
+    const turn = turns.get(id) ?? { linedUpMs: worldMs(), begunMs: Number.POSITIVE_INFINITY };
+    turns.set(id, begun ? { ...turn, begunMs: Math.min(turn.begunMs, worldMs()) } : turn);
+  }
 }

@@ -81,6 +81,14 @@ function settled(): Promise<void> {
   return new Promise((resolve) => real.nextTick(resolve));
 }
 
+const unheard: string[] = [];
+
+/** The kinds of rejections that nobody has handled since the last call. Takes one real turn of the event loop, in which they are found. */
+export async function unheardRejections(): Promise<string[]> {
+  await new Promise((resolve) => setImmediate(resolve));
+  return unheard.splice(0);
+}
+
 function virtualNow(): number {
   return Math.floor(nowMs + (currentProcess()?.skewMs ?? 0));
 }
@@ -162,6 +170,7 @@ export function installVirtualTime(): void {
   Object.assign(load("node:timers/promises"), { setTimeout: virtualWait });
   Object.assign(load("node:timers"), { setTimeout: virtualSetTimeout, clearTimeout: virtualClear });
   syncBuiltinESMExports();
+  process.on("unhandledRejection", (thrown) => unheard.push(thrown instanceof Error ? thrown.message : typeof thrown));
   // Nobody reads where the many simulated failures were made, and finding out is dear.
   Error.stackTraceLimit = 0;
 }

@@ -12,7 +12,8 @@ export type Step = {
   process: string;
   zone: Zone;
   point: Point;
-  note: string;
+  /** What it was about, for whoever is told: nobody asks in most runs. */
+  note: () => string;
   fate: Kind | undefined;
   /** The kinds of faults that were possible. */
   possible: readonly Kind[];
@@ -25,6 +26,8 @@ export type AgentRun = {
   untilMs: number;
   end: "working" | "ended" | "stopped" | "died";
 };
+
+export type Turn = { linedUpMs: number; begunMs: number };
 
 export type World = {
   engine: Engine;
@@ -39,13 +42,25 @@ export type World = {
   /** Bodies of all messages that were put into a queue. */
   bodies: string[];
   agentRuns: AgentRun[];
+  /** By request id: when it first stood in the record of its thread, and when it could begin there. */
+  turns: Map<string, Turn>;
   newId: () => string;
 };
 
 export const maxOperations = 5000;
 
 /** Counts the operation and says what becomes of it. */
-export function meet({ world, process, point, note }: { world: World; process: Process; point: Point; note: string }): {
+export function meet({
+  world,
+  process,
+  point,
+  note,
+}: {
+  world: World;
+  process: Process;
+  point: Point;
+  note: () => string;
+}): {
   fate: Kind | undefined;
   step: Step;
 } {
