@@ -38,7 +38,7 @@ export function costOf({ tasks, operations: { verification, execution }, transpo
   const polls = transport.calls.get_task ?? 0;
   const early = verification["early send"] ?? 0;
   const renewals = (execution["working replace"] ?? 0) - tasks;
-  const busy = verification["busy step"] ?? 0;
+  const busy = sum(verification, "busy");
   const steps = polls + busy;
   const totals = {
     "verification create": sum(verification, "create"),

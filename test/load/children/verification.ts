@@ -42,8 +42,8 @@ const zone = await startVerificationZone({
   slackApiUrl: settings.slackApiUrl,
   destinations,
   extraRules: [{ team: workspace.team }],
-  observe({ requestId, event }) {
-    if (event.type === "busy") bump(counter.counts, "busy step");
+  observe({ requestId, event, task }) {
+    if (event.type === "busy") bump(counter.counts, `${task.state} busy`);
     if (event.type === "delivered" || event.type === "swept") tell({ type: event.type, requestId });
   },
   log,
