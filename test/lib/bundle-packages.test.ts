@@ -53,8 +53,8 @@ const budgets: Record<BundleName, readonly string[]> = {
   worker,
   deadLetters: worker,
   executionUrl: ["zod", ...sdk, ...dynamoDb, ...sqs],
-  executionWorker: ["zod", ...sdk, ...dynamoDb],
-  agentcore: ["zod", ...sdk, ...dynamoDb],
+  executionWorker: ["zod", ...sdk, ...dynamoDb, ...sqs],
+  agentcore: ["zod", ...sdk, ...dynamoDb, ...sqs],
 };
 
 function packagesOf(name: BundleName): string[] {

@@ -7,7 +7,7 @@ import { answer, askAndRead, logged } from "./stories.ts";
 import { stageName } from "./synthesized.ts";
 import type { World } from "./world.ts";
 
-export function completionsArnOf({ resolver }: Pick<World, "resolver">): string {
+function completionsArnOf({ resolver }: Pick<World, "resolver">): string {
   const name = completionQueueNameOf({ stageName });
   const queue = resolver.resources("AWS::SQS::Queue").find(({ properties }) => properties.QueueName === name);
   if (queue === undefined) throw new Error(`No template has the queue ${name}.`);
