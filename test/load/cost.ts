@@ -34,7 +34,7 @@ export async function measureCost(
   return { cost: costOf(report), problems: [...report.problems, ...problems] };
 }
 
-export function costOf({ tasks, operations: { verification, execution }, transport }: LoadReport): Cost {
+function costOf({ tasks, operations: { verification, execution }, transport }: LoadReport): Cost {
   const polls = transport.calls.get_task ?? 0;
   const early = verification["early send"] ?? 0;
   const renewals = (execution["working replace"] ?? 0) - tasks;

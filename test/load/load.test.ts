@@ -9,7 +9,6 @@ describe("a thousand tasks, a hundred of them in execution at once, while a tent
       atOnce: 100,
       failing: 0.1,
       seed: 7,
-      quietMs: 1000,
       sweepAfterMs: 2000,
     });
     expect(report.problems).toEqual([]);

@@ -1,9 +1,9 @@
 /** One load run: two zones as processes, a Slack, people who ask, and the verdict when every task is over. */
 import { askAll } from "./asker.ts";
+import type { CallCounts } from "./call-counts.ts";
 import type { Memory, OperationCounts } from "./children/tell.ts";
 import { planThreads } from "./plan.ts";
 import { seededRandom } from "./seeded.ts";
-import type { CallCounts } from "./slack.ts";
 import { type Parts, startParts } from "./start-parts.ts";
 import { createTally, type Progress, type Tally } from "./tally.ts";
 import { problemsOf } from "./verdict.ts";

@@ -1,4 +1,5 @@
 /** Sums up an engine's operations by kind and state: `waiting replace`, and messages by their type: `wake send`. */
+import { bump } from "./call-counts.ts";
 import type { Operation } from "./counting-engine.ts";
 
 export type OperationCounter = { counts: Record<string, number>; count: (operation: Operation) => void };
@@ -8,8 +9,7 @@ export function countOperations(): OperationCounter {
   return {
     counts,
     count({ kind, about }) {
-      const name = `${about} ${kind}`;
-      counts[name] = (counts[name] ?? 0) + 1;
+      bump(counts, `${about} ${kind}`);
     },
   };
 }

@@ -3,8 +3,7 @@ import type { Fault, Faults } from "../../bin/local/stand-in/faults.ts";
 import { createMessages, type Messages } from "../../bin/local/stand-in/messages.ts";
 import { createMethods } from "../../bin/local/stand-in/methods.ts";
 import { startWebApiServer } from "../../bin/local/stand-in/web-api-server.ts";
-
-export type CallCounts = { calls: Record<string, number>; failed: Record<string, number> };
+import { bump, type CallCounts } from "./call-counts.ts";
 
 export type LoadSlack = {
   apiUrl: string;
@@ -51,8 +50,4 @@ export async function startLoadSlack({
     onCall() {},
   });
   return { apiUrl: server.apiUrl, messages, counts, close: server.close };
-}
-
-export function bump(counts: Record<string, number>, name: string): void {
-  counts[name] = (counts[name] ?? 0) + 1;
 }

@@ -1,7 +1,7 @@
 /** A transport of whose exchanges a share fails: certainly not sent, not sent although nobody knows, or sent with the answer lost. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
-import { bump, type CallCounts } from "../slack.ts";
+import { bump, type CallCounts } from "../call-counts.ts";
 
 export function failingTransport({
   transport,
