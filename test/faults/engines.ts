@@ -9,11 +9,31 @@ export type Engine = {
   faults: FaultTable;
   /** One process per zone, which does everything and dies as a whole; otherwise functions, each with instances of its own. */
   isOneProcess: boolean;
+  /** Hosts run no agents; they put the ids of tasks into a queue. */
+  isWorkQueued: boolean;
   /** Messages come in order and at their time, one at a time to one receiver. */
   isOrdered: boolean;
 };
 
-export const engines: Record<EngineName, Engine> = {
-  sqlite: { name: "sqlite", faults: embeddedFaults, isOneProcess: true, isOrdered: true },
-  aws: { name: "aws", faults: remoteFaults, isOneProcess: false, isOrdered: false },
+const engines: Record<EngineName, Engine> = {
+  sqlite: { name: "sqlite", faults: embeddedFaults, isOneProcess: true, isWorkQueued: false, isOrdered: true },
+  aws: { name: "aws", faults: remoteFaults, isOneProcess: false, isWorkQueued: true, isOrdered: false },
 };
+
+/**
+ * A peer that does not deduplicate would run twice what the network brings it twice, and what it did although it says that
+ * it did not: neither is ours to prevent.
+ */
+export function engineFor({ name, isForeign }: { name: EngineName; isForeign: boolean }): Engine {
+  const engine = engines[name];
+  if (!isForeign) return engine;
+  const { "tasks.get": get, "tasks.create": create, "tasks.replace": replace } = embeddedFaults;
+  const faults = {
+    ...engine.faults,
+    "transport.request": engine.faults["transport.request"].filter((kind) => kind !== "repeated"),
+    "tasks.get": get,
+    "tasks.create": create,
+    "tasks.replace": replace,
+  };
+  return { ...engine, faults, isWorkQueued: false };
+}

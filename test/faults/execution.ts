@@ -31,7 +31,8 @@ export function createExecution({
   skewMs: number;
 }): Execution {
   const { execution } = configOf(world.story);
-  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask });
+  const onWritten = (item: ExecutionTask) => void world.written.push(item);
+  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask, onWritten });
   const work = createSimQueue({ world, point: "work.send" });
   const log = logOf({ world, service: "execution" });
   const { newId, engine } = world;
@@ -43,7 +44,7 @@ export function createExecution({
     ...common,
     authenticator: bearerAuthenticator({ readTokens: async () => [secrets.bearer] }),
     pollAfterMs: world.story.pollAfterMs,
-    maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isOneProcess ? {} : { kind: "lambda" as const }) }),
+    maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}) }),
   };
   const zone = { zone: "execution" as const, skewMs };
   const hosts = createPool<Host>({
@@ -51,11 +52,11 @@ export function createExecution({
     name: "host ",
     size: engine.isOneProcess ? 1 : 2,
     boot: () =>
-      engine.isOneProcess
-        ? createHost({ ...ofHost, ...pushed, agent })
-        : createHost({ ...ofHost, taskQueue: work.sender }),
+      engine.isWorkQueued
+        ? createHost({ ...ofHost, taskQueue: work.sender })
+        : createHost({ ...ofHost, ...pushed, agent }),
   });
-  if (!engine.isOneProcess) startWorkers();
+  if (engine.isWorkQueued) startWorkers();
   return { hosts, records, work };
 
   function startWorkers(): void {

@@ -1,10 +1,11 @@
 /** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
 import { disagreement, type Fate, oddAnswer } from "./agreement.ts";
+import type { Point } from "./faults.ts";
 import { secrets } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
 import { agentsTogether, canceledButWorking, outOfTurn } from "./turns.ts";
-import type { World } from "./world.ts";
+import type { Step, World } from "./world.ts";
 
 export type Ending = {
   world: World;
@@ -40,6 +41,11 @@ const invariants: readonly Invariant[] = [
   {
     sentence: "Every accepted message has exactly one final answer in its thread.",
     find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates.filter(isOwed), oddAnswer)),
+  },
+  {
+    sentence:
+      "No part of an answer is posted while it stands in the thread, unless Slack itself was late or did it twice.",
+    find: ({ world: { doubled } }) => doubled.at(0),
   },
   {
     sentence: "No placeholder is left over.",
@@ -86,7 +92,8 @@ const invariants: readonly Invariant[] = [
         if (record?.outcome?.type !== "failed") return undefined;
         const isLost = isHostHit && executed?.outcome?.type === "failure" && executed.outcome.lost === true;
         const isBuried = record.history.some(({ event }) => event === "dead_lettered");
-        const isFine = isLost || isBuried || (isCanceled && record.outcome.reason === "canceled");
+        const isUnknown = isInDoubt(world) && record.outcome.reason === "ambiguous";
+        const isFine = isLost || isBuried || isUnknown || (isCanceled && record.outcome.reason === "canceled");
         return isFine ? undefined : `it failed: ${record.outcome.reason}`;
       });
     },
@@ -110,9 +117,8 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "No secret is in a log line, a queue message or a record.",
-    find({ world: { lines, bodies }, fates }) {
-      const kept = [...lines, ...bodies, JSON.stringify(fates.map(({ record, executed }) => [record, executed]))];
-      const text = kept.join("\n");
+    find({ world: { lines, bodies, written } }) {
+      const text = [...lines, ...bodies, JSON.stringify(written)].join("\n");
       return firstOf(Object.entries(secrets), ([name, secret]) => (text.includes(secret) ? name : undefined));
     },
   },
@@ -151,6 +157,15 @@ export function violationsOf(ending: Ending): Violation[] {
 function isOwed({ asked, record }: Fate): boolean {
   return asked.isTaken || record !== undefined;
 }
+
+/** A call to a peer that does not deduplicate was interrupted. A message that merely came twice interrupts nothing. */
+function isInDoubt({ story, steps }: World): boolean {
+  const interrupts = ({ fate, point }: Step) =>
+    fate !== undefined && (fate.startsWith("dies") || !harmless.includes(point));
+  return story.isForeign && steps.some(interrupts);
+}
+
+const harmless: readonly Point[] = ["slack.event", "slack.react", "queue.deliver", "queue.finish"];
 
 function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
   for (const item of items) {

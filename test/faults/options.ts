@@ -1,6 +1,7 @@
 /** The command line of the simulation, and what is wrong with it in words. */
 import { parseArgs } from "node:util";
 import { type EngineName, engineNames } from "./engines.ts";
+import { mutants } from "./mutants.ts";
 import type { Part } from "./search.ts";
 
 export const help = `Usage: npm run faults -- [options]
@@ -18,6 +19,12 @@ Runs the stories of Sekisho in a simulated world in which everything can go wron
   --mutant NAME         with this safeguard of the product removed
   --help                this text`;
 
+/** Without a place of its own, a mutant is looked for where it shows. */
+function placeOf(name: string | undefined): { story?: string[]; engine?: string; exhaustive?: string } {
+  const mutant = mutants.find((known) => known.name === name);
+  return mutant === undefined ? {} : { story: [mutant.story], engine: mutant.engine, exhaustive: "one" };
+}
+
 export type Options = {
   seed: number;
   runs: number;
@@ -33,7 +40,7 @@ export type Options = {
 
 /** Throws an Error for a person. */
 export function readOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
+  const { values: given } = parseArgs({
     args: [...args],
     options: {
       seed: { type: "string", default: "1" },
@@ -48,6 +55,7 @@ export function readOptions(args: readonly string[]): Options {
       help: { type: "boolean", default: false },
     },
   });
+  const values = { ...placeOf(given.mutant), ...given };
   const depth = values.exhaustive === undefined ? undefined : ({ one: 1, two: 2 } as const)[values.exhaustive];
   if (values.exhaustive !== undefined && depth === undefined) throw new Error("--exhaustive is one or two.");
   const engines = engineNames.filter((name) => values.engine === undefined || values.engine === name);

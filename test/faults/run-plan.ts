@@ -1,7 +1,6 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
-import { taskIdOf } from "../../lambdas/execution/host/task-id.ts";
 import type { Fate } from "./agreement.ts";
-import { engines } from "./engines.ts";
+import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
 import type { Fault, Kind } from "./faults.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
@@ -46,13 +45,15 @@ export async function runPlan({
   const chance = createRandom(plan.seed);
   let ids = 0;
   const world: World = {
-    engine: engines[plan.engine],
+    engine: engineFor({ name: plan.engine, isForeign: story.isForeign }),
     story,
     fateOf,
     isRestless: plan.seed !== 0,
     steps: [],
     lines: [],
     bodies: [],
+    written: [],
+    doubled: [],
     agentRuns: [],
     turns: new Map(),
     newId: () => `00000000-0000-4000-8000-${String(ids++).padStart(12, "0")}`,
@@ -68,12 +69,12 @@ export async function runPlan({
   const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
   const unheard = await unheardRejections();
 
+  const { items } = await execution.records.list({ index: "principal", key: "bearer", limit: 1000 });
   const fates = await Promise.all(
     asked.map(async (message): Promise<Fate> => {
       const { requestId } = message;
       const record = await verification.records.get({ id: requestId });
-      const id = taskIdOf({ principal: "bearer", requestId }) ?? "";
-      const executed = await execution.records.get({ id });
+      const executed = items.find(({ correlationId }) => correlationId === requestId);
       const posts = slack.posts.filter(
         ({ key, threadTs }) => key?.requestId === requestId && threadTs === message.threadTs,
       );

@@ -1,4 +1,5 @@
 /** The simulation's entry: reads the command line, replaces time, and only then loads the product. */
+import { installMutant } from "./mutants.ts";
 import { help, type Options, readOptions } from "./options.ts";
 import { installVirtualTime } from "./virtual-time.ts";
 
@@ -16,6 +17,12 @@ if (given === undefined) process.exitCode = 2;
 else if (given.isHelp) process.stdout.write(`${help}\n`);
 else {
   installVirtualTime();
-  const { main } = await import("./main.ts");
-  process.exitCode = await main(given);
+  try {
+    if (given.mutant !== undefined) installMutant({ name: given.mutant });
+    const { main } = await import("./main.ts");
+    process.exitCode = await main(given);
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.exitCode = 2;
+  }
 }

@@ -26,7 +26,7 @@ export function configOf(story: Story): Config {
   const config = parseConfig({
     json: {
       allowlist: story.isAllowed ? [{ team: workspace.team }] : [],
-      destinations: { agents: { transport: "in-process", forwardBotToken: true } },
+      destinations: { agents: { transport: "in-process", forwardBotToken: true, idempotent: !story.isForeign } },
       routes: [{ destination: "agents" }],
       execution: { syncBudgetMs: story.syncBudgetMs },
     },

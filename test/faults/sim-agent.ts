@@ -11,7 +11,7 @@ const failed = () => new Error("the agent cannot be started");
 const failures = { refused: failed, unknown: failed };
 
 export function createAgent({ world }: { world: World }): Agent {
-  return async function* agent({ text }, { requestId, signal }) {
+  return async function* agent({ text, correlation_id: requestId = "" }, { signal }) {
     const at = { world, note: () => requestId.slice(0, 8), times, failures };
     const run: AgentRun = { requestId, fromMs: worldMs(), untilMs: Number.POSITIVE_INFINITY, end: "working" };
     const over = (end: AgentRun["end"]) => {

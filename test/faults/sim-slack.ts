@@ -3,13 +3,14 @@
 import { type PostedMessage, type SlackApi, SlackError } from "../../lambdas/verification/slack/slack.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";
+import { currentProcess } from "./processes.ts";
 import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
 /** A call is given up after 10 s; a post that timed out lands within 60 s or never. */
 const times: Times = { usualMs: 120, giveUpMs: 10_000, landMs: 59_000 };
 
-export type Post = PostedMessage & { threadTs: string };
+export type Post = PostedMessage & { threadTs: string; atMs: number };
 
 export type SimSlack = { api: SlackApi; posts: Post[]; gone: () => boolean };
 
@@ -46,9 +47,14 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
           note: () => `part ${key.part}`,
           signal,
           effect() {
+            // What lands late is made by no process.
+            const isLate = currentProcess() === undefined;
+            const known = posts.find((post) => post.key?.requestId === key.requestId && post.key.part === key.part);
+            const isAgain = known !== undefined && known.atMs !== worldMs();
+            if (key.part > 0 && isAgain && !isLate) world.doubled.push(`part ${key.part} of ${key.requestId}`);
             count += 1;
             const ts = tsOf({ atMs: worldMs(), count });
-            posts.push({ ts, threadTs, text, key });
+            posts.push({ ts, threadTs, text, key, atMs: worldMs() });
             return { ts };
           },
         }),

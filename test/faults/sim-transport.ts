@@ -21,6 +21,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
     async send(request) {
       const { signal } = request;
       const note = () => nameOf(request.body);
+      const { there, back } = world.story.isForeign ? foreignIds({ world, request }) : sameIds({ request });
       const { arrived } = await operate({
         world,
         point: "transport.request",
@@ -29,7 +30,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
         failures: { refused: unavailable, unknown: ambiguous },
         signal,
         effect() {
-          const arrived = reach({ hosts, request });
+          const arrived = reach({ hosts, request: there });
           // Of a request that arrived twice, or too late, nobody waits for the answer.
           arrived.catch(() => {});
           return { arrived };
@@ -46,7 +47,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
         failures: { refused: ambiguous, unknown: ambiguous },
         signal,
         stale: () => responseToAnother,
-        effect: () => response,
+        effect: () => back(response),
       });
     },
   };
@@ -98,4 +99,20 @@ function summaryOf({ body }: TransportResponse): string {
     error?: { data: { reason: string } };
   };
   return result?.status ?? error?.data.reason ?? "";
+}
+
+type Ids = { there: TransportRequest; back: (response: TransportResponse) => TransportResponse };
+
+function sameIds({ request }: { request: TransportRequest }): Ids {
+  return { there: request, back: (response) => response };
+}
+
+/** Our host deduplicates by UUIDs alone, so that with another id in each request it is a peer that does not deduplicate. */
+function foreignIds({ world, request }: { world: World; request: TransportRequest }): Ids {
+  const { id, ...call } = JSON.parse(Buffer.from(request.body).toString()) as { id: string };
+  const bytes = (message: object) => Buffer.from(JSON.stringify(message));
+  return {
+    there: { ...request, body: bytes({ ...call, id: `foreign ${world.newId()}` }) },
+    back: (response) => ({ ...response, body: bytes({ ...JSON.parse(Buffer.from(response.body).toString()), id }) }),
+  };
 }

@@ -18,6 +18,8 @@ export type Story = {
   /** What the host advises between polls. */
   pollAfterMs: number;
   isAllowed: boolean;
+  /** The peer knows nothing of deduplication, and is declared so: what may have arrived is not sent again. */
+  isForeign: boolean;
   /** The end of a task is pushed. */
   isPushed: boolean;
   messages: readonly Written[];
@@ -29,6 +31,7 @@ const sync: Story = {
   syncBudgetMs: 20_000,
   pollAfterMs: 1000,
   isAllowed: true,
+  isForeign: false,
   isPushed: false,
   messages: [{ afterMs: 0, text: "What is a sekisho?" }],
 };
@@ -44,6 +47,7 @@ export const stories: readonly Story[] = [
   sync,
   accepted,
   { ...sync, name: "refused", isAllowed: false },
+  { ...sync, name: "foreign", isForeign: true },
   /** Two minutes and many polls. */
   { ...accepted, name: "long", agentMs: 120_000, pollAfterMs: 1000 },
   { ...accepted, name: "pushed", agentMs: 120_000, isPushed: true },

@@ -42,7 +42,12 @@ export function createVerification({
   const config = configOf(world.story);
   const { leaseMs, maxReceiveCount } = config.limits;
   const { newId } = world;
-  const { store, records } = createSimStore({ world, party: "store", parse: (json) => taskSchema.parse(json) });
+  const { store, records } = createSimStore({
+    world,
+    party: "store",
+    parse: (json) => taskSchema.parse(json),
+    onWritten: (item) => void world.written.push(item),
+  });
   const threadStore = createSimStore({
     world,
     party: "store",

@@ -1,4 +1,5 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
+import type { TaskItem } from "../../lambdas/shared/engine/ports.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
@@ -41,6 +42,10 @@ export type World = {
   lines: string[];
   /** Bodies of all messages that were put into a queue. */
   bodies: string[];
+  /** Every record that was stored. */
+  written: TaskItem[];
+  /** Parts of an answer that were posted although they stood in the thread. */
+  doubled: string[];
   agentRuns: AgentRun[];
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;

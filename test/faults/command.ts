@@ -1,0 +1,23 @@
+/** The simulation as a child process, as people start it. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+export type Ended = { code: number; stdout: string; stderr: string };
+
+export function faults(...args: string[]): Promise<Ended> {
+  const { promise, resolve } = Promise.withResolvers<Ended>();
+  const options = { cwd: root, timeout: 280_000, maxBuffer: 64 * 1024 * 1024 };
+  execFile(process.execPath, ["test/faults/run.ts", ...args], options, (error, stdout, stderr) => {
+    const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+    resolve({ code, stdout, stderr });
+  });
+  return promise;
+}
+
+/** Of the last line of a search. */
+export function figuresOf({ stdout }: Ended): { runs: number; faults: number; failures: number } {
+  const [, runs, met, failures] = /^all +(\d+) runs, (\d+) faults, \d+ exempt, (\d+) failures/m.exec(stdout) ?? [];
+  return { runs: Number(runs), faults: Number(met), failures: Number(failures) };
+}

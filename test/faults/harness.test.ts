@@ -1,0 +1,113 @@
+/** The simulation itself: it can fail, it can be repeated, and it says what is wrong with a command line. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { faults, figuresOf } from "./command.ts";
+import { mutants } from "./mutants.ts";
+
+const minutes = 60_000;
+const mutant = ["--mutant", "response-id"];
+
+describe("a safeguard removed from the product", () => {
+  it.each(mutants.map(({ name }) => name))(
+    "is found: %s",
+    async (name) => {
+      const ended = await faults("--mutant", name);
+      expect(ended.stderr.replace(/^all .*\n/gm, "")).toBe("");
+      expect(figuresOf(ended)).toMatchObject({ failures: 1 });
+      expect(ended.stdout).toMatch(/VIOLATED: .+\nRepeat it with: npm run faults -- .*--replay '[^']+'/);
+      expect(ended.code).toBe(1);
+    },
+    2 * minutes,
+  );
+
+  it("that does not fit the product any more fails loudly", async () => {
+    const ended = await faults("--mutant", "no-such-safeguard");
+    expect(ended).toEqual({ code: 2, stdout: "", stderr: 'There is no mutant "no-such-safeguard".\n' });
+  });
+});
+
+describe("a failure", () => {
+  it("is shrunk to the faults that it needs and told step by step", async () => {
+    const { stdout } = await faults(
+      "--mutant",
+      "wake-before-save",
+      "--story",
+      "sync",
+      "--engine",
+      "aws",
+      "--runs",
+      "400",
+    );
+    const [, plan = ""] = /--replay '([^']+)'/.exec(stdout) ?? [];
+    expect(plan).toMatch(/^sync\/aws\/0\/\d+:\w+$/);
+    expect(stdout).toMatch(/^ +1 +0\.000 s {2}Slack +slack\.event/m);
+    expect(stdout).toMatch(/<== \w+$/m);
+  });
+
+  it("is repeated by its plan, and by its plan alone", async () => {
+    const found = await faults(...mutant);
+    const [, plan = ""] = /--replay '([^']+)'/.exec(found.stdout) ?? [];
+    const [again, onceMore] = [await faults(...mutant, "--replay", plan), await faults(...mutant, "--replay", plan)];
+    expect(again.code).toBe(1);
+    expect(found.stdout).toContain(again.stdout.trimEnd());
+    expect(onceMore).toEqual(again);
+    expect(await faults("--replay", plan)).toMatchObject({ code: 0 });
+  });
+});
+
+describe("a run", () => {
+  it.each(["sync/sqlite/0/", "thread/aws/4711/20:lost,60:dies_after,90:slow"])(
+    "happens the same way twice: %s",
+    async (plan) => {
+      const [one, other] = [await faults("--replay", plan), await faults("--replay", plan)];
+      expect(one.stdout.length).toBeGreaterThan(1000);
+      expect(other).toEqual(one);
+    },
+  );
+
+  it("differs with the seed", async () => {
+    const [one, other] = [await faults("--replay", "sync/aws/1/"), await faults("--replay", "sync/aws/2/")];
+    expect(other.stdout).not.toBe(one.stdout);
+  });
+});
+
+describe("the command", () => {
+  it.each([
+    [["--replay", "sync/sqlite/x/"], '"x" is no seed.'],
+    [["--replay", "nowhere/sqlite/0/"], 'There is no story "nowhere".'],
+    [["--replay", "sync/sqlite/0/1:rain"], '"1:rain" is no fault such as 12:lost.'],
+    [["--story", "nowhere"], 'There is no story "nowhere": there are sync,'],
+    [["--engine", "steam"], "--engine is sqlite or aws."],
+    [["--exhaustive", "three"], "--exhaustive is one or two."],
+    [["--runs", "many"], '--runs is a whole number, not "many".'],
+    [["--part", "3/2"], '--part is such as 1/2, not "3/2".'],
+    [["--frobnicate"], "Unknown option '--frobnicate'"],
+  ])("%j says what is wrong", async (args, words) => {
+    const { code, stdout, stderr } = await faults(...args);
+    expect(stderr).toContain(words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  });
+
+  it("explains itself", async () => {
+    const { code, stdout } = await faults("--help");
+    expect(stdout).toContain("Usage: npm run faults");
+    expect(code).toBe(0);
+  });
+
+  it("prints what was done so far when it is interrupted", async () => {
+    const child = spawn(process.execPath, ["test/faults/run.ts", "--runs", "1000000"], {
+      cwd: join(import.meta.dirname, "../.."),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+    });
+    // The first line of progress says that it is under way.
+    child.stderr.once("data", () => child.kill("SIGINT"));
+    const code = await new Promise((resolve) => child.once("close", resolve));
+    expect(code).toBe(0);
+    expect(figuresOf({ code: 0, stdout, stderr: "" }).runs).toBeGreaterThan(0);
+  });
+});

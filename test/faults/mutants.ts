@@ -1,0 +1,182 @@
+/** The product with one safeguard removed: each of these must be found, or the simulation proves nothing. */
+import { type LoadHookContext, registerHooks } from "node:module";
+import { fileURLToPath } from "node:url";
+
+export type Mutant = {
+  name: string;
+  file: string;
+  /** Occurs exactly once in the file. */
+  find: string;
+  replace: string;
+  /** Where it shows. */
+  story: string;
+  engine: "sqlite" | "aws";
+};
+
+const verification = "lambdas/verification";
+const host = "lambdas/execution/host";
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: "conditional-create",
+    file: "lambdas/shared/engine/memory/task-store.ts",
+    find: "return live(item.id) ? undefined : write",
+    replace: "return write",
+    story: "sync",
+    engine: "aws",
+  },
+  {
+    name: "compare-and-set",
+    file: "lambdas/shared/engine/memory/task-store.ts",
+    find: "if (row?.revision !== item.revision) return undefined;",
+    replace: "if (row === undefined) return undefined;",
+    story: "sync",
+    engine: "aws",
+  },
+  {
+    name: "worker-lease",
+    file: `${verification}/worker/worker.ts`,
+    find: "if (task.lease !== undefined && task.lease.untilMs > nowMs) {",
+    replace: "if (task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
+    story: "foreign",
+    engine: "aws",
+  },
+  {
+    name: "start-claim",
+    file: `${host}/changes.ts`,
+    find: 'task.state === "submitted" || isHeldBy(task, owner)',
+    replace: "task.params !== undefined",
+    story: "accepted",
+    engine: "aws",
+  },
+  {
+    name: "lookup-by-metadata",
+    file: `${verification}/worker/deliver.ts`,
+    find: "const found = heal ? await ownPostsOrKnown(request) : knownPosts(task);",
+    replace: "const found = knownPosts(task);",
+    story: "accepted",
+    engine: "sqlite",
+  },
+  {
+    name: "host-idempotency",
+    file: `${host}/tasks.ts`,
+    find: "id: taskIdOf({ principal, requestId }) ?? newId(),",
+    replace: "id: newId(),",
+    story: "sync",
+    engine: "sqlite",
+  },
+  {
+    name: "wake-before-save",
+    file: `${verification}/worker/run-step.ts`,
+    find: `    await queue.send({ body, delayMs, group: queueGroupOf(task) });
+  }`,
+    replace: `    const { lease: _held, ...free } = task;
+    await store.replace({ item: { ...free, wakeSeq: seq + 1 } });
+    await queue.send({ body, delayMs, group: queueGroupOf(task) });
+    return;
+  }`,
+    story: "sync",
+    engine: "sqlite",
+  },
+  {
+    name: "finish-last",
+    file: "lambdas/shared/engine/loop.ts",
+    find: "await handle(message, limit.signal);",
+    replace: "await consumer.finish({ receipt: message.receipt }); await handle(message, limit.signal);",
+    story: "sync",
+    engine: "sqlite",
+  },
+  {
+    name: "response-id",
+    file: `${verification}/transport/read-response.ts`,
+    find: 'if (envelope.id !== id) throw new SekishoError("invalid_response");',
+    replace: "",
+    story: "sync",
+    engine: "sqlite",
+  },
+  {
+    name: "sweep",
+    file: `${verification}/worker/deliver.ts`,
+    find: 'for (const action of plan) if (action.type === "remove") await perform(request, action);',
+    replace: "void plan;",
+    story: "sync",
+    engine: "sqlite",
+  },
+  {
+    name: "look-up-in-doubt",
+    file: `${verification}/task/machine.ts`,
+    find: "const inDoubt = resumed || task.mayHaveArrived;",
+    replace: "const inDoubt = false as boolean;",
+    story: "foreign",
+    engine: "sqlite",
+  },
+  {
+    name: "doubt-after-send",
+    file: `${verification}/transport/wrappers/retry.ts`,
+    find: "!mayHaveArrived && isDeduplicated({ call, idempotent })",
+    replace: "!mayHaveArrived",
+    story: "foreign",
+    engine: "sqlite",
+  },
+  {
+    name: "redelivery",
+    file: `${verification}/ingress/ingress.ts`,
+    find: "return respond(503);",
+    replace: "return respond(200);",
+    story: "sync",
+    engine: "sqlite",
+  },
+  {
+    name: "cancel-reaches-agent",
+    file: `${host}/run.ts`,
+    find: 'else stop(task?.state === "canceled" ? "canceled" : "superseded");',
+    replace: "else void stop;",
+    story: "canceled",
+    engine: "aws",
+  },
+  {
+    name: "one-at-a-time",
+    file: `${verification}/task/thread.ts`,
+    find: "const waitsFor = own.begun || parallel ?",
+    replace: "const waitsFor = own.begun || !parallel ?",
+    story: "thread",
+    engine: "sqlite",
+  },
+  {
+    name: "message-text-in-log",
+    file: `${verification}/worker/worker.ts`,
+    find: 'log.debug("lease_held", { seq, delay_ms: copy.delayMs })',
+    replace: 'log.debug("lease_held", { seq, cause_kind: task.message.text })',
+    story: "sync",
+    engine: "aws",
+  },
+  {
+    name: "token-is-not-kept",
+    file: `${host}/tasks.ts`,
+    find: "const { bot_token: _secret, ...kept } = params;",
+    replace: "const kept = { ...params, correlation_id: params.bot_token };",
+    story: "sync",
+    engine: "sqlite",
+  },
+];
+
+/** From now on the product is loaded with that mutant. Throws where the mutant does not fit the product any more. */
+export function installMutant({ name }: { name: string }): void {
+  const mutant = mutants.find((known) => known.name === name);
+  if (mutant === undefined) throw new Error(`There is no mutant "${name}".`);
+  registerHooks({
+    load(url, context: LoadHookContext, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (!url.startsWith("file:") || !fileURLToPath(url).endsWith(`/${mutant.file}`)) return loaded;
+      return { ...loaded, source: mutated({ mutant, source: String(loaded.source) }) };
+    },
+  });
+}
+
+export function mutated({ mutant: { name, find, replace }, source }: { mutant: Mutant; source: string }): string {
+  const parts = source.split(find);
+  if (parts.length !== 2) {
+    throw new Error(`The mutant "${name}" fits ${parts.length - 1} places of its file; it must be one.`);
+  }
+  return parts.join(replace);
+}
