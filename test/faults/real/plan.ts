@@ -73,7 +73,7 @@ function planAsk({ random, atMs, number }: { random: Random; atMs: number; numbe
     isReply: number > 0 && random.chance(0.2),
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
     cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
-    slackFault: random.chance(0.1) ? planSlackFault({ random }) : undefined,
+    slackFault: random.chance(0.15) ? planSlackFault({ random }) : undefined,
   };
 }
 
@@ -95,12 +95,13 @@ function wishOf({ random, kind }: { random: Random; kind: Kind }): string {
   }
 }
 
-/** `late` comes after the act has given up waiting, and well before the sweep. */
+/** A `late` post lands when its act has given up, has looked for it and has posted anew; but before the sweep. */
 function planSlackFault({ random }: { random: Random }): Fault {
-  const method = random.oneOf(["chat.postMessage", "chat.update", "conversations.replies"]);
+  const method = random.oneOf(["chat.postMessage", "chat.postMessage", "chat.update", "conversations.replies"]);
   return random.oneOf<Fault>([
+    { method, type: "late", delayMs: 4000 },
+    { method, type: "late", delayMs: 4000 },
     { method, type: "lost_answer" },
-    { method, type: "late", delayMs: 2300 },
     { method, type: "reset" },
     { method, type: "status", status: 500 },
     { method, type: "rate_limited", retryAfterSeconds: 1 },
