@@ -44,16 +44,18 @@ type ActOptions = {
 
 export function createRunAct({ slack, threads, destinations, answerText, newId, now = Date.now }: ActOptions): RunAct {
   const slots = new Map(
-    [...destinations].map(([name, { maxSends }]) => [
-      name,
-      { send: createSlots({ max: maxSends, now }), ask: createSlots({ max: Math.ceil(maxSends / 4), now }) },
-    ]),
+    [...destinations].map(([name, { maxSends }]) => {
+      const maxAsks = Math.ceil(maxSends / 4);
+      // A send takes as long as the agent does, so that nobody waits for its slot here; to ask takes a moment.
+      const send = createSlots({ max: maxSends, maxWaiting: 0, now });
+      return [name, { send, ask: createSlots({ max: maxAsks, maxWaiting: maxAsks, now }) }];
+    }),
   );
 
   async function perform(request: ActRequest): Promise<TaskEvent> {
     const { act, task } = request;
     if (!isCall(act)) return performHere({ ...request, act });
-    const taken = slotsOf(task)?.[act.type === "send" ? "send" : "ask"].take();
+    const taken = await slotsOf(task)?.[act.type === "send" ? "send" : "ask"].take();
     if (taken !== undefined && "delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
     try {
       return await call({ ...request, act });

@@ -160,7 +160,7 @@ describe("a backlog", () => {
 
   it("that outlasts a task's deadline ends it as a timeout, without its agent", async () => {
     const { poll, time, startWorker } = await waiting();
-    time.nowMs += 2 * 3600_000;
+    time.nowMs += 9 * 3600_000;
     const gate = createGate();
     startWorker({ agent: gate.agent });
     await eventually(async () => (await poll()).error?.data.reason === "timeout");

@@ -62,6 +62,7 @@ describe("a time limit", () => {
 });
 
 it("holds by the real clock too", async () => {
-  const within = createTimeLimit({ ms: 5, reason: "timeout" });
-  await Promise.all([within(sleep(1)), expect(within(never)).rejects.toMatchObject({ reason: "timeout" }), sleep(50)]);
+  const within = createTimeLimit({ ms: 300, reason: "timeout" });
+  await within(sleep(1));
+  await expect(within(never)).rejects.toMatchObject({ reason: "timeout" });
 });

@@ -6,40 +6,56 @@ import { createWorld } from "./world.ts";
 
 type Slots = ReturnType<typeof createSlots>;
 
-function taken(slots: Slots): { release: () => void } {
-  const slot = slots.take();
+async function taken(slots: Slots): Promise<{ release: () => void }> {
+  const slot = await slots.take();
   if ("delayMs" in slot) throw new Error("there was a slot");
   return slot;
 }
 
-function delayOf(slots: Slots): number {
-  const slot = slots.take();
+async function delayOf(slots: Slots): Promise<number> {
+  const slot = await slots.take();
   if ("release" in slot) throw new Error("there was no slot");
   return slot.delayMs;
 }
 
 describe("slots of a destination", () => {
-  it("are given while there are some, and given back", () => {
-    const slots = createSlots({ max: 2, now: () => 0 });
-    const first = taken(slots);
+  it("are given while there are some, and given back", async () => {
+    const slots = createSlots({ max: 2, maxWaiting: 0, now: () => 0 });
+    const first = await taken(slots);
     expect(slots.isIdle()).toBe(true);
-    taken(slots);
+    await taken(slots);
     expect(slots.isIdle()).toBe(false);
-    delayOf(slots);
+    await delayOf(slots);
     first.release();
-    taken(slots);
+    await taken(slots);
   });
 
-  it("are promised one after the other, as fast as they come free, and within a minute", () => {
+  it("are waited for a moment by a few, in their order, and by nobody for longer", async () => {
+    const slots = createSlots({ max: 1, maxWaiting: 2, now: Date.now });
+    const first = await taken(slots);
+    const order: string[] = [];
+    const second = taken(slots).finally(() => order.push("second"));
+    const third = delayOf(slots).finally(() => order.push("third"));
+    await delayOf(slots);
+    order.push("fourth");
+    first.release();
+    await second;
+    await third;
+    expect(order).toEqual(["fourth", "second", "third"]);
+    (await second).release();
+    (await taken(slots)).release();
+  });
+
+  it("are promised one after the other, as fast as they come free, and within a minute", async () => {
     let nowMs = 0;
-    const slots = createSlots({ max: 4, now: () => nowMs });
+    const slots = createSlots({ max: 4, maxWaiting: 0, now: () => nowMs });
     for (let round = 0; round < 50; round++) {
-      const held = [1, 2, 3, 4].map(() => taken(slots));
+      const held = await Promise.all([1, 2, 3, 4].map(() => taken(slots)));
       nowMs += 8000;
       for (const { release } of held) release();
     }
-    for (let i = 0; i < 4; i++) taken(slots);
-    const delays = Array.from({ length: 10_000 }, () => delayOf(slots));
+    for (let i = 0; i < 4; i++) await taken(slots);
+    const delays = await Promise.all(Array.from({ length: 10_000 }, () => delayOf(slots)));
     expect(delays).toEqual([...delays].sort((a, b) => a - b));
     const [first = 0, second = 0] = delays;
     expect(Math.abs(second - first - 2000)).toBeLessThan(50);

@@ -93,8 +93,12 @@ describe("the calls of a task", () => {
     const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
     const polled = { ...task, destination: "host" };
     const act = { type: "poll", by: "task_id" } as const;
-    const polls = [1, 2, 3].map(() => runAct({ act, task: polled, signal }));
+    const first = runAct({ act, task: polled, signal });
+    while (waits.length < 1) await new Promise(setImmediate);
+    const polls = [first, ...[2, 3].map(() => runAct({ act, task: polled, signal }))];
+    const queued = [1, 2, 3].map(() => runAct({ act, task: polled, signal }));
     expect(await runAct({ act, task: polled, signal })).toMatchObject({ type: "busy" });
+    for (const event of await Promise.all(queued)) expect(event).toMatchObject({ type: "busy" });
     for (const { resolve } of answers) resolve();
     expect((await Promise.all(polls)).map(({ type }) => type)).toEqual(["answered", "answered", "answered"]);
     expect(waits).toEqual([5000, undefined, undefined]);
