@@ -54,6 +54,7 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     taskId: task.taskId,
     mayHaveArrived: task.mayHaveArrived,
     attempts: task.attempts,
+    puzzles: task.puzzles,
     polls: task.polls,
     ahead: task.ahead,
     ending: task.ending,

@@ -59,6 +59,8 @@ export function outcomeWords({ state, outcome }: Pick<Task, "state" | "outcome">
       return "refused: not on the allowlist";
     case "too_old":
       return "not executed: too old";
+    case "unreadable":
+      return "not tried again: the message cannot be read";
     case "canceling":
       return `the word to cancel, for ${outcome.count} tasks`;
   }

@@ -15,11 +15,15 @@ export function start({ owner, untilMs }: { owner: string; untilMs: number }): C
       : undefined;
 }
 
-/** Claims the repetition of a queue message that may have been lost: whoever is first within `everyMs` sends it. */
+/**
+ * Claims the repetition of a queue message that may have been lost: whoever is first within `everyMs` sends it. The gap
+ * doubles each time: a message that merely waits its turn is not to be joined by one more every minute.
+ */
 export function requeue({ nowMs, everyMs }: { nowMs: number; everyMs: number }): Change {
   return (task) => {
     const { state, queuedAtMs = task.createdAtMs } = task;
-    return state === "submitted" && nowMs - queuedAtMs > everyMs ? { ...task, queuedAtMs: nowMs } : undefined;
+    const gapMs = Math.max(everyMs, queuedAtMs - task.createdAtMs);
+    return state === "submitted" && nowMs - queuedAtMs > gapMs ? { ...task, queuedAtMs: nowMs } : undefined;
   };
 }
 

@@ -22,8 +22,8 @@ const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast"];
 
 /**
  * For the bot are: `app_mention`; any `message` in a direct message with it; a `message` elsewhere that mentions it.
- * The same post may come as both; what comes out is the same.
- * And a reply in any thread that is nothing but the word to cancel: whether it means a task of the bot, the worker knows. Who says nothing to the bot, or sends only a file, is answered too.
+ * The same post may come as both; what comes out is the same. Who says nothing to the bot, or sends only a file, is answered too.
+ * And a reply in any thread that is nothing but the word to cancel: whether it means a task of the bot, the worker knows.
  */
 export function filterEvent(callback: EventCallback): Filtered {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };

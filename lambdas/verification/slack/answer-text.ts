@@ -4,7 +4,15 @@ import type { AnswerText } from "../worker/deliver.ts";
 import { escapeMrkdwn } from "./escape.ts";
 import type { Locale } from "./failure-words.ts";
 import { splitAnswer } from "./split-answer.ts";
-import { cancelingWords, emptyAnswerWords, placeholderWords, refusalWords, tooOldWords, wordsFor } from "./words.ts";
+import {
+  cancelingWords,
+  emptyAnswerWords,
+  placeholderWords,
+  refusalWords,
+  tooOldWords,
+  unreadableWords,
+  wordsFor,
+} from "./words.ts";
 
 export function createAnswerText({ locale }: { locale: Locale }): AnswerText {
   function parts({ id: requestId, message, outcome }: Task): string[] {
@@ -17,6 +25,8 @@ export function createAnswerText({ locale }: { locale: Locale }): AnswerText {
         return [refusalWords({ asked: message, locale, requestId })];
       case "too_old":
         return [tooOldWords({ locale, requestId })];
+      case "unreadable":
+        return [unreadableWords({ locale, requestId })];
       case "canceling":
         return [cancelingWords({ locale, count: outcome.count })];
       case "failed":

@@ -55,6 +55,17 @@ const tooOld: Record<Locale, Words> = {
   },
 };
 
+const unreadable: Record<Locale, Words> = {
+  en: {
+    happened: "I cannot read the message any more that I was to try again.",
+    todo: "Please ask again in a new message.",
+  },
+  ja: {
+    happened: "もう一度試すはずだったメッセージを読めませんでした。",
+    todo: "新しいメッセージでもう一度お願いしてください。",
+  },
+};
+
 const reference: Record<Locale, string> = { en: "Reference:", ja: "照会番号：" };
 
 /** `ahead` tasks of the thread go before it. */
@@ -110,6 +121,11 @@ export function refusalWords({
 
 export function tooOldWords({ locale, requestId }: { locale: Locale; requestId: string }): string {
   return compose({ words: tooOld[locale], locale, requestId });
+}
+
+/** The message of a retry was deleted, or is none that the bot may read. */
+export function unreadableWords({ locale, requestId }: { locale: Locale; requestId: string }): string {
+  return compose({ words: unreadable[locale], locale, requestId });
 }
 
 /** The first eight digits of the request id suffice to find the task in the logs. */

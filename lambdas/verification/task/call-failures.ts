@@ -8,8 +8,8 @@ import type { Task } from "./task.ts";
 
 type CallFailed = Extract<TaskEvent, { type: "call_failed" }>;
 
-/** Answers to a look-up that break the contract, one after the other: then there is no peer that speaks it. */
-const maxBrokenLookUps = 4;
+/** So many answers one after the other that break the contract: then there is no peer that speaks it. */
+const maxBroken = 4;
 
 export function callFailed({ task, event, policy }: { task: Task; event: CallFailed; policy: Policy }): Step {
   const { nowMs, act, error } = event;
@@ -25,11 +25,11 @@ function sendFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: 
   const breaksContract = error.reason === "invalid_response";
   const mayHaveArrived = task.mayHaveArrived || error.reason === "ambiguous" || breaksContract;
   if (isPassing(error) || breaksContract) {
-    const again = { ...task, mayHaveArrived, attempts: task.attempts + 1 };
+    const again = { ...failedOnce(task, error), mayHaveArrived };
     if (again.attempts < maxAttempts && !isPastDeadline(task, nowMs)) return later(again, error);
   }
   // The doubt of an earlier try stays: what is refused now may be running since then.
-  return conclude(task, failed(mayHaveArrived && !endsTheTask(error) ? { reason: "ambiguous", lost: false } : error));
+  return conclude(task, failed(mayHaveArrived && !endsTheTask(error) ? inDoubt : error));
 }
 
 /** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
@@ -45,28 +45,36 @@ function lookUpFailed({
   policy: Policy;
 }): Step {
   if (endsTheTask(error)) return conclude(task, failed(error));
-  const again = { ...task, attempts: task.attempts + 1 };
-  if (isPassing(error) && again.attempts < maxAttempts) return later(again, error);
+  const again = failedOnce(task, error);
+  const { attempts, puzzles = 0 } = again;
+  if (isPassing(error) && attempts < maxAttempts) return later(again, error);
   if (error.reason === "invalid_response") {
-    return again.attempts < maxBrokenLookUps ? later(again, error) : conclude(task, failed(error));
+    if (puzzles < maxBroken && attempts < maxAttempts) return later(again, error);
+    // Nobody there has ever answered as the contract has it: then nobody has taken the task either.
+    return conclude(task, failed(puzzles === attempts ? error : inDoubt));
   }
   const mayRepeat = !isPassing(error) && destinationOf(task, policy).idempotent;
   if (mayRepeat && !isPastDeadline(task, nowMs)) return { task, effects: [{ type: "send" }] };
   const neverArrived = mayRepeat && error.reason === "task_not_found";
-  return conclude(task, failed({ reason: neverArrived ? "timeout" : "ambiguous", lost: false }));
+  return conclude(task, failed(neverArrived ? { reason: "timeout", lost: false } : inDoubt));
 }
 
 /** Reading is safe to repeat: only what the task itself ended with, or its absence, ends the wait before the deadline. */
 function pollFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: CallFailure }): Step {
   if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
-  const again = { ...task, attempts: task.attempts + 1 };
+  const again = failedOnce(task, error);
   // A peer that cannot be reached may come back; one that answers nonsense, or lets us in no more, hardly does.
-  if (!isPassing(error) && again.attempts >= maxAttempts)
-    return conclude(task, failed({ reason: "ambiguous", lost: false }));
+  if ((again.puzzles ?? 0) >= maxAttempts) return conclude(task, failed(inDoubt));
   const untilDeadlineMs = Math.max(0, (task.deadlineAtMs ?? nowMs) + graceMs - nowMs);
   const delayMs = Math.min(retryDelayMs(again.attempts, error.retryAfterMs), untilDeadlineMs);
   // All tasks of a host that is away would ask it again at the same moment.
   return { task: again, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 2) })] };
+}
+
+const inDoubt = { reason: "ambiguous", lost: false } as const;
+
+function failedOnce(task: Task, error: CallFailure): Task {
+  return { ...task, attempts: task.attempts + 1, puzzles: isPassing(error) ? 0 : (task.puzzles ?? 0) + 1 };
 }
 
 /** Nobody knows, or certainly not processed: the same call may be made again. */

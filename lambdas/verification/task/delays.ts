@@ -8,6 +8,9 @@ const pollCeilingMs = 30_000;
 const retryBaseMs = 1000;
 const retryCapMs = 60_000;
 
+/** What the queue gave up on comes again that much later. */
+export const afterDeadLetterMs = 5 * 60_000;
+
 /**
  * Before the next `get_task`: what the host asks for, and full jitter beyond it up to half as much again at each poll, 30 s
  * at most in all, so that tasks that were sent together are not polled together.

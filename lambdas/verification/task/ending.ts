@@ -68,7 +68,7 @@ export function endingFailed({
     return { task, effects: [{ type: "poll", by: task.taskId === undefined ? "request_id" : "task_id" }] };
   }
   if (act === "poll" && endsTheTask(error)) return conclude(task, failed(error));
-  if (ending === "deadline") return conclude(task, outcomeOf(ending));
+  if (ending === "deadline" && act === "cancel") return conclude(task, outcomeOf(ending));
   const again = { ...task, attempts: task.attempts + 1 };
   // An answer that breaks the contract, or belongs to another call, says nothing of this one.
   const isPassing = error.retryable || error.reason === "ambiguous" || error.reason === "invalid_response";
@@ -76,10 +76,8 @@ export function endingFailed({
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
   }
   // Nothing is known there: there is nothing that could go on. Anything else may go on.
-  return conclude(
-    task,
-    error.reason === "task_not_found" ? outcomeOf("asked") : failed({ reason: "ambiguous", lost: false }),
-  );
+  const isOver = ending === "deadline" || error.reason === "task_not_found";
+  return conclude(task, isOver ? outcomeOf(ending) : failed({ reason: "ambiguous", lost: false }));
 }
 
 /** What a task itself can have ended with, as opposed to what can be wrong with a call about it. */

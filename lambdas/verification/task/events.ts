@@ -27,7 +27,7 @@ export type TaskEvent =
   | { type: "swept" }
   | { type: "slack_failed"; nowMs: number; kind: SlackErrorKind; retryAfterMs?: number | undefined }
   /** The queue gave up on the task's wake-up. */
-  | { type: "dead_lettered" }
+  | { type: "dead_lettered"; nowMs: number }
   /** Somebody wants it to end; the lease is ours. */
   | { type: "cancel_asked"; nowMs: number; resumed: boolean }
   /** An operator wants it to go on; the lease is ours. */

@@ -1,19 +1,20 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
 import { callFailed } from "./call-failures.ts";
-import { pollDelay, turnDelay } from "./delays.ts";
+import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
 import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import type { Policy } from "./policy.ts";
-import { begin, isOutdated, lineUp, received, threadCanceled } from "./received.ts";
+import { begin, ignored, isOutdated, lineUp, messageRead, received, threadCanceled } from "./received.ts";
 import { slackFailed } from "./slack-failures.ts";
 import { advance, conclude, failed, forget, graceMs, isPastDeadline, leaving, left, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 type Given<E extends TaskEvent["type"]> = { task: Task; event: Extract<TaskEvent, { type: E }>; policy: Policy };
 
-const afterDeadLetterMs = 5 * 60_000;
-
-/** The next record and what to do. The record is to be stored before the act is begun. */
+/**
+ * The next record and what to do. The record is to be stored before the first act of a step is begun: so it says `sent`
+ * before anything is sent. All other acts can be repeated by whoever finds the record as it was before them.
+ */
 export function next({ task, event, policy }: { task: Task; event: TaskEvent; policy: Policy }): Step {
   switch (event.type) {
     case "woken":
@@ -35,7 +36,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "canceled":
       return canceled(task);
     case "message_read":
-      return messageRead({ task, event, policy });
+      return messageRead(task, { event, policy });
     case "thread_canceled":
       return threadCanceled(task, event);
     case "delivered":
@@ -47,7 +48,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "slack_failed":
       return slackFailed({ task, event, policy });
     case "dead_lettered":
-      return deadLettered(task);
+      return deadLettered({ task, event, policy });
     case "redriven":
       return redriven({ task, event, policy });
   }
@@ -60,7 +61,9 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
     case "received":
       return received({ task, policy, nowMs, heal });
     case "queued":
-      return isOutdated(task, nowMs) ? conclude(task, { type: "too_old" }) : lineUp(task, policy);
+      if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
+      if (policy.destinations.has(task.destination ?? "")) return lineUp(task, policy);
+      return conclude(task, failed({ reason: "agent_not_found", lost: false }));
     case "announced":
       if (isPastDeadline(task, nowMs)) return conclude(task, failed({ reason: "timeout", lost: false }));
       return { task: advance(task, { state: "sent" }), effects: [{ type: "send" }] };
@@ -102,24 +105,10 @@ function announced({ task, event: { ts, nowMs } }: Given<"announced">): Step {
   return { task: advance(task, { ...shown, state: "queued" }), effects: [wake(0)] };
 }
 
-function messageRead({ task, event: { text, nowMs }, policy }: Given<"message_read">): Step {
-  if (text === undefined || text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));
-  return received({
-    task: { ...task, message: { ...task.message, text } },
-    policy,
-    nowMs,
-    heal: task.attempts > 0,
-  });
-}
-
-/** Nothing was tried, so nothing counts as a failure. What was certainly not sent is as before. */
+/** Nothing was tried, so nothing counts as a failure; what was certainly not sent still was not. */
 function busy(task: Task, { delayMs }: Extract<TaskEvent, { type: "busy" }>): Step {
   if (task.state === "delivering") return { task, effects: [wake(0)] };
-  const unsent = task.state === "sent" && !task.mayHaveArrived;
-  return {
-    task: unsent ? { ...task, state: "announced" } : task,
-    effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })],
-  };
+  return { task, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
 function answered({ task, event: { result } }: Given<"answered">): Step {
@@ -139,14 +128,20 @@ function answered({ task, event: { result } }: Given<"answered">): Step {
 
 /**
  * Before the outcome is known, the failure is the outcome: it is in the record before the host is asked to cancel what may be
- * running there, and whatever that comes to, the user is told. From then on the delivery is taken up again later.
+ * running there, and whatever that comes to, the user is told. But a task that only waits, for its turn or its result, has
+ * until its deadline, whatever was out of reach meanwhile. A delivery is taken up again later.
  */
-function deadLettered(task: Task): Step {
-  if (task.state === "done" || task.state === "delivering") {
+function deadLettered({ task, event: { nowMs } }: Given<"dead_lettered">): Step {
+  const { state, swept, message } = task;
+  if (message.unaddressed && state === "received") return ignored(task);
+  if (state === "done" || state === "delivering") {
     const again = { ...task, attempts: Math.max(1, task.attempts) };
-    return { task: again, effects: task.swept ? [] : [wake(afterDeadLetterMs)] };
+    return { task: again, effects: swept ? [] : [wake(afterDeadLetterMs)] };
   }
-  const mayRun = task.state === "sent" || task.state === "waiting";
+  const hasTime =
+    (state === "queued" && !isOutdated(task, nowMs)) || (state === "waiting" && !isPastDeadline(task, nowMs - graceMs));
+  if (hasTime) return { task, effects: [wake(afterDeadLetterMs)] };
+  const mayRun = state === "sent" || state === "waiting";
   const { task: concluded } = conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
   // An announcement may have been made by a worker that died of it.
   return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };

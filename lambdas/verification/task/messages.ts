@@ -1,4 +1,4 @@
-/** What the verification queue carries: a message asked for by the ingress, a wake-up of a task that exists, or its redrive. */
+/** What the verification queue carries: a message asked for by the ingress, a wake-up of a task that exists, or a wish about one. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 

@@ -11,25 +11,42 @@ import type { Task } from "./task.ts";
 /** What a task may take beyond its deadline to bring its answer into the thread, before the next one begins all the same. */
 const deliveryMs = 60_000;
 
-type Moment = { nowMs: number; heal: boolean };
-
-export function received({ task, policy, nowMs, heal }: { task: Task; policy: Policy } & Moment): Step {
+export function received({
+  task,
+  policy,
+  nowMs,
+  heal,
+}: {
+  task: Task;
+  policy: Policy;
+  nowMs: number;
+  heal: boolean;
+}): Step {
   const { message } = task;
-  if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
   const isCancel = message.threadTs !== undefined && isCancelWord(message.text);
-  if (!policy.isAllowed(message)) return isCancel && message.unaddressed ? ignored(task) : refused(task);
+  if (message.unaddressed && !(isCancel && policy.isAllowed(message) && !isOutdated(task, nowMs))) return ignored(task);
+  if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
+  if (!policy.isAllowed(message)) return conclude(task, { type: "refused" });
   if (isCancel) return { task, effects: [{ type: "cancel_thread" }] };
-  if (task.retryOf !== undefined && message.text === "") return { task, effects: [{ type: "read_message" }] };
-  // A bare mention, or a file without a word (attachments do not travel yet): there is nothing to do.
-  if (message.text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));
-  if (message.text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
-  const name = task.destination ?? policy.routeOf(message);
-  if (name === undefined || !policy.destinations.has(name)) {
+  const destination = task.destination ?? policy.routeOf(message);
+  if (destination === undefined || !policy.destinations.has(destination)) {
     return conclude(task, failed({ reason: "agent_not_found", lost: false }));
   }
-  const { stopAfterResult } = destinationOf({ ...task, destination: name }, policy);
+  const { stopAfterResult } = destinationOf({ ...task, destination }, policy);
   const sessionId = sessionIdOf({ message, perTask: stopAfterResult ? task.id : undefined });
-  return lineUp({ ...task, destination: name, sessionId, attempts: heal ? Math.max(1, task.attempts) : 0 }, policy);
+  const attempts = heal ? Math.max(1, task.attempts) : 0;
+  const routed = { ...task, destination, sessionId, attempts };
+  if (task.retryOf !== undefined && message.text === "") return { task: routed, effects: [{ type: "read_message" }] };
+  return enter(routed, policy);
+}
+
+/** The text is there, and says what is to be done, or it is told that it cannot be. */
+export function enter(task: Task, policy: Policy): Step {
+  const { text } = task.message;
+  // A bare mention, or a file without a word (attachments do not travel yet): there is nothing to do.
+  if (text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));
+  if (text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
+  return lineUp(task, policy);
 }
 
 export function lineUp(task: Task, policy: Policy): Step {
@@ -59,6 +76,15 @@ export function begin(task: Task, { nowMs, policy }: { nowMs: number; policy: Po
   };
 }
 
+/** What is to be tried again has its text, as it reads now. */
+export function messageRead(
+  task: Task,
+  { event: { text }, policy }: { event: Extract<TaskEvent, { type: "message_read" }>; policy: Policy },
+): Step {
+  if (text === undefined) return conclude(task, { type: "unreadable" });
+  return enter({ ...task, message: { ...task.message, text } }, policy);
+}
+
 /** The wish to cancel has gone to the tasks of its thread. Where there was none, and nobody was spoken to, nobody answers. */
 export function threadCanceled(task: Task, { count }: Extract<TaskEvent, { type: "thread_canceled" }>): Step {
   return count === 0 && task.message.unaddressed ? ignored(task) : conclude(task, { type: "canceling", count });
@@ -70,10 +96,7 @@ export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: numb
   return isTooOld({ ts, receivedAtMs, nowMs });
 }
 
-function refused(task: Task): Step {
-  return conclude(task, { type: "refused" });
-}
-
-function ignored(task: Task): Step {
+/** Nobody was spoken to, so nobody answers. */
+export function ignored(task: Task): Step {
   return { task: advance(forget(task), { state: "done" }), effects: [] };
 }

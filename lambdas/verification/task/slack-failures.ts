@@ -20,8 +20,16 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
   }
   // An answer that Slack does not take is told in words of ours; those are refused by nothing but a Slack that is gone.
   if (kind === "refused" && task.outcome?.type === "answer") {
-    return conclude(task, failed({ reason: "internal", lost: false }));
+    const { task: concluded, effects } = conclude(task, {
+      ...failed({ reason: "internal", lost: false }),
+      insteadOfAnswer: true,
+    });
+    // Parts of the answer may be there.
+    return { task: { ...concluded, attempts: 1 }, effects };
   }
+  // Where one may not read, one may still be allowed to post.
+  const isReading = task.state === "received" && task.retryOf !== undefined && task.message.text === "";
+  if (terminal && isReading) return conclude(task, { type: "unreadable" });
   const givenUp = terminal || nowMs - task.receivedAtMs > maxAgeMs;
   if (givenUp) return leaving(giveUpDelivery(task), policy);
   return { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };

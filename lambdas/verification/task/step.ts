@@ -22,7 +22,7 @@ export function conclude(task: Task, outcome: Outcome): Step {
   return { task: { ...concluded, outcome: told }, effects: [wake(0)] };
 }
 
-export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): Outcome {
+export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): Extract<Outcome, { type: "failed" }> {
   return { type: "failed", reason, lost };
 }
 
@@ -40,7 +40,7 @@ export function giveUpDelivery(task: Task): Task {
 }
 
 export function advance(task: Task, changes: Partial<Task>): Task {
-  return { ...task, attempts: 0, ...changes };
+  return { ...task, attempts: 0, puzzles: 0, ...changes };
 }
 
 export function wake(delay: number | Delay): TaskEffect {

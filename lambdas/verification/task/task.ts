@@ -15,11 +15,15 @@ const outcomeSchema = z.discriminatedUnion("type", [
     reason: z.union([reasonSchema, z.literal("ambiguous")]),
     /** The Execution zone lost the task on the way. */
     lost: z.boolean(),
+    /** Slack did not take the agent's answer: of that no part is to stay. */
+    insteadOfAnswer: z.literal(true).optional(),
   }),
   z.object({ type: z.literal("refused") }),
   z.object({ type: z.literal("too_old") }),
   /** The message was the wish to cancel what its thread waits for: so many tasks. */
   z.object({ type: z.literal("canceling"), count: z.int() }),
+  /** The message that was to be tried again is gone, or cannot be read. */
+  z.object({ type: z.literal("unreadable") }),
 ]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 
@@ -42,10 +46,12 @@ export const taskSchema = z.object({
   lease: z.object({ owner: z.string(), untilMs: z.int() }).optional(),
   /** Failed acts in a row in this state; grows the delay before the next one. */
   attempts: z.int(),
+  /** Those of them, the latest, whose answers say nothing of the task: that break the contract, or refuse to speak of it. */
+  puzzles: z.int().optional(),
 
   receivedAtMs: z.int(),
   /** In order, the latest last; changes of the state and the wishes of people, not every poll. */
-  history: z.array(historyEntrySchema),
+  history: z.array(historyEntrySchema).default([]),
   /** The task that this one is an operator's retry of. */
   retryOf: z.string().optional(),
   trace: askSchema.shape.trace,

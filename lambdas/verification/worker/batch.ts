@@ -45,7 +45,7 @@ export async function handleBatch({
 }: {
   batch: readonly SqsRecord[];
   handle: (record: SqsRecord) => Promise<void>;
-  failed?: (record: SqsRecord) => Promise<void>;
+  failed?: (record: SqsRecord, reason: unknown) => Promise<void>;
   queue: TaskQueue;
   log: Log;
   now?: () => number;
@@ -58,14 +58,14 @@ export async function handleBatch({
   }
 
   const results = await Promise.allSettled(batch.map(handleOne));
-  const failures = batch.filter((record, index) => {
+  const failures = batch.flatMap((record, index) => {
     const result = results[index];
-    if (result?.status !== "rejected") return false;
+    if (result?.status !== "rejected") return [];
     const { reason }: { reason: unknown } = result;
     const causeKind = reason instanceof Error ? reason.name : typeof reason;
     log.warn("queue_message_failed", { cause_kind: causeKind, attempt: record.receiveCount });
-    return true;
+    return [{ record, reason }];
   });
-  await Promise.all(failures.map(failed));
-  return { batchItemFailures: failures.map(({ messageId: itemIdentifier }) => ({ itemIdentifier })) };
+  await Promise.all(failures.map(({ record, reason }) => failed(record, reason)));
+  return { batchItemFailures: failures.map(({ record }) => ({ itemIdentifier: record.messageId })) };
 }

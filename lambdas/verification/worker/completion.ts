@@ -20,7 +20,10 @@ export async function handleCompletion(
   const isRecent = task?.polledAtMs !== undefined && nowMs - task.polledAtMs < pollGapMs;
   // A worker that acts on it polls, or is about to.
   const isHeld = task?.lease !== undefined && task.lease.untilMs > nowMs;
-  if (!isMeant || isRecent || isHeld) return log.debug("completion_dropped", { request_id: push.request_id });
+  // A host that could not be asked has its time until the next try, and what is ending is told by its end.
+  const isEnding = task?.ending !== undefined || (task?.attempts ?? 0) > 0;
+  if (!isMeant || isRecent || isHeld || isEnding)
+    return log.debug("completion_dropped", { request_id: push.request_id });
   const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
 }

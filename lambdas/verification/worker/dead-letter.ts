@@ -1,12 +1,10 @@
 /** What becomes of a message that the queue gave up on. */
 import { isTooOld } from "../gate/age.ts";
+import { afterDeadLetterMs } from "../task/delays.ts";
 import { type Ask, type QueueMessage, seqOf } from "../task/messages.ts";
 import { queueGroupOf } from "../task/task.ts";
 import { copyPastLease, soonAgainMs } from "./copies.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
-
-/** How long a message that was never claimed waits. */
-const afterDeadLetterMs = 5 * 60_000;
 
 type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
 
@@ -15,15 +13,16 @@ type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep
  * user in the thread. Before all that the message is kept for an operator, who may redrive it: afterwards the record would say
  * that there is nothing to do, and a message that could not be kept at once would be gone. Kept is:
  * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a day; redriven, it is sent as it is;
- * - a `wake` whose task failed with it. Redriven, only the delivery is repeated;
- * - a `redrive` or a `cancel`, with which the task stays as it is. Redriven, it is tried again.
+ * - a `wake`. Where its task failed with it, only the delivery is repeated when it is redriven;
+ * - a `redrive` or a `cancel`, with which the task stays as it is. Redriven, it is tried again; a `cancel` also by itself.
  * Not kept is what goes on elsewhere (of a link that is finished, or of a task that a worker holds) or is about nothing.
  */
 export async function handleDeadLetter(options: WorkerOptions, { message, signal, keep }: DeadLetter): Promise<void> {
   const { store, queue, now = Date.now } = options;
   // Of the turn the task finds out by itself.
   if (message.type === "turn") return;
-  if (message.type === "redrive" || message.type === "cancel") return keep();
+  if (message.type === "redrive") return keep();
+  if (message.type === "cancel") return handleLostWish(options, { message, keep });
   const task = await store.get({ id: message.requestId });
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
   const seq = seqOf({ message, task });
@@ -34,8 +33,19 @@ export async function handleDeadLetter(options: WorkerOptions, { message, signal
     return queue.send({ ...copyPastLease({ message, task, lease: task.lease, nowMs }), group });
   }
   await keep();
-  if (await runStep(options, { task, event: { type: "dead_lettered" }, seq, nowMs, signal })) return;
+  if (await runStep(options, { task, event: { type: "dead_lettered", nowMs }, seq, nowMs, signal })) return;
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
+}
+
+/** Somebody was told that the task is being canceled: that stays a wish as long as the task is not over. */
+async function handleLostWish(
+  { store, queue }: WorkerOptions,
+  { message, keep }: { message: QueueMessage; keep: () => Promise<void> },
+): Promise<void> {
+  await keep();
+  const task = await store.get({ id: message.requestId });
+  if (task === undefined || task.outcome !== undefined || task.state === "done") return;
+  await queue.send({ body: JSON.stringify(message), delayMs: afterDeadLetterMs, group: queueGroupOf(task) });
 }
 
 /** The store was out of reach all the time. The message is all there is, so it is kept going. */

@@ -22,15 +22,22 @@ export async function deliver(request: DeliverRequest & { heal: boolean; nowMs: 
   const { task, heal, answerText, nowMs } = request;
   const found = heal ? await ownPostsOrKnown(request) : knownPosts(task);
   const asNew = task.announcedAtMs !== undefined && nowMs - task.announcedAtMs > editNotifiesNobodyAfterMs;
-  for (const action of planDelivery({ parts: answerText.parts(task), found, asNew })) await perform(request, action);
+  const plan = planDelivery({ parts: answerText.parts(task), firstPart: firstPartOf(task), found, asNew });
+  for (const action of plan) await perform(request, action);
   if (task.placeholderTs !== undefined) await react({ ...request, present: false });
 }
 
 /** Deletes what a late post doubled. It posts nothing: what was acknowledged and is gone was deleted by someone. */
 export async function sweep(request: DeliverRequest): Promise<void> {
   const found = await ownPosts(request);
-  const plan = planDelivery({ parts: request.answerText.parts(request.task), found, asNew: true });
+  const { answerText, task } = request;
+  const plan = planDelivery({ parts: answerText.parts(task), firstPart: firstPartOf(task), found, asNew: true });
   for (const action of plan) if (action.type === "remove") await perform(request, action);
+}
+
+/** Words instead of an answer must not be taken for a part of it. */
+function firstPartOf({ outcome }: Task): number {
+  return outcome?.type === "failed" && outcome.insteadOfAnswer ? 1001 : 1;
 }
 
 async function perform(request: DeliverRequest, action: DeliveryAction): Promise<void> {

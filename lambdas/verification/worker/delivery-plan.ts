@@ -15,24 +15,28 @@ export function planDelivery({
   parts,
   found,
   asNew,
+  firstPart = 1,
 }: {
   parts: string[];
   found: PostedMessage[];
   asNew: boolean;
+  /** The first part's number; what has another is none of these parts. */
+  firstPart?: number;
 }): DeliveryAction[] {
   const byPart = new Map<number, PostedMessage>();
   const surplus: PostedMessage[] = [];
   for (const post of found) {
     const part = post.key?.part ?? -1;
-    if (part < 0 || part > parts.length || byPart.has(part)) surplus.push(post);
+    const isOne = part === 0 || (part >= firstPart && part < firstPart + parts.length);
+    if (!isOne || byPart.has(part)) surplus.push(post);
     else byPart.set(part, post);
   }
   const placeholder = byPart.get(0);
-  const edits = placeholder !== undefined && !asNew && !byPart.has(1);
+  const edits = placeholder !== undefined && !asNew && !byPart.has(firstPart);
   const actions = parts.flatMap((text, index): DeliveryAction[] => {
-    const part = index + 1;
+    const part = firstPart + index;
     if (byPart.has(part)) return [];
-    if (part === 1 && edits) return [{ type: "update", ts: placeholder.ts, part, text }];
+    if (part === firstPart && edits) return [{ type: "update", ts: placeholder.ts, part, text }];
     return [{ type: "post", part, text }];
   });
   if (placeholder !== undefined && !edits) surplus.push(placeholder);

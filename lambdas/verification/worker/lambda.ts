@@ -5,6 +5,7 @@ import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createLog } from "../../shared/log.ts";
 import { readWorkerEnvironment } from "../config/worker-environment.ts";
 import { type BatchResponse, batchOf, handleBatch, type SqsRecord } from "./batch.ts";
+import { InterruptedStep } from "./interrupted-step.ts";
 import { endingSignal, type InvocationContext } from "./invocation.ts";
 import { createRetryLater } from "./retry-later.ts";
 import { createStageWorker } from "./stage-worker.ts";
@@ -37,8 +38,9 @@ export function createWorkerHandler({ config }: { config: unknown }): WorkerHand
         const message = { body: record.body, signal };
         await (isOwn(record) ? worker.handle(message) : worker.completion(message));
       },
-      failed: async (record) => {
-        if (isOwn(record)) await retryLater(record);
+      failed: async (record, reason) => {
+        const notBeforeMs = reason instanceof InterruptedStep ? reason.leaseUntilMs : 0;
+        if (isOwn(record)) await retryLater({ ...record, notBeforeMs });
       },
       queue,
       log,

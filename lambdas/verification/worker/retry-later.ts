@@ -9,12 +9,31 @@ export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): n
 }
 
 /** Best effort: where it fails, the visibility timeout holds. */
-export function createRetryLater({ client, queueUrl, log }: { client: SQSClient; queueUrl: string; log: Log }) {
-  return async ({ receiptHandle, receiveCount }: { receiptHandle: string; receiveCount: number }): Promise<void> => {
+export function createRetryLater({
+  client,
+  queueUrl,
+  log,
+  now = Date.now,
+}: {
+  client: SQSClient;
+  queueUrl: string;
+  log: Log;
+  now?: () => number;
+}) {
+  return async ({
+    receiptHandle,
+    receiveCount,
+    notBeforeMs,
+  }: {
+    receiptHandle: string;
+    receiveCount: number;
+    /** Until then the message would only meet the lease of its own step, and be replaced by one that counts from nothing. */
+    notBeforeMs: number;
+  }): Promise<void> => {
     const command = new ChangeMessageVisibilityCommand({
       QueueUrl: queueUrl,
       ReceiptHandle: receiptHandle,
-      VisibilityTimeout: retryDelaySeconds({ receiveCount }),
+      VisibilityTimeout: Math.max(retryDelaySeconds({ receiveCount }), Math.ceil((notBeforeMs - now()) / 1000) + 1),
     });
     try {
       await client.send(command, callLimits());

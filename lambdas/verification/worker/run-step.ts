@@ -8,6 +8,7 @@ import type { Policy } from "../task/policy.ts";
 import type { Step } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import type { Act, RunAct } from "./acts.ts";
+import { InterruptedStep } from "./interrupted-step.ts";
 import type { Observation } from "./worker.ts";
 
 export type WorkerOptions = {
@@ -33,7 +34,7 @@ type Claimed = {
   signal: AbortSignal | undefined;
 };
 
-/** False where someone else was first: the record then says what is to be done. */
+/** False where someone else was first: the record then says what is to be done. Rejects with an InterruptedStep once it is claimed. */
 export async function runStep(options: WorkerOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
   const { store, policy, leaseMs, newId } = options;
   const first = next({ task, event, policy });
@@ -42,17 +43,21 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
   const claimed = await store.replace({ item: { ...item, lease } });
   if (claimed === undefined) return false;
   observe(options, event, claimed, first.effects);
-  const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
-  await finishStep(options, last, seq);
+  try {
+    const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
+    await finishStep(options, last, seq);
+  } catch (cause) {
+    throw new InterruptedStep({ leaseUntilMs: lease.untilMs, cause });
+  }
   return true;
 }
 
 /** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
-async function runEffects(options: WorkerOptions, step: Step, stop: AbortSignal | undefined): Promise<Step> {
+async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal | undefined): Promise<Step> {
   const { policy, runAct, leaseMs, log, now = Date.now } = options;
   const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
-  let { task, effects } = step;
+  let { task, effects } = first;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
     const event = await runAct({ act, task, signal });
     const before = task.state;

@@ -126,7 +126,7 @@ describe("a backlog", () => {
     return { ...host, time, poll: () => host.call("get_task", name), name };
   }
 
-  it("is not multiplied by polls: one message a minute at most, whoever asks", async () => {
+  it("is not multiplied by polls: one message after a minute, then after twice the time each, whoever asks", async () => {
     const { poll, sent, time } = await waiting();
     for (let polls = 0; polls < 10; polls += 1) await poll();
     expect(sent).toHaveLength(1);
@@ -137,9 +137,15 @@ describe("a backlog", () => {
     time.nowMs += minuteMs;
     await poll();
     expect(sent).toHaveLength(2);
-    time.nowMs += 1;
+    time.nowMs += 2;
     await poll();
     expect(sent).toHaveLength(3);
+    time.nowMs += 2 * minuteMs;
+    await poll();
+    expect(sent).toHaveLength(3);
+    time.nowMs += 10;
+    await poll();
+    expect(sent).toHaveLength(4);
     expect(new Set(sent).size).toBe(1);
   });
 

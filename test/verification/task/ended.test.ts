@@ -59,7 +59,7 @@ describe("the record of a task", () => {
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {
     const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "swept" }];
     expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
-    const lettered = recordAfter(sent(), { type: "dead_lettered" }, { type: "canceled", nowMs }, ...over);
+    const lettered = recordAfter(sent(), { type: "dead_lettered", nowMs }, { type: "canceled", nowMs }, ...over);
     expect(lettered).toMatchObject({ state: "done", outcome: { type: "failed", reason: "ambiguous" } });
   });
 });

@@ -231,6 +231,19 @@ describe("failures of the Execution zone", () => {
     }
   });
 
+  it("do not add up: an outage and then one odd answer do not end a task that is at work", () => {
+    let { task } = play([woken, announced, woken, accepted]);
+    for (let i = 0; i < 20; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
+    const odd = lookedUp(failure({ reason: "unauthenticated", retryable: false }));
+    expect(play([woken, odd, woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
+    let sent = play([woken, announced, woken, ambiguous]).task;
+    for (let i = 0; i < 3; i++) sent = play([woken, lookedUp(ambiguous)], { task: sent }).task;
+    const broken = lookedUp(failure({ reason: "invalid_response", retryable: false }));
+    expect(play([woken, broken, woken, accepted], { task: sent }).task.state).toBe("waiting");
+    for (let i = 0; i < 5 && sent.state === "sent"; i++) sent = play([woken, broken], { task: sent }).task;
+    expect(sent.outcome).toMatchObject({ reason: "ambiguous" });
+  });
+
   it("pass on that the task was lost on the way", () => {
     const lost = failure({ reason: "execution_failed", retryable: false, lost: true });
     expect(play([woken, announced, woken, accepted, woken, lost]).task.outcome).toEqual({
@@ -257,6 +270,17 @@ describe("the deadline", () => {
     const { task, asked } = play([late, ended, success], { task: polledInVain });
     expect(asked[1]).toEqual([{ type: "poll", by: "task_id" }]);
     expect(task.outcome).toMatchObject({ type: "answer" });
+  });
+
+  it("does not lose the result of such a task to one poll that fails", () => {
+    const ended = { ...failure({ reason: "invalid_state", retryable: false }, late.nowMs), act: "cancel" } as const;
+    const again = play([late, ended, lookedUp(ambiguous)], { task: waiting() });
+    expect(again.last).toMatchObject([{ type: "wake" }]);
+    expect(play([late, ended, success], { task: again.task }).task.outcome).toMatchObject({ type: "answer" });
+    let { task } = again;
+    for (let i = 0; i < 10 && task.state === "waiting"; i++)
+      task = play([late, ended, lookedUp(ambiguous)], { task }).task;
+    expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
   it("holds although the host cannot be reached", () => {
@@ -297,13 +321,13 @@ describe("failures of Slack", () => {
 
 describe("a dead letter", () => {
   it("becomes a failure in words while the outcome is open", () => {
-    const { task, last } = play([woken, announced, { type: "dead_lettered" }]);
+    const { task, last } = play([woken, announced, { type: "dead_lettered", nowMs }]);
     expect(task.outcome).toMatchObject({ type: "failed", reason: "internal" });
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
   });
 
   it("says that the task may have run once it was sent, and asks the host to cancel it, whatever that comes to", () => {
-    const buried = play([woken, announced, woken, { type: "dead_lettered" }]);
+    const buried = play([woken, announced, woken, { type: "dead_lettered", nowMs }]);
     expect(buried.last).toEqual([{ type: "cancel" }]);
     const ended = failure({ reason: "invalid_state", retryable: false });
     const refusals = [ambiguous, unavailable, ended].map((event): TaskEvent => ({ ...event, act: "cancel" }));
@@ -315,11 +339,11 @@ describe("a dead letter", () => {
   });
 
   it("looks into the thread before it is told, since a worker may have died of the announcement", () => {
-    expect(play([woken, { type: "dead_lettered" }, woken]).last).toEqual([{ type: "deliver", heal: true }]);
+    expect(play([woken, { type: "dead_lettered", nowMs }, woken]).last).toEqual([{ type: "deliver", heal: true }]);
   });
 
   it("never replaces an outcome that is being delivered, and the next try looks first", () => {
-    const { task, asked } = play([woken, announced, woken, success, { type: "dead_lettered" }, woken]);
+    const { task, asked } = play([woken, announced, woken, success, { type: "dead_lettered", nowMs }, woken]);
     expect(task.outcome).toMatchObject({ type: "answer" });
     expect(asked[4]).toMatchObject([{ type: "wake" }]);
     expect(asked[5]).toEqual([{ type: "deliver", heal: true }]);

@@ -55,6 +55,28 @@ describe("the word to cancel, alone in a thread", () => {
   });
 });
 
+describe("a message that speaks to nobody", () => {
+  const late = 25 * 3600_000;
+
+  it("is never answered for being old, not allowed, tried again or a dead letter", async () => {
+    const old = createWorld();
+    old.deliver(bare);
+    old.pass(late);
+    await old.run();
+    let isBurying = false;
+    const buried = createWorld({ fate: ({ name }) => (isBurying || name !== "replace" ? "ok" : "refused") });
+    buried.deliver(bare);
+    await buried.run({ maxSteps: 1 });
+    isBurying = true;
+    await buried.buryAll();
+    await buried.run();
+    const again = createWorld({ inSlack: [{ ts: bare.message.ts, text: "Delete everything" }] });
+    again.deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } });
+    await again.run();
+    for (const world of [old, buried, again]) expect([world.posts, world.starts]).toEqual([[], []]);
+  });
+});
+
 describe("canceling", () => {
   it("gives the result where the task had ended first, the same in the record and in the thread", async () => {
     const world = createWorld({

@@ -41,6 +41,29 @@ describe("a completion push", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
+  it("does not press a host that could not be asked, nor a task that is being canceled", async () => {
+    let isAway = false;
+    const world = createWorld({
+      pollsUntilDone: 1000,
+      fate: ({ party }) => (isAway && party === "host" ? "refused" : "ok"),
+    });
+    world.deliver(ask);
+    await world.run({ maxSteps: 2 });
+    isAway = true;
+    await world.run({ maxSteps: 1 });
+    world.pass(5000);
+    const before = structuredClone(world.records.get(ask.requestId));
+    await world.push(pushOf(ask.requestId));
+    expect(world.records.get(ask.requestId)).toEqual(before);
+    world.cancel(ask.requestId);
+    await world.handleDue();
+    const ending = structuredClone(world.records.get(ask.requestId));
+    expect(ending?.ending).toBe("asked");
+    world.pass(5000);
+    await world.push(pushOf(ask.requestId));
+    expect(world.records.get(ask.requestId)).toEqual(ending);
+  });
+
   it("polls once a second at most, however many come", async () => {
     const world = await waitingWorld(1000);
     let polls = 0;

@@ -10,10 +10,17 @@ const announced = 1;
 const accepted = 2;
 const polled = 3;
 
-async function buriedAfter(maxSteps: number, options: Parameters<typeof createWorld>[0] = {}) {
+/** Past its deadline, and the time after it in which the host may still say so itself. */
+const tooLateMs = 16 * 60_000;
+
+async function buriedAfter(
+  maxSteps: number,
+  { afterMs = tooLateMs, ...options }: Parameters<typeof createWorld>[0] & { afterMs?: number } = {},
+) {
   const world = createWorld({ pollsUntilDone: 5, ...options });
   world.deliver(ask);
   await world.run({ maxSteps });
+  world.pass(afterMs);
   await world.buryAll();
   return world;
 }
@@ -55,6 +62,7 @@ describe("a dead letter of a task at work", () => {
         const world = createWorld({ pollsUntilDone: 5, fate: () => (isOn && seen++ === nth ? fate : "ok") });
         world.deliver(ask);
         await world.run({ maxSteps: polled });
+        world.pass(tooLateMs);
         isOn = true;
         await world.buryAll();
         await world.run();
@@ -74,6 +82,16 @@ describe("a dead letter of a task at work", () => {
       "away",
     );
     expect(world.records.get(ask.requestId)).toEqual(before);
+  });
+
+  it("goes on before its deadline: what was out of reach for a while must not cost a result", async () => {
+    for (const steps of [accepted, polled]) {
+      const world = await buriedAfter(steps, { afterMs: 0 });
+      await world.run();
+      expect(world.cancels).toEqual([]);
+      expect(world.archive).toHaveLength(1);
+      expect(world.answers()).toEqual(["A checkpoint."]);
+    }
   });
 
   it("is kept for an operator", async () => {

@@ -55,6 +55,7 @@ describe("a redrive", () => {
     const world = createWorld({ pollsUntilDone: 5 });
     world.deliver(ask);
     await world.run({ maxSteps: 3 });
+    world.pass(16 * 60_000);
     await world.buryAll();
     await world.run();
     expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", swept: true });

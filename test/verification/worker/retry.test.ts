@@ -29,7 +29,7 @@ describe("a retry", () => {
     const gone = createWorld();
     gone.deliver(retry);
     await gone.run();
-    expect(gone.answers()).toEqual(['{"type":"failed","reason":"invalid_params","lost":false}']);
+    expect(gone.answers()).toEqual(['{"type":"unreadable"}']);
     let away = 2;
     const back = createWorld({
       inSlack: [{ ts: first.message.ts, text: "What is it?" }],
