@@ -12,9 +12,10 @@ it("ends a process that stands still, when whoever started it is gone", async ()
   still.kill("SIGSTOP");
   reaper.stdin.write(`${still.pid}\n${other.pid}\n-${other.pid}\n`);
   const gone = once(still, "exit");
+  const reaped = once(reaper, "exit");
   reaper.stdin.end();
   expect(await gone).toEqual([null, "SIGKILL"]);
-  await once(reaper, "exit");
+  await reaped;
   expect(other.kill()).toBe(true);
   await once(other, "exit");
 });

@@ -27,9 +27,6 @@ export type Progress = { asked: number; killed: number; done: number };
 
 export type RunRequest = { plan: Plan; signal: AbortSignal; onProgress?: (progress: Progress) => void };
 
-/** From the last moment of the plan until everything has ended, or never will. */
-const patienceMs = 60_000;
-
 /** Rejects when `signal` aborts. `secrets` are to be in no log. */
 export async function runPlan({
   plan,
@@ -39,10 +36,13 @@ export async function runPlan({
   zones,
   books,
   secrets,
+  patienceMs = 60_000,
 }: RunRequest & {
   standIn: SlackStandIn;
   zones: Zones;
   books: Books;
+  /** From the last moment of the plan until everything has ended, or never will. */
+  patienceMs?: number;
   secrets: Record<string, string> & { SLACK_SIGNING_SECRET: string };
 }): Promise<Report> {
   const startedAtMs = Date.now();
