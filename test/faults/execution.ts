@@ -19,6 +19,7 @@ export type Execution = { hosts: Pool<Host>; records: TaskStore<ExecutionTask>; 
 
 /** As the stack has it: 15 minutes, and six times that until a message comes again. */
 const functionLimitMs = 15 * 60_000;
+const maxReceiveCount = 3;
 
 export function createExecution({
   world,
@@ -33,7 +34,9 @@ export function createExecution({
   const { execution } = configOf(world.story);
   const onWritten = (item: ExecutionTask) => void world.written.push(item);
   const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask, onWritten });
-  const work = createSimQueue({ world, point: "work.send" });
+  // A read finds out that a task was never started: of ids that were received too often nobody hears.
+  const deadIds = createSimQueue({ world, point: "work.send" });
+  const work = createSimQueue({ world, point: "work.send", deadLetters: deadIds, maxReceiveCount });
   const log = logOf({ world, service: "execution" });
   const { newId, engine } = world;
   const { leaseMs, lostAfterMs, syncBudgetMs } = execution;

@@ -19,7 +19,7 @@ export const kinds = [
   "dies_before",
   /** The process dies when it is done, and does not hear of it. */
   "dies_after",
-  /** The channel is gone: exempt from the promise of an answer. */
+  /** The channel is gone from then on: exempt from the promise of an answer. */
   "gone",
 ] as const;
 export type Kind = (typeof kinds)[number];
@@ -66,8 +66,8 @@ export type FaultTable = Readonly<Record<Point, readonly Kind[]>>;
 
 const everywhere = {
   "slack.event": ["lost", "answer_lost", "repeated"],
-  "slack.post": ["refused", "lost", "answer_lost", "slow", "repeated", "dies_before", "dies_after"],
-  "slack.update": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after"],
+  "slack.post": ["refused", "lost", "answer_lost", "slow", "repeated", "dies_before", "dies_after", "gone"],
+  "slack.update": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after", "gone"],
   "slack.remove": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after"],
   "slack.react": ["refused", "slow", "dies_before"],
   "slack.replies": ["refused", "lost", "slow", "dies_before"],

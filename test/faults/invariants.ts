@@ -1,11 +1,11 @@
 /** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
 import { disagreement, type Fate, oddAnswer } from "./agreement.ts";
-import type { Point } from "./faults.ts";
+import { needlessFailure } from "./excuses.ts";
 import { secrets } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
 import { agentsTogether, canceledButWorking, outOfTurn } from "./turns.ts";
-import type { Step, World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export type Ending = {
   world: World;
@@ -81,21 +81,14 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "The record, the thread and the Execution zone's task agree.",
-    find: ({ fates }) => firstOf(fates.filter(isOwed), disagreement),
+    // Where nobody could be answered, nothing needs to have been done either.
+    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates.filter(isOwed), disagreement)),
   },
   {
-    sentence: "A task fails only where its agent was lost, the queue gave up on it, or somebody canceled it.",
-    find({ fates, world, isHostHit, isExempt }) {
+    sentence: "A task that fails has an excuse.",
+    find({ fates, world, isExempt }) {
       if (isExempt || !world.story.isAllowed) return undefined;
-      const isCanceled = world.story.messages.some(({ isUnaddressed }) => isUnaddressed);
-      return firstOf(fates.filter(isOwed), ({ record, executed }) => {
-        if (record?.outcome?.type !== "failed") return undefined;
-        const isLost = isHostHit && executed?.outcome?.type === "failure" && executed.outcome.lost === true;
-        const isBuried = record.history.some(({ event }) => event === "dead_lettered");
-        const isUnknown = isInDoubt(world) && record.outcome.reason === "ambiguous";
-        const isFine = isLost || isBuried || isUnknown || (isCanceled && record.outcome.reason === "canceled");
-        return isFine ? undefined : `it failed: ${record.outcome.reason}`;
-      });
+      return firstOf(fates.filter(isOwed), (fate) => needlessFailure({ world, fate }));
     },
   },
   {
@@ -157,15 +150,6 @@ export function violationsOf(ending: Ending): Violation[] {
 function isOwed({ asked, record }: Fate): boolean {
   return asked.isTaken || record !== undefined;
 }
-
-/** A call to a peer that does not deduplicate was interrupted. A message that merely came twice interrupts nothing. */
-function isInDoubt({ story, steps }: World): boolean {
-  const interrupts = ({ fate, point }: Step) =>
-    fate !== undefined && (fate.startsWith("dies") || !harmless.includes(point));
-  return story.isForeign && steps.some(interrupts);
-}
-
-const harmless: readonly Point[] = ["slack.event", "slack.react", "queue.deliver", "queue.finish"];
 
 function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
   for (const item of items) {

@@ -5,7 +5,7 @@ import { chance, later, worldMs } from "./virtual-time.ts";
 import { meet, type World } from "./world.ts";
 
 /** How a party's seam says that something went wrong. */
-export type Failures = { refused: () => Error; unknown: () => Error };
+export type Failures = { refused: () => Error; unknown: () => Error; gone?: () => Error };
 
 /** `usualMs` is what an operation takes; the caller of a slow one gives up after `giveUpMs`, and it is done `landMs` after its begin at the latest. */
 export type Times = { usualMs: number; giveUpMs: number; landMs: number };
@@ -56,6 +56,9 @@ export function operate<T>({
   switch (fate) {
     case undefined:
       after(delayMs, () => resolve(attempt(effect)));
+      break;
+    case "gone":
+      after(delayMs, () => reject((failures.gone ?? failures.refused)()));
       break;
     case "refused":
       after(delayMs, () => reject(failures.refused()));

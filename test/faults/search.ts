@@ -70,15 +70,28 @@ function laterFaults({ run, afterAt }: { run: Run; afterAt: number }): Fault[] {
     .flatMap(({ at, possible }) => possible.map((kind) => ({ at, kind })));
 }
 
-/** One to six faults anywhere, and in every fourth run a bad patch besides: operations in a row of which every second one fails. */
+/**
+ * One to six faults anywhere; in every fourth run a bad patch besides, operations in a row of which every second one fails;
+ * and in every eighth a party that is away for many of its operations.
+ */
 function drawnFates({ seed, usualOperations }: { seed: number; usualOperations: number }): FateOf {
   const chance = createRandom(seed ^ 0x5bd1e995);
-  const anywhere = () => 1 + Math.floor(chance() * usualOperations * 1.3);
-  const single = new Set(Array.from({ length: 1 + Math.floor(chance() * 6) }, anywhere));
+  const upTo = (most: number) => Math.floor(chance() * most);
+  const anywhere = () => 1 + upTo(usualOperations * 1.3);
+  const single = new Set(Array.from({ length: 1 + upTo(6) }, anywhere));
   const patchAt = chance() < 0.25 ? anywhere() : Number.POSITIVE_INFINITY;
-  const patchEnd = patchAt + 4 + Math.floor(chance() * 16);
-  return ({ at, possible }) => {
+  const patchEnd = patchAt + 4 + upTo(16);
+  const party = chance() < 0.125 ? awayParties[upTo(awayParties.length)] : undefined;
+  const awayAt = anywhere();
+  let awayOperations = upTo(40);
+  return ({ at, point, possible }) => {
+    if (party !== undefined && at >= awayAt && awayOperations > 0 && point.startsWith(party)) {
+      awayOperations -= 1;
+      return possible.find((kind) => kind === "refused") ?? possible.find((kind) => kind === "lost");
+    }
     const isHit = single.has(at) || (at >= patchAt && at < patchEnd && chance() < 0.5);
-    return isHit ? possible[Math.floor(chance() * possible.length)] : undefined;
+    return isHit ? possible[upTo(possible.length)] : undefined;
   };
 }
+
+const awayParties = ["slack.", "queue.send", "store.", "transport.", "tasks.", "work.send"] as const;

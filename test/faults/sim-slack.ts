@@ -17,10 +17,14 @@ export type SimSlack = { api: SlackApi; posts: Post[]; gone: () => boolean };
 export function createSimSlack({ world }: { world: World }): SimSlack {
   const posts: Post[] = [];
   let count = 0;
-  const isGone = false;
+  let isGone = false;
   const failures = {
     refused: () => new SlackError(isGone ? "gone" : "unavailable"),
     unknown: () => new SlackError("ambiguous"),
+    gone() {
+      isGone = true;
+      return new SlackError("gone");
+    },
   };
 
   function at<T>(request: { point: Point; note: () => string; signal: AbortSignal; effect: () => T }): Promise<T> {

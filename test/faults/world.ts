@@ -34,7 +34,7 @@ export type World = {
   engine: Engine;
   story: Story;
   /** Draws a fate for the operation with that number. */
-  fateOf: (request: { at: number; possible: readonly Kind[] }) => Kind | undefined;
+  fateOf: (request: { at: number; point: Point; possible: readonly Kind[] }) => Kind | undefined;
   /** Latencies and orders vary. */
   isRestless: boolean;
   steps: Step[];
@@ -71,7 +71,7 @@ export function meet({
 } {
   const at = world.steps.length + 1;
   const possible = world.engine.faults[point];
-  const fate = world.fateOf({ at, possible });
+  const fate = world.fateOf({ at, point, possible });
   const step = { at, atMs: 0, process: process.name, zone: process.zone, point, note, fate, possible };
   world.steps.push(step);
   return { fate, step };

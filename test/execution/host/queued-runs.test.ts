@@ -90,6 +90,13 @@ describe("a host that queues its tasks", () => {
     expect(sent).toHaveLength(2);
   });
 
+  it("answers accepted where the store cannot be read while it waits: a task that was taken is not refused", async () => {
+    const store = { ...memoryStore(), get: () => Promise.reject(new Error("the store is away")) };
+    const { call, sent } = open({ syncBudgetMs: 5000, store });
+    expect((await call("execute_task", hello)).result?.status).toBe("accepted");
+    expect(sent).toHaveLength(1);
+  });
+
   it("cancels a task before a worker has it: its agent never starts", async () => {
     const { call, startWorker } = open({ syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);

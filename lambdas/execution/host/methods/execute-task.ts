@@ -21,7 +21,8 @@ export function executeTask({
   return async ({ params, id, caller: { principal, trace, receivedAtMs } }) => {
     if (isStopping()) throw new SekishoError("unavailable");
     const task = await tasks.submit({ principal, requestId: id, params, trace: trace ?? newTrace(), receivedAtMs });
-    const latest = await tasks.wait({ task, until: isOver, timeoutMs: syncBudgetMs });
+    // What was taken is never refused: where it cannot be watched, the caller polls.
+    const latest = await tasks.wait({ task, until: isOver, timeoutMs: syncBudgetMs }).catch(() => task);
     return taskResult({ task: latest, pollAfterMs });
   };
 }

@@ -1,0 +1,50 @@
+/** What excuses a task that ends in words of failure although the agent would have answered. */
+import type { Fate } from "./agreement.ts";
+import type { Point } from "./faults.ts";
+import type { Step, World } from "./world.ts";
+
+type Case = { world: World; fate: Fate; reason: string };
+
+/** Any one of them is enough. */
+const excuses: readonly ((failed: Case) => boolean)[] = [
+  /** Its host died, or lost its claim, and says so. */
+  ({ world: { steps }, fate: { executed } }) =>
+    steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) &&
+    executed?.outcome?.type === "failure" &&
+    executed.outcome.lost === true,
+  /** Somebody wished it to end. */
+  ({ world: { story }, reason }) => reason === "canceled" && story.messages.some(({ isUnaddressed }) => isUnaddressed),
+  /** The queue gave up on a message of it. */
+  ({ fate: { record } }) => record?.history.some(({ event }) => event === "dead_lettered") === true,
+  /** More than one fault together took so long that its time was over: no agent here takes as long as it may. */
+  ({ world: { steps }, fate: { executed } }) =>
+    steps.filter(isMet).length > 1 && executed?.outcome?.type === "failure" && executed.outcome.reason === "timeout",
+  /** The ways to the host were cut so often that it was given up. */
+  ({ world: { steps }, reason }) =>
+    ["unavailable", "ambiguous", "timeout"].includes(reason) && steps.filter(isMet).filter(isOnTheWay).length >= 8,
+  /** A call to a peer that does not deduplicate was interrupted. A message that merely came twice interrupts nothing. */
+  ({ world: { story, steps }, reason }) =>
+    story.isForeign && reason === "ambiguous" && steps.filter(isMet).some((step) => !isHarmless(step)),
+];
+
+/** The reason, where it has no excuse. */
+export function needlessFailure({ world, fate }: { world: World; fate: Fate }): string | undefined {
+  const { record } = fate;
+  if (record?.outcome?.type !== "failed") return undefined;
+  const { reason } = record.outcome;
+  return excuses.some((holds) => holds({ world, fate, reason })) ? undefined : `it failed: ${reason}`;
+}
+
+function isMet({ fate }: Step): boolean {
+  return fate !== undefined;
+}
+
+function isOnTheWay({ point }: Step): boolean {
+  return /^(transport|tasks|work)\./.test(point);
+}
+
+const harmless: readonly Point[] = ["slack.event", "slack.react", "queue.deliver", "queue.finish"];
+
+function isHarmless({ fate, point }: Step): boolean {
+  return fate?.startsWith("dies") !== true && harmless.includes(point);
+}
