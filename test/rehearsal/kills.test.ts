@@ -50,7 +50,7 @@ suite(`what is synthesized for lambda, its instances killed at random moments${l
       closing.push(books.close);
       const report = await runPlan({
         plan: planRun({ seed, tasks, kills, killEveryMs }),
-        signal: AbortSignal.timeout(longestMs),
+        signal: AbortSignal.timeout(longestMs - 10_000),
         standIn: world.standIn,
         zones: zonesOf({ world, seed }),
         books,

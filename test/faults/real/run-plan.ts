@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { uuidPattern } from "../../../contracts/envelope.ts";
+import { abortable } from "../../../lambdas/verification/transport/abortable.ts";
 import type { Books } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";
 import { gatherEvidence, gatherLeftovers } from "./gather.ts";
@@ -65,7 +66,7 @@ export async function runPlan({
     await act();
     tell(0);
   }
-  const deliveries = await people.delivered();
+  const deliveries = await abortable({ promise: people.delivered(), signal });
   await settle({ messages, books, patienceMs, signal, onDone: tell });
 
   const all = await gatherEvidence({ messages, standIn, books });

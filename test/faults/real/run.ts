@@ -50,7 +50,8 @@ async function main(words: string[]): Promise<number> {
     return 0;
   }
   const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
+  // One Ctrl-C may arrive twice, from the terminal and from npm: a second one changes nothing.
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stop.abort());
   try {
     const report = await runStory({
       plan: planRun({ seed, tasks, kills }),
