@@ -41,7 +41,7 @@ export function received({
 }
 
 /** The text is there, and says what is to be done, or it is told that it cannot be. */
-export function enter(task: Task, policy: Policy): Step {
+function enter(task: Task, policy: Policy): Step {
   const { text } = task.message;
   // A bare mention, or a file without a word (attachments do not travel yet): there is nothing to do.
   if (text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));

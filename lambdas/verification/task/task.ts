@@ -111,7 +111,7 @@ export function queueGroupOf({ message, destination }: Pick<Task, "message" | "d
 }
 
 /** Names the thread among all threads. */
-export function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
+function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
   return `${message.channel}/${threadOf(message)}`;
 }
 

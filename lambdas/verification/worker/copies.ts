@@ -29,7 +29,7 @@ export function copyPastLease({
 }
 
 /** Comes after twice the time each time. */
-export function laterCopy({
+function laterCopy({
   message,
   firstMs,
   mostMs,
