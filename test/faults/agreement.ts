@@ -19,8 +19,15 @@ export type Fate = {
 const answerText = createAnswerText({ locale: "en" });
 
 /** What the thread shows, where that is not each part of the answer once, with its own text. */
-export function oddAnswer({ record, posts, asked }: Fate): string | undefined {
-  const shown = posts.filter(({ key }) => (key?.part ?? 0) > 0).map(({ text }) => text);
+export function oddAnswer({
+  fate: { record, posts, asked },
+  mayRepeat,
+}: {
+  fate: Fate;
+  mayRepeat: boolean;
+}): string | undefined {
+  const texts = posts.filter(({ key }) => (key?.part ?? 0) > 0).map(({ text }) => text);
+  const shown = mayRepeat ? [...new Set(texts)] : texts;
   const outcome = record?.outcome ?? { type: "answer", text: agentsAnswer(asked) };
   const wanted = record === undefined || isIgnored({ asked, record }) ? [] : answerText.parts({ ...record, outcome });
   if (JSON.stringify(shown) === JSON.stringify(wanted)) return undefined;
@@ -42,18 +49,27 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   refused: ["nothing"],
   too_old: ["nothing"],
   canceling: ["nothing"],
-  canceled: ["canceled", "nothing"],
+  canceled: ["canceled", "nothing", "submitted"],
   execution_failed: ["failed"],
   timeout: ["failed", "canceled", "nothing"],
-  unavailable: ["nothing"],
+  // Taken, and never started: nobody will ask for it any more.
+  unavailable: ["nothing", "submitted"],
   internal: ["nothing"],
 };
 
-export function disagreement({ asked, record, executed }: Fate): string | undefined {
+/** `hadSlowRequest`: one arrived after its caller had given up, perhaps after its task was canceled as unknown. */
+export function disagreement({
+  fate: { asked, record, executed },
+  hadSlowRequest,
+}: {
+  fate: Fate;
+  hadSlowRequest: boolean;
+}): string | undefined {
   const state = executed?.state ?? "nothing";
   const outcome = record?.outcome;
   const unsaid = record !== undefined && isIgnored({ asked, record }) ? "ignored" : "answer";
   const said = outcome?.type === "failed" ? outcome.reason : (outcome?.type ?? unsaid);
+  if (said === "canceled" && state === "completed" && hadSlowRequest) return undefined;
   if (fitting[said]?.includes(state) !== false) return undefined;
   return `the record says ${said}, the host says ${state}`;
 }

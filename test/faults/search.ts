@@ -3,6 +3,7 @@ import type { EngineName } from "./engines.ts";
 import type { Fault } from "./faults.ts";
 import { createRandom } from "./random.ts";
 import { type FateOf, type Run, runPlan } from "./run-plan.ts";
+import { worldMs } from "./virtual-time.ts";
 
 export type Place = { story: string; engine: EngineName };
 
@@ -72,7 +73,7 @@ function laterFaults({ run, afterAt }: { run: Run; afterAt: number }): Fault[] {
 
 /**
  * One to six faults anywhere; in every fourth run a bad patch besides, operations in a row of which every second one fails;
- * and in every eighth a party that is away for many of its operations.
+ * and in every eighth a party that is away for up to ten minutes.
  */
 function drawnFates({ seed, usualOperations }: { seed: number; usualOperations: number }): FateOf {
   const chance = createRandom(seed ^ 0x5bd1e995);
@@ -83,10 +84,12 @@ function drawnFates({ seed, usualOperations }: { seed: number; usualOperations: 
   const patchEnd = patchAt + 4 + upTo(16);
   const party = chance() < 0.125 ? awayParties[upTo(awayParties.length)] : undefined;
   const awayAt = anywhere();
-  let awayOperations = upTo(40);
+  const awayMs = upTo(600_000);
+  let sinceMs: number | undefined;
   return ({ at, point, possible }) => {
-    if (party !== undefined && at >= awayAt && awayOperations > 0 && point.startsWith(party)) {
-      awayOperations -= 1;
+    if (at === awayAt) sinceMs = worldMs();
+    const isAway = party !== undefined && sinceMs !== undefined && worldMs() < sinceMs + awayMs;
+    if (isAway && point.startsWith(party)) {
       return possible.find((kind) => kind === "refused") ?? possible.find((kind) => kind === "lost");
     }
     const isHit = single.has(at) || (at >= patchAt && at < patchEnd && chance() < 0.5);
