@@ -29,7 +29,9 @@ function sendFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: 
     if (again.attempts < maxAttempts && !isPastDeadline(task, nowMs)) return later(again, error);
   }
   // The doubt of an earlier try stays: what is refused now may be running since then.
-  return conclude(task, failed(mayHaveArrived && !endsTheTask(error) ? inDoubt : error));
+  const step = conclude(task, failed(mayHaveArrived && !endsTheTask(error) ? inDoubt : error));
+  // A host that could not take it may have taken it down all the same: what is given up is not to begin later.
+  return error.retryable ? { task: step.task, effects: [{ type: "cancel" }] } : step;
 }
 
 /** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */

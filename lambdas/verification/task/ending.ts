@@ -14,6 +14,9 @@ const endReasons: readonly ClientReason[] = [
   "payload_too_large",
 ];
 
+/** Look-ups of a task of which nobody knows whether it arrived, before it is told as canceled: about a quarter of a minute. */
+const maxLookUps = 4;
+
 type CancelAsked = Extract<TaskEvent, { type: "cancel_asked" }>;
 
 /** What was certainly not sent is over at once; for everything else the host is asked. What has an outcome keeps it. */
@@ -27,8 +30,9 @@ export function cancelAsked({ task, event: { resumed } }: { task: Task; event: C
       return { task: { ...concluded, attempts: 1 }, effects };
     }
     case "sent":
-      if (!resumed && !task.mayHaveArrived) return conclude(task, outcomeOf("asked"));
-      return end({ ...task, mayHaveArrived: true }, "asked");
+      // A host that was asked in vain may have taken the task down all the same.
+      if (!resumed && !task.mayHaveArrived && task.attempts === 0) return conclude(task, outcomeOf("asked"));
+      return end({ ...task, mayHaveArrived: task.mayHaveArrived || resumed }, "asked");
     case "waiting":
       return end(task, "asked");
     case "delivering":
@@ -72,7 +76,9 @@ export function endingFailed({
   const again = { ...task, attempts: task.attempts + 1 };
   // An answer that breaks the contract, or belongs to another call, says nothing of this one.
   const isPassing = error.retryable || error.reason === "ambiguous" || error.reason === "invalid_response";
-  if (isPassing && again.attempts < maxAttempts) {
+  // What was sent and not answered may still be on its way.
+  const mayStillCome = error.reason === "task_not_found" && task.mayHaveArrived && again.attempts <= maxLookUps;
+  if (mayStillCome || (isPassing && again.attempts < maxAttempts)) {
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
   }
   // Nothing is known there: there is nothing that could go on. Anything else may go on.

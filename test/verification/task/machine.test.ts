@@ -289,6 +289,37 @@ describe("the deadline", () => {
   });
 });
 
+describe("a wish to cancel", () => {
+  const asked = { type: "cancel_asked", nowMs, resumed: false } as const;
+  const unknown = { ...lookedUp(failure({ reason: "task_not_found", retryable: false })), act: "cancel" } as const;
+
+  it("asks the host wherever that may have taken the task down, also where it said that it could not", () => {
+    expect(play([woken, announced, asked]).last).toEqual([{ type: "wake", delayMs: 0 }]);
+    expect(play([woken, announced, woken, { type: "busy", delayMs: 100 }, asked]).task.outcome).toMatchObject({
+      reason: "canceled",
+    });
+    const refused = play([woken, announced, woken, unavailable, asked]);
+    expect(refused.last).toEqual([{ type: "cancel" }]);
+    expect(play([unknown], { task: refused.task }).task.outcome).toMatchObject({ reason: "canceled" });
+  });
+
+  it("asks again for a while where the request may still be on its way", () => {
+    let { task, last } = play([woken, announced, woken, ambiguous, asked, unknown]);
+    expect(last).toMatchObject([{ type: "wake" }]);
+    for (let i = 0; i < 10 && task.state === "sent"; i++) ({ task, last } = play([woken, unknown], { task }));
+    expect(task.outcome).toMatchObject({ reason: "canceled" });
+  });
+
+  it("follows a send that is given up, since a host that could not take it may have taken it down", () => {
+    let { task, last } = play([woken, announced, woken, unavailable], {
+      policy: samplePolicy({ deadlineMs: 3600_000 }),
+    });
+    for (let i = 0; i < 20 && task.state === "sent"; i++) ({ task, last } = play([woken, unavailable], { task }));
+    expect(task.outcome).toMatchObject({ reason: "unavailable" });
+    expect(last).toEqual([{ type: "cancel" }]);
+  });
+});
+
 describe("failures of Slack", () => {
   const slack = (kind: "gone" | "ambiguous" | "rate_limited") => ({ type: "slack_failed", nowMs, kind }) as const;
 
@@ -312,10 +343,14 @@ describe("failures of Slack", () => {
     expect(play([woken, refused], { task }).task.state).toBe("done");
   });
 
-  it("never end a delivery that may still succeed within a day", () => {
+  it("never end a delivery, or the look after it, that may still succeed within a day", () => {
     let { task } = play([woken, announced, woken, success]);
     for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
     expect(task.state).toBe("delivering");
+    task = play([woken, { type: "delivered" }], { task }).task;
+    for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
+    expect(task).toMatchObject({ state: "done", swept: false });
+    expect(play([{ ...slack("rate_limited"), nowMs: nowMs + 25 * 3600_000 }], { task }).task.swept).toBe(true);
   });
 });
 
