@@ -76,7 +76,9 @@ export async function runPlan({
     asked.map(async (message): Promise<Fate> => {
       const { requestId } = message;
       const record = await verification.records.get({ id: requestId });
-      const executed = items.find(({ correlationId }) => correlationId === requestId);
+      // A peer that does not deduplicate can have taken it more than once, although it started one of them at most.
+      const taken = items.filter(({ correlationId }) => correlationId === requestId);
+      const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];
       const posts = slack.posts.filter(
         ({ key, threadTs }) => key?.requestId === requestId && threadTs === message.threadTs,
       );
