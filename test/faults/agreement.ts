@@ -19,15 +19,8 @@ export type Fate = {
 const answerText = createAnswerText({ locale: "en" });
 
 /** What the thread shows, where that is not each part of the answer once, with its own text. */
-export function oddAnswer({
-  fate: { record, posts, asked },
-  mayRepeat,
-}: {
-  fate: Fate;
-  mayRepeat: boolean;
-}): string | undefined {
-  const texts = posts.filter(({ key }) => (key?.part ?? 0) > 0).map(({ text }) => text);
-  const shown = mayRepeat ? [...new Set(texts)] : texts;
+export function oddAnswer({ record, posts, asked }: Fate): string | undefined {
+  const shown = posts.filter(({ key }) => (key?.part ?? 0) > 0).map(({ text }) => text);
   const outcome = record?.outcome ?? { type: "answer", text: agentsAnswer(asked) };
   const wanted = record === undefined || isIgnored({ asked, record }) ? [] : answerText.parts({ ...record, outcome });
   if (JSON.stringify(shown) === JSON.stringify(wanted)) return undefined;
@@ -49,27 +42,19 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   refused: ["nothing"],
   too_old: ["nothing"],
   canceling: ["nothing"],
-  canceled: ["canceled", "nothing", "submitted"],
+  canceled: ["canceled", "nothing"],
   execution_failed: ["failed"],
   timeout: ["failed", "canceled", "nothing"],
-  // Taken, and never started: nobody will ask for it any more.
-  unavailable: ["nothing", "submitted"],
+  // What was given up is taken back, unless the host is away for that as well: then nobody starts it.
+  unavailable: ["nothing", "canceled", "submitted"],
   internal: ["nothing"],
 };
 
-/** `hadSlowRequest`: one arrived after its caller had given up, perhaps after its task was canceled as unknown. */
-export function disagreement({
-  fate: { asked, record, executed },
-  hadSlowRequest,
-}: {
-  fate: Fate;
-  hadSlowRequest: boolean;
-}): string | undefined {
+export function disagreement({ asked, record, executed }: Fate): string | undefined {
   const state = executed?.state ?? "nothing";
   const outcome = record?.outcome;
   const unsaid = record !== undefined && isIgnored({ asked, record }) ? "ignored" : "answer";
   const said = outcome?.type === "failed" ? outcome.reason : (outcome?.type ?? unsaid);
-  if (said === "canceled" && state === "completed" && hadSlowRequest) return undefined;
   if (fitting[said]?.includes(state) !== false) return undefined;
   return `the record says ${said}, the host says ${state}`;
 }

@@ -17,8 +17,6 @@ export type Ending = {
   isOver: boolean;
   /** The channel was gone: nobody could answer. */
   isExempt: boolean;
-  /** Slack was away for so long that what it had doubled may have stayed. */
-  isSweepGivenUp: boolean;
   /** Something went wrong in the Execution zone itself, so that an agent may have been lost. */
   isHostHit: boolean;
   /** Rejections that nobody handled. */
@@ -43,8 +41,7 @@ const operationsPerMinute = 30;
 const invariants: readonly Invariant[] = [
   {
     sentence: "Every accepted message has exactly one final answer in its thread.",
-    find: ({ fates, isExempt, isSweepGivenUp: mayRepeat }) =>
-      isExempt ? undefined : firstOf(fates.filter(isOwed), (fate) => oddAnswer({ fate, mayRepeat })),
+    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates.filter(isOwed), oddAnswer)),
   },
   {
     sentence:
@@ -53,8 +50,8 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "No placeholder is left over.",
-    find: ({ posts, isExempt, isSweepGivenUp }) =>
-      isExempt || isSweepGivenUp
+    find: ({ posts, isExempt }) =>
+      isExempt
         ? undefined
         : firstOf(posts, ({ key, ts }) => (key?.part === 0 ? `the placeholder at ${ts}` : undefined)),
   },
@@ -86,10 +83,7 @@ const invariants: readonly Invariant[] = [
   {
     sentence: "The record, the thread and the Execution zone's task agree.",
     // Where nobody could be answered, nothing needs to have been done either.
-    find({ fates, isExempt, world: { steps } }) {
-      const hadSlowRequest = steps.some(({ point, fate }) => point === "transport.request" && fate === "slow");
-      return isExempt ? undefined : firstOf(fates.filter(isOwed), (fate) => disagreement({ fate, hadSlowRequest }));
-    },
+    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates.filter(isOwed), disagreement)),
   },
   {
     sentence: "A task that fails has an excuse.",

@@ -173,7 +173,7 @@ export function installMutant({ name }: { name: string }): void {
   });
 }
 
-export function mutated({ mutant: { name, find, replace }, source }: { mutant: Mutant; source: string }): string {
+function mutated({ mutant: { name, find, replace }, source }: { mutant: Mutant; source: string }): string {
   const parts = source.split(find);
   if (parts.length !== 2) {
     throw new Error(`The mutant "${name}" fits ${parts.length - 1} places of its file; it must be one.`);

@@ -11,7 +11,7 @@ export type Failures = { refused: () => Error; unknown: () => Error; gone?: () =
 export type Times = { usualMs: number; giveUpMs: number; landMs: number };
 
 /** Long enough for others to come first, and shorter than any caller waits. */
-export const overtakenMs = 2500;
+const overtakenMs = 2500;
 
 /** Done at the moment when the answer comes; what may lie between the two is the time before the next operation. */
 export function operate<T>({
@@ -100,12 +100,12 @@ export function operate<T>({
   return promise;
 }
 
-export function usual({ world, times: { usualMs } }: { world: World; times: Pick<Times, "usualMs"> }): number {
+function usual({ world, times: { usualMs } }: { world: World; times: Pick<Times, "usualMs"> }): number {
   return world.isRestless ? usualMs * (0.3 + 3 * chance() ** 3) : usualMs;
 }
 
 /** Between the caller's giving up and the latest moment. */
-export function landing({ world, times: { giveUpMs, landMs } }: { world: World; times: Times }): number {
+function landing({ world, times: { giveUpMs, landMs } }: { world: World; times: Times }): number {
   return world.isRestless ? giveUpMs + (landMs - giveUpMs) * chance() : landMs;
 }
 

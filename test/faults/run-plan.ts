@@ -26,8 +26,6 @@ export type Run = {
 export type FateOf = World["fateOf"];
 
 const startMs = 1_762_750_300_000;
-/** So often the sweep tries. */
-const sweepAttempts = 8;
 const longestMs = 48 * 3600_000;
 /** The zones' clocks differ by up to 5 minutes. */
 const halfSkewMs = 150_000;
@@ -87,8 +85,6 @@ export async function runPlan({
   );
   const faults = world.steps.flatMap(({ at, fate }): Fault[] => (fate === undefined ? [] : [{ at, kind: fate }]));
   const isExempt = slack.gone();
-  const isSweepGivenUp =
-    world.steps.filter(({ point, fate }) => fate !== undefined && point.startsWith("slack.")).length >= sweepAttempts;
   const violations = violationsOf({
     world,
     fates,
@@ -96,7 +92,6 @@ export async function runPlan({
     waiting: [...verification.queues, execution.work].reduce((sum, { messages }) => sum + messages.length, 0),
     isOver,
     isExempt,
-    isSweepGivenUp,
     unheard,
     isHostHit: world.steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined),
     usualOperations,
