@@ -33,7 +33,7 @@ export function costTable(reckoning: Reckoning): string {
         source,
       ]),
     ),
-    "Not in it: the model's tokens, data transfer, Slack's redeliveries, the push of an accepted task's end (one message), and what a stage costs without a task (the key, the secrets, alarms, the dashboard, the idle pollers of the queues).",
+    "Not in it: the model's tokens, data transfer, Slack's redeliveries, the push of an accepted task's end (one message), what is said in the bot's channels without meaning it (one request to the entry and the ingress each), and what a stage costs without a task (the key, the secrets, alarms, the dashboard, the idle pollers of the queues).",
   ].join("\n\n");
 }
 
