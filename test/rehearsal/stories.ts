@@ -52,21 +52,18 @@ export async function isDeliveredThrice(world: World): Promise<{ requestId: stri
 }
 
 /**
- * The table fails for one task after its start, and only for the worker: its message becomes a dead letter. Beside it in the
- * queue are others, which must not suffer from it.
+ * The table fails for one task from when it is to be written down as accepted, and only for the worker: its message becomes
+ * a dead letter, while its agent is at work. Beside it in the queue are others, which must not suffer from it.
  */
 export async function isPoisoned(world: World): Promise<{ requestId: string; message: StandInMessage; text: string }> {
-  const { message, requestId } = world.ask({ text: "slow 50s" });
-  await world.until("poll of the task", () =>
-    world.answersTo(message).length > 0 && logged(world, { request_id: requestId, method: "get_task" }).length > 0
-      ? true
-      : undefined,
-  );
   const worker = consumerOf(world, queueArnOf(world, "queueUrl")).label;
-  const fault: Fault = ({ call: { service }, caller, text }) =>
-    service === "dynamodb" && caller.name === worker && text.includes(requestId)
-      ? awsFailure({ service, name: "InternalServerError", status: 500 })
-      : undefined;
+  const { message, requestId } = world.ask({ text: "slow 50s" });
+  let isAway = false;
+  const fault: Fault = ({ call: { service }, caller, text }) => {
+    if (service !== "dynamodb" || caller.name !== worker || !text.includes(requestId)) return undefined;
+    isAway ||= text.includes("waiting");
+    return isAway ? awsFailure({ service, name: "InternalServerError", status: 500 }) : undefined;
+  };
   world.gateway.faults.add(fault);
   const beside = Promise.all([1, 2, 3].map((number) => askAndRead(world, `beside ${number}`, /beside/)));
   // Awaited below, where nothing else went wrong before.
