@@ -49,7 +49,7 @@ export function createExecution({
     pollAfterMs: world.story.pollAfterMs,
     maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}) }),
   };
-  const zone = { zone: "execution" as const, skewMs };
+  const zone = { world, zone: "execution" as const, skewMs };
   const hosts = createPool<Host>({
     ...zone,
     name: "host ",

@@ -38,9 +38,11 @@ async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Op
   let nextProgressMs = realMs() + progressMs;
   let isInterrupted = false;
   let count = 0;
-  process.once("SIGINT", () => {
-    isInterrupted = true;
-  });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      isInterrupted = true;
+    });
+  }
 
   async function onRun(run: Run): Promise<boolean> {
     figures.count(run);

@@ -1,6 +1,7 @@
 /** The processes that can do the same work: some live, some are just being started again. */
 import { createProcess, outside, type Process, type Zone } from "./processes.ts";
-import { later } from "./virtual-time.ts";
+import { chance, later } from "./virtual-time.ts";
+import type { World } from "./world.ts";
 
 export type Instance<W> = { process: Process; work: W; isBusy: boolean };
 
@@ -10,9 +11,13 @@ export type Pool<W> = {
 };
 
 const restartMs = 1000;
+/** So far the clocks of a zone's processes are from the zone's own: half of what lease and visibility time-out differ by. */
+const spreadMs = 14_000;
+const quietSpreadMs = 5000;
 
 /** `boot` starts what a process does, with an empty memory. */
 export function createPool<W>({
+  world: { engine, isRestless },
   name,
   zone,
   skewMs,
@@ -20,6 +25,7 @@ export function createPool<W>({
   boot,
   onStart = () => {},
 }: {
+  world: World;
   name: string;
   zone: Zone;
   skewMs: number;
@@ -32,7 +38,7 @@ export function createPool<W>({
 
   function start(): void {
     count += 1;
-    const process = createProcess({ name: `${name}${count}`, zone, skewMs });
+    const process = createProcess({ name: `${name}${count}`, zone, skewMs: skewMs + aheadMs() });
     const instance: Instance<W> = { process, work: boot(process), isBusy: false };
     instances.push(instance);
     process.onDeath.push(() => {
@@ -40,6 +46,12 @@ export function createPool<W>({
       outside(() => later({ delayMs: restartMs, run: start }));
     });
     onStart(instance);
+  }
+
+  /** Of one process there is only one clock. */
+  function aheadMs(): number {
+    if (engine.isOneProcess) return 0;
+    return isRestless ? spreadMs * (2 * chance() - 1) : quietSpreadMs * (count % 2 === 0 ? 1 : -1);
   }
 
   for (let number = 0; number < size; number++) start();

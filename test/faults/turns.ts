@@ -41,7 +41,7 @@ export function agentsTogether({ fates, agentRuns }: Seen): string | undefined {
 
 /** It hears of it at the next renewal of its lease; one that is at its end then is fine as well. */
 export function canceledButWorking({ fates, agentRuns }: Seen): string | undefined {
-  const hearsWithinMs = 15_000;
+  const hearsWithinMs = 30_000;
   for (const { requestId, untilMs, end } of agentRuns) {
     const fate = fates.find(({ asked }) => asked.requestId === requestId);
     const told = fate?.record?.history.find(({ event }) => event === "canceled");

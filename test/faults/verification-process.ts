@@ -41,6 +41,7 @@ export function startProcess(parts: ZoneParts): Pool<Ingress> {
   }
 
   return createPool<Ingress>({
+    world,
     name: "verification ",
     zone: "verification",
     skewMs,
