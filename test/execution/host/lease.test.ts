@@ -1,6 +1,7 @@
 /** Two hosts on one store, and hosts that die: an agent starts at most once, and a lost task is told. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { answering, createGate, createTestHost, eventually, hello, memoryStore } from "./test-host.ts";
@@ -57,6 +58,25 @@ describe("two hosts on one store", () => {
     }
     gate.letGo();
     expect((await second.call("get_task", { ...name, wait_ms: 10_000 })).result?.response_text).toBe("done");
+  });
+});
+
+describe("a cancel that comes to another host than the one that runs the agent", () => {
+  it("reaches the agent's signal with the next renewal, and the task stays canceled", async () => {
+    const store = memoryStore();
+    const stopped = Promise.withResolvers<void>();
+    const agent: Agent = async function* (_task, { signal }) {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      stopped.resolve();
+      yield { type: "answer", text: "too late" };
+    };
+    const first = createTestHost({ store, agent, syncBudgetMs: 0, renewMs: 5 });
+    const second = createTestHost({ store });
+    const { result } = await first.call("execute_task", hello);
+    const name = { task_id: result?.task_id };
+    expect((await second.call("cancel_task", name)).result?.status).toBe("canceled");
+    await stopped.promise;
+    expect((await first.call("get_task", { ...name, wait_ms: 50 })).error?.data?.reason).toBe("canceled");
   });
 });
 
