@@ -37,7 +37,7 @@ const sync: Story = {
 };
 
 /** More than a minute: the answer is a new message, because an edit notifies nobody. Few polls keep all pairs of faults searchable. */
-const accepted: Story = { ...sync, name: "accepted", agentMs: 61_000, syncBudgetMs: 900, pollAfterMs: 30_000 };
+const accepted: Story = { ...sync, name: "accepted", agentMs: 61_000, syncBudgetMs: 300, pollAfterMs: 30_000 };
 
 function canceledAt(afterMs: number): Story["messages"] {
   return [...sync.messages, { afterMs, text: "cancel", inThreadOf: 0, isUnaddressed: true }];
