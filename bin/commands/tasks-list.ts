@@ -39,9 +39,10 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
     });
     const state = stateOf(values.state);
     const limit = limitOf(values.limit);
+    const thread = threadOf(values.thread);
     return atPlace(run, values, async (place) => {
       let shown = 0;
-      for await (const task of select({ place, state, thread: values.thread, signal: run.signal })) {
+      for await (const task of select({ place, state, thread, signal: run.signal })) {
         if (shown === limit) {
           run.note(`There are more: --limit ${limit * 2} shows further ones.`);
           break;
@@ -86,6 +87,11 @@ function stateOf(text: string | undefined): State | undefined {
     throw new UsageError(`"${text}" is no state. There is: ${states.join(", ")}.`);
   }
   return state;
+}
+
+function threadOf(text: string | undefined): string | undefined {
+  if (text === undefined || /^[A-Z0-9]{1,64}\/\d+\.\d+$/.test(text)) return text;
+  throw new UsageError(`--thread is a channel's id, "/" and a ts, such as C012AB3CD/1712345678.000100, not "${text}".`);
 }
 
 function limitOf(text: string): number {

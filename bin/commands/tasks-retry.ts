@@ -33,9 +33,14 @@ Exit code: 0; 1 it is not over, there is none, or AWS refused; 2 bad usage or co
         run.note(`${task.id} is not over yet (${task.state}). sekisho tasks cancel ends it.`);
         return exitCodes.failed;
       }
+      if (task.outcome?.type === "canceling" || task.message.unaddressed) {
+        run.note(`${task.id} was the word to cancel. sekisho tasks cancel ends a task.`);
+        return exitCodes.failed;
+      }
       const retryOf = task.retryOf ?? task.id;
       const requestId = await newRetryId({ place, originalId: retryOf });
-      const { message } = task;
+      // Whatever is left of the text: it is read anew from Slack.
+      const message = { ...task.message, text: "" };
       const ask: Ask = { type: "ask", requestId, receivedAtMs: Date.now(), trace: newTrace(), message, retryOf };
       await place.queue.send({ body: JSON.stringify(ask), group: message.team });
       const whyLater = place.whyLater();

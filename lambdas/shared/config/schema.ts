@@ -222,18 +222,28 @@ const limitsSchema = z
     sweepAfterMs: z
       .int()
       .min(1000)
+      .max(3600_000)
       .default(120_000)
       .describe(
-        "When the thread is looked at once more after the answer. A post that timed out may land within a minute.",
+        "When the thread is looked at once more after the answer. A post that timed out may land within a minute: with less than that a doubled answer can stay.",
       ),
-    callTimeoutMs: z.int().min(100).default(30_000).describe("One call to the Execution zone."),
-    leaseMs: z.int().min(500).default(60_000).describe("A worker's claim on a task; longer than a call."),
-    visibilityTimeoutMs: z.int().min(1000).default(90_000).describe("The queue's; longer than the lease."),
-    maxReceiveCount: z.int().min(1).default(5).describe("Deliveries before a message is a dead letter."),
+    callTimeoutMs: z.int().min(100).max(600_000).default(30_000).describe("One call to the Execution zone."),
+    leaseMs: z.int().min(500).max(3600_000).default(60_000).describe("A worker's claim on a task; longer than a call."),
+    visibilityTimeoutMs: z
+      .int()
+      .min(1000)
+      .max(12 * 3600_000)
+      .default(90_000)
+      .describe("The queue's; longer than the lease."),
+    maxReceiveCount: z.int().min(1).max(1000).default(5).describe("Deliveries before a message is a dead letter."),
   })
   .refine(({ callTimeoutMs, leaseMs }) => callTimeoutMs < leaseMs * 0.9, {
     path: ["leaseMs"],
     message: "must be more than 1.1 times callTimeoutMs, so that a call ends before the lease does",
+  })
+  .refine(({ sendsPerDestination = 1, concurrency }) => sendsPerDestination <= concurrency, {
+    path: ["sendsPerDestination"],
+    message: "must be at most concurrency; less leaves other destinations room",
   })
   .refine(({ leaseMs, visibilityTimeoutMs }) => leaseMs < visibilityTimeoutMs, {
     path: ["visibilityTimeoutMs"],

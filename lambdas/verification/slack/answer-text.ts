@@ -9,30 +9,35 @@ import {
   emptyAnswerWords,
   placeholderWords,
   refusalWords,
+  retriedWords,
   tooOldWords,
   unreadableWords,
   wordsFor,
 } from "./words.ts";
 
 export function createAnswerText({ locale }: { locale: Locale }): AnswerText {
-  function parts({ id: requestId, message, outcome }: Task): string[] {
+  function parts(task: Task): string[] {
+    const { retryOf } = task;
+    const before = retryOf === undefined ? "" : retriedWords({ locale, retryOf });
+    return splitAnswer({ text: before + wordsOf(task) });
+  }
+
+  function wordsOf({ id: requestId, message, outcome }: Task): string {
     switch (outcome?.type) {
-      case "answer": {
-        const split = splitAnswer({ text: escapeMrkdwn(outcome.text) });
-        return split.length > 0 ? split : [emptyAnswerWords(locale)];
-      }
+      case "answer":
+        return outcome.text.trim() === "" ? emptyAnswerWords(locale) : escapeMrkdwn(outcome.text);
       case "refused":
-        return [refusalWords({ asked: message, locale, requestId })];
+        return refusalWords({ asked: message, locale, requestId });
       case "too_old":
-        return [tooOldWords({ locale, requestId })];
+        return tooOldWords({ locale, requestId });
       case "unreadable":
-        return [unreadableWords({ locale, requestId })];
+        return unreadableWords({ locale, requestId });
       case "canceling":
-        return [cancelingWords({ locale, count: outcome.count })];
+        return cancelingWords({ locale, count: outcome.count });
       case "failed":
-        return [wordsFor({ reason: outcome.reason, lost: outcome.lost, locale, requestId })];
+        return wordsFor({ reason: outcome.reason, lost: outcome.lost, locale, requestId });
       case undefined:
-        return [wordsFor({ reason: "internal", locale, requestId })];
+        return wordsFor({ reason: "internal", locale, requestId });
     }
   }
   return {

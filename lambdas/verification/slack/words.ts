@@ -11,20 +11,25 @@ const placeholder: Record<Locale, string> = {
 
 const queued: Record<Locale, (ahead: number) => string> = {
   en: (ahead) =>
-    `I will begin when ${ahead === 1 ? "the message" : `the ${ahead} messages`} before this one in the thread ${ahead === 1 ? "is" : "are"} done …`,
-  ja: (ahead) => `このスレッドの先の${ahead}件が終わり次第、取りかかります…`,
+    `I take the messages of a thread one by one: this one comes after the ${ahead === 1 ? "one" : ahead} before it …`,
+  ja: (ahead) => `スレッドのメッセージは一件ずつ処理します。この件は先の${ahead}件の後になります…`,
 };
 
 const retrying: Record<Locale, string> = { en: "Trying again …", ja: "もう一度取りかかっています…" };
 
+const retried: Record<Locale, (reference: string) => string> = {
+  en: (reference) => `_Tried again (reference: ${reference})_`,
+  ja: (reference) => `_もう一度試しました（照会番号：${reference}）_`,
+};
+
 const canceling: Record<Locale, (count: number) => string> = {
   en: (count) =>
     count === 0
-      ? "There is nothing to cancel in this thread."
-      : `I am canceling ${count === 1 ? "the task" : `the ${count} tasks`} of this thread; each answers for itself.`,
+      ? "There is nothing to cancel in this thread. To cancel a task, write the word in the task's own thread."
+      : `I am canceling ${count === 1 ? "the task of this thread; the answer to it says so" : `the ${count} tasks of this thread; the answer to each says so`}.`,
   ja: (count) =>
     count === 0
-      ? "このスレッドには取り消すものがありません。"
+      ? "このスレッドには取り消すものがありません。取り消すには、そのタスクのスレッドに書いてください。"
       : `このスレッドの${count}件を取り消しています。結果はそれぞれに表示されます。`,
 };
 
@@ -78,8 +83,14 @@ export function placeholderWords({
   ahead: number;
   isRetry: boolean;
 }): string {
-  if (ahead > 0) return queued[locale](ahead);
-  return isRetry ? retrying[locale] : placeholder[locale];
+  const now = isRetry ? retrying[locale] : placeholder[locale];
+  if (ahead === 0) return now;
+  return isRetry ? `${retrying[locale]} ${queued[locale](ahead)}` : queued[locale](ahead);
+}
+
+/** Goes before whatever a retry comes to. `retryOf` is the first task's request id. */
+export function retriedWords({ locale, retryOf }: { locale: Locale; retryOf: string }): string {
+  return `${retried[locale](retryOf.slice(0, 8))}\n`;
 }
 
 /** To the word `cancel` in a thread with so many tasks under way. */

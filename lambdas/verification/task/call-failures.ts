@@ -15,7 +15,7 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
   const { nowMs, act, error } = event;
   // The outcome is fixed already, and canceling was best effort.
   if (task.state === "delivering") return { task, effects: [wake(0)] };
-  if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, error });
+  if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error });
   if (task.state === "waiting") return pollFailed({ task, nowMs, error });
   return act === "send" ? sendFailed({ task, nowMs, error }) : lookUpFailed({ task, nowMs, error, policy });
 }

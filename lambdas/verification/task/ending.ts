@@ -2,7 +2,7 @@
 import type { ClientReason } from "../../../contracts/errors.ts";
 import { retryDelayMs } from "./delays.ts";
 import type { CallFailure, TaskEvent } from "./events.ts";
-import { advance, conclude, failed, maxAttempts, type Step, wake } from "./step.ts";
+import { advance, conclude, failed, graceMs, isPastDeadline, maxAttempts, type Step, wake } from "./step.ts";
 import type { Outcome, Task } from "./task.ts";
 
 const endReasons: readonly ClientReason[] = [
@@ -16,6 +16,8 @@ const endReasons: readonly ClientReason[] = [
 
 /** Look-ups of a task of which nobody knows whether it arrived, before it is told as canceled: about a quarter of a minute. */
 const maxLookUps = 4;
+/** Tries to cancel what a host said that it could not take. */
+const maxUntaken = 3;
 
 type CancelAsked = Extract<TaskEvent, { type: "cancel_asked" }>;
 
@@ -60,9 +62,11 @@ export function endingFailed({
   task,
   ending,
   act,
+  nowMs,
   error,
 }: {
   task: Task;
+  nowMs: number;
   ending: NonNullable<Task["ending"]>;
   act: "send" | "poll" | "cancel";
   error: CallFailure;
@@ -78,11 +82,15 @@ export function endingFailed({
   const isPassing = error.retryable || error.reason === "ambiguous" || error.reason === "invalid_response";
   // What was sent and not answered may still be on its way.
   const mayStillCome = error.reason === "task_not_found" && task.mayHaveArrived && again.attempts <= maxLookUps;
-  if (mayStillCome || (isPassing && again.attempts < maxAttempts)) {
+  // A host that never took it is hardly running it, and nobody is to wait for one that cannot be asked.
+  const neverTaken = task.state === "sent" && !task.mayHaveArrived;
+  const most = neverTaken ? maxUntaken : maxAttempts;
+  const hasTime = again.attempts < most && !isPastDeadline(task, nowMs - graceMs);
+  if (hasTime && (mayStillCome || isPassing)) {
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
   }
   // Nothing is known there: there is nothing that could go on. Anything else may go on.
-  const isOver = ending === "deadline" || error.reason === "task_not_found";
+  const isOver = ending === "deadline" || error.reason === "task_not_found" || neverTaken;
   return conclude(task, isOver ? outcomeOf(ending) : failed({ reason: "ambiguous", lost: false }));
 }
 

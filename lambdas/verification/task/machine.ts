@@ -54,6 +54,9 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
   }
 }
 
+/** Its time is over before there was anybody who took it. */
+const neverTaken = failed({ reason: "unavailable", lost: false });
+
 function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
   const { nowMs, resumed } = event;
   const heal = resumed || task.attempts > 0;
@@ -65,14 +68,15 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       if (policy.destinations.has(task.destination ?? "")) return lineUp(task, policy);
       return conclude(task, failed({ reason: "agent_not_found", lost: false }));
     case "announced":
-      if (isPastDeadline(task, nowMs)) return conclude(task, failed({ reason: "timeout", lost: false }));
+      if (isPastDeadline(task, nowMs)) return conclude(task, neverTaken);
       return { task: advance(task, { state: "sent" }), effects: [{ type: "send" }] };
     case "sent": {
       if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
       // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
       const inDoubt = resumed || task.mayHaveArrived;
       if (inDoubt) return { task: { ...task, mayHaveArrived: true }, effects: [{ type: "poll", by: "request_id" }] };
-      if (isPastDeadline(task, nowMs)) return conclude(task, failed({ reason: "timeout", lost: false }));
+      // A host that could not take it may have taken it down all the same: what is given up is not to begin later.
+      if (isPastDeadline(task, nowMs)) return { ...conclude(task, neverTaken), effects: [{ type: "cancel" }] };
       return { task, effects: [{ type: "send" }] };
     }
     case "waiting":

@@ -23,7 +23,7 @@ export function received({
   heal: boolean;
 }): Step {
   const { message } = task;
-  const isCancel = message.threadTs !== undefined && isCancelWord(message.text);
+  const isCancel = isCancelWord(message.text);
   if (message.unaddressed && !(isCancel && policy.isAllowed(message) && !isOutdated(task, nowMs))) return ignored(task);
   if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
   if (!policy.isAllowed(message)) return conclude(task, { type: "refused" });
@@ -82,6 +82,7 @@ export function messageRead(
   { event: { text }, policy }: { event: Extract<TaskEvent, { type: "message_read" }>; policy: Policy },
 ): Step {
   if (text === undefined) return conclude(task, { type: "unreadable" });
+  if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   return enter({ ...task, message: { ...task.message, text } }, policy);
 }
 

@@ -172,7 +172,9 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(retried).toMatchObject({ code: 0, stdout: `${second}: retries ${first.id}\n` });
     expect((await place.tasks("retry", first.id)).stdout).toContain(second);
     const [ask, again] = (await sent()) as Ask[];
-    expect(ask).toMatchObject({ type: "ask", requestId: second, retryOf: first.id, message: first.message });
+    expect(ask).toMatchObject({ type: "ask", requestId: second, retryOf: first.id });
+    // The text is read anew, so that it is the same whenever the retry is asked for.
+    expect(ask?.message).toEqual({ ...first.message, text: "" });
     expect(again?.requestId).toBe(second);
     expect(ask?.receivedAtMs).toBeGreaterThanOrEqual(nowMs);
     expect(ask?.trace.traceparent).not.toBe(first.trace.traceparent);
@@ -183,14 +185,17 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await sent()).toMatchObject([{ requestId: third, retryOf: first.id }]);
   });
 
-  it("does not retry what is not over", async () => {
-    const task = await stored({ state: "delivering" });
+  it("does not retry what is not over, nor the word to cancel", async () => {
+    const task = await stored({ id: idOf(1), state: "delivering" });
     const refused = await place.tasks("retry", task.id);
     expect(refused).toMatchObject({
       code: 1,
       stdout: "",
       stderr: expect.stringContaining("not over yet (delivering)"),
     });
+    const wish = await stored({ id: idOf(2), state: "done", outcome: { type: "canceling", count: 1 } });
+    const word = await place.tasks("retry", wish.id);
+    expect(word).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("the word to cancel") });
     expect(await sent()).toEqual([]);
   });
 
@@ -198,6 +203,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     for (const words of [
       ["list", "--state", "asleep"],
       ["list", "--limit", "0"],
+      ["list", "--thread", "foo"],
       ["show"],
       ["show", "abc"],
       ["cancel", "no-id"],

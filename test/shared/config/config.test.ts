@@ -163,6 +163,29 @@ describe("the configuration file", () => {
     expect(() => loadConfig({ directory: tmpdir(), file: "absent.json" })).toThrow(/cannot be read \(ENOENT\)/);
   });
 
+  it("refuses limits that no timer can hold, and more sends to one destination than there are slots", () => {
+    for (const limits of [
+      { leaseMs: 3_000_000_000, visibilityTimeoutMs: 4_000_000_000 },
+      { callTimeoutMs: 3_000_000_000 },
+      { sweepAfterMs: 99_999_999_999 },
+      { concurrency: 4, sendsPerDestination: 5 },
+    ]) {
+      expect(() => parseConfig({ json: { limits } })).toThrow(/limits\./);
+    }
+    expect(() =>
+      parseConfig({ json: { destinations: { local: { transport: "https", longPollMs: 27_000 } } } }),
+    ).toThrow();
+    expect(() =>
+      parseConfig({
+        json: {
+          limits: { callTimeoutMs: 10_000 },
+          execution: { syncBudgetMs: 1000 },
+          destinations: { local: { transport: "https", longPollMs: 9000 } },
+        },
+      }),
+    ).toThrow(/longPollMs/);
+  });
+
   it("has a JSON Schema that is up to date and takes the file that comes with the project", () => {
     const text = readFileSync(join(project, "sekisho.config.schema.json"), "utf8");
     expect(text).toBe(configJsonSchema());

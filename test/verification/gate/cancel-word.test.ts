@@ -2,7 +2,20 @@ import { describe, expect, it } from "@jest/globals";
 import { isCancelWord } from "../../../lambdas/verification/gate/cancel-word.ts";
 
 describe("the word to cancel", () => {
-  it.each(["cancel", "Cancel", "CANCEL!", " cancel. ", "キャンセル", "中止。", "取り消し"])("is %j", (text) => {
+  it.each([
+    "cancel",
+    "Cancel",
+    "CANCEL!",
+    " cancel. ",
+    "キャンセル",
+    "中止。",
+    "取り消し",
+    "取消",
+    "ｃａｎｃｅｌ",
+    "*cancel*",
+    "`cancel`",
+    "cancel…",
+  ])("is %j", (text) => {
     expect(isCancelWord(text)).toBe(true);
   });
 

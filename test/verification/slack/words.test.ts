@@ -56,14 +56,29 @@ describe("what a user reads while a task is under way", () => {
   it("says that it is worked on, tried again, or how many of the thread go before it", () => {
     expect(placeholder("en")).toBe("Working on it …");
     expect(placeholder("en", { retryOf: requestId })).toBe("Trying again …");
-    expect(placeholder("en", { ahead: 1 })).toBe(
-      "I will begin when the message before this one in the thread is done …",
-    );
-    expect(placeholder("en", { ahead: 3 })).toBe(
-      "I will begin when the 3 messages before this one in the thread are done …",
-    );
-    for (const changes of [{}, { retryOf: requestId }, { ahead: 3 }])
+    expect(placeholder("en", { ahead: 1 })).toMatch(/one by one: this one comes after the one before it …$/);
+    expect(placeholder("en", { ahead: 3 })).toMatch(/after the 3 before it …$/);
+    expect(placeholder("en", { ahead: 3, retryOf: requestId })).toMatch(/^Trying again … .* after the 3 before it …$/);
+    for (const changes of [{}, { retryOf: requestId }, { ahead: 3 }, { ahead: 3, retryOf: requestId }])
       expect(placeholder("ja", changes)).toMatch(/[ぁ-ん]/);
+  });
+
+  it("tells of a retry before whatever it comes to, since the thread has an answer already", () => {
+    const outcomes: Outcome[] = [
+      { type: "answer", text: "A checkpoint." },
+      { type: "answer", text: "" },
+      { type: "failed", reason: "timeout", lost: false },
+      { type: "unreadable" },
+    ];
+    for (const locale of locales) {
+      for (const outcome of outcomes) {
+        const first = createAnswerText({ locale }).parts(sampleTask({ outcome }));
+        const again = createAnswerText({ locale }).parts(sampleTask({ outcome, retryOf: requestId }));
+        expect(again).toHaveLength(1);
+        expect(again[0]).toMatch(/^_.*0d1c2b3a.*_\n/);
+        expect(again[0]?.endsWith(first[0] ?? "-")).toBe(true);
+      }
+    }
   });
 
   it("answers the word to cancel with how many tasks it meant", () => {

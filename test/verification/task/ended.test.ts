@@ -27,6 +27,12 @@ function sent(): Task {
 }
 
 describe("the record of a task", () => {
+  it("expires 30 days after the message was received", () => {
+    const task = sampleTask();
+    expect(task.expiresAtMs - task.receivedAtMs).toBe(30 * 24 * 3600_000);
+    expect(recordAfter(sent(), answered("short")).expiresAtMs).toBe(task.expiresAtMs);
+  });
+
   it("lets go of what was sent when the outcome is known", () => {
     expect(sent().params).toBeDefined();
     expect(recordAfter(sent(), answered("short")).params).toBeUndefined();

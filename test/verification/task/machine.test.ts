@@ -171,7 +171,9 @@ describe("a send of which nobody knows whether it arrived", () => {
     const late = { ...unknown, nowMs: days.nowMs };
     expect(play([days, late], { task }).task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
     const certain = play([woken, announced, woken, unavailable]).task;
-    expect(play([{ ...days, resumed: false }], { task: certain }).task.outcome).toMatchObject({ reason: "timeout" });
+    const over = play([{ ...days, resumed: false }], { task: certain });
+    expect(over.task.outcome).toMatchObject({ reason: "unavailable" });
+    expect(over.last).toEqual([{ type: "cancel" }]);
   });
 
   it("stays in doubt when the look-ups fail or the repetition is refused", () => {
@@ -212,6 +214,13 @@ describe("failures of the Execution zone", () => {
     for (; tries < 100 && task.state === "sent"; tries++) task = play([woken, limited], { task }).task;
     expect(task.outcome).toMatchObject({ reason: "rate_limited" });
     expect(tries).toBeLessThan(20);
+  });
+
+  it("hold up a poll as well, never before the peer's own time", () => {
+    const limited = lookedUp(failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 }));
+    const policy = samplePolicy({ deadlineMs: 3600_000 });
+    const { last } = play([woken, announced, woken, accepted, woken, limited], { policy });
+    expect(last).toMatchObject([{ type: "wake", delayMs: 42_000 }]);
   });
 
   it("do not end the wait for an accepted task while the host cannot be reached", () => {
@@ -301,6 +310,17 @@ describe("a wish to cancel", () => {
     const refused = play([woken, announced, woken, unavailable, asked]);
     expect(refused.last).toEqual([{ type: "cancel" }]);
     expect(play([unknown], { task: refused.task }).task.outcome).toMatchObject({ reason: "canceled" });
+  });
+
+  it("does not wait for a host that never took it, nor beyond the deadline", () => {
+    const away = { ...unavailable, act: "cancel" } as const;
+    let { task } = play([woken, announced, woken, unavailable, asked]);
+    let tries = 0;
+    for (; tries < 20 && task.state === "sent"; tries++) task = play([woken, away], { task }).task;
+    expect(tries).toBeLessThanOrEqual(3);
+    expect(task.outcome).toMatchObject({ reason: "canceled" });
+    const late = { ...away, nowMs: nowMs + 60_000 + 15_000 };
+    expect(play([woken, announced, woken, accepted, asked, late]).task.outcome).toMatchObject({ reason: "ambiguous" });
   });
 
   it("asks again for a while where the request may still be on its way", () => {

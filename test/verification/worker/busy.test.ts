@@ -74,6 +74,6 @@ describe("a task that finds no slot", () => {
     expect(world.starts).toEqual([]);
     // Nobody ever had a slot for it: at its deadline it is told.
     await world.run();
-    expect(world.answers()).toEqual(['{"type":"failed","reason":"timeout","lost":false}']);
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"unavailable","lost":false}']);
   });
 });

@@ -66,6 +66,29 @@ describe("messages of one thread", () => {
     expect(stuck.world.answers().every((answer) => answer.includes('"timeout"'))).toBe(true);
   });
 
+  it("wait for one that cannot be answered until its deadline and a minute more, not longer", async () => {
+    let isAway = false;
+    let beganAtMs = Number.POSITIVE_INFINITY;
+    const second = askOf(2).requestId;
+    const { world } = watchedWorld({
+      story: (id) => {
+        isAway = true;
+        if (id === second) beganAtMs = world.now();
+        return { status: "success", response_text: "Done." };
+      },
+      fate: ({ party, name }) => (isAway && party === "slack" && name !== "react" ? "refused" : "ok"),
+    });
+    for (const n of [1, 2]) world.deliver(askOf(n));
+    const startMs = world.now();
+    for (let steps = 0; steps < 500 && world.starts.length < 2; steps++) await world.run({ maxSteps: 1 });
+    expect(world.starts).toHaveLength(2);
+    const heldMs = beganAtMs - startMs;
+    const deadlineMs = 15 * 60_000;
+    expect(heldMs).toBeGreaterThanOrEqual(deadlineMs);
+    // The host's own time to say so, the delivery's, and until the next look.
+    expect(heldMs).toBeLessThan(deadlineMs + 15_000 + 60_000 + 20_000);
+  });
+
   it("go on although nobody tells the next one, or the record of the thread was out of reach", async () => {
     for (const name of ["get", "create", "replace", "send"]) {
       for (let at = 0; at < 40; at++) {

@@ -284,6 +284,7 @@ export function createWorld({
       await workerOf({ yes: true }).completion({ body });
       return calls() - before;
     },
+    now: () => clockMs,
     /** Time passes without anybody working. */
     pass: (ms: number) => {
       clockMs += ms;
