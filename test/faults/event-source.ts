@@ -22,7 +22,7 @@ export type Source = { queue: SimQueue; name: "queue" | "push" | "work"; arn: st
 const againMs = 10_000;
 const laterMs = 30_000;
 
-/** Returns what is to be called when an instance has become free. */
+/** For as long as the world lasts. */
 export function consume({
   world,
   queue,
@@ -37,7 +37,7 @@ export function consume({
   visibilityTimeoutMs: number;
   /** Then the function is ended. */
   timeLimitMs: number;
-}): () => void {
+}): void {
   const service = createProcess({ name: "SQS", zone: "slack", skewMs: 0 });
 
   function pump(): void {
@@ -78,9 +78,8 @@ export function consume({
       )
       .then((failures) => {
         limit.cancel();
-        instance.isBusy = false;
         for (const [id, delivery] of named) if (!failures.has(id)) finish(delivery);
-        pump();
+        pool.free(instance);
       })
       .catch(() => {});
   }
@@ -100,7 +99,7 @@ export function consume({
   }
 
   queue.listen(pump);
-  return pump;
+  pool.listen(pump);
 }
 
 /** As Lambda names the fields of a message from SQS. */

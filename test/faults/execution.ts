@@ -63,7 +63,6 @@ export function createExecution({
   return { hosts, records, work };
 
   function startWorkers(): void {
-    let pump = () => {};
     const pool = createPool<Handler>({
       ...zone,
       name: "runner ",
@@ -72,9 +71,8 @@ export function createExecution({
         const handle = workerHandler({ worker: createExecutionWorker({ ...common, ...pushed, agent }), log });
         return ({ event, context }) => handle(event, context);
       },
-      onStart: () => pump(),
     });
-    pump = consume({
+    consume({
       world,
       queue: work,
       name: "work",

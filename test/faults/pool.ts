@@ -8,6 +8,10 @@ export type Instance<W> = { process: Process; work: W; isBusy: boolean };
 export type Pool<W> = {
   /** An instance that lives and has nothing to do; where `mayShare`, any that lives. The least recently used first. */
   find(request: { mayShare: boolean }): Instance<W> | undefined;
+  /** The instance has nothing to do any more. */
+  free(instance: Instance<W>): void;
+  /** Called whenever an instance has started or has nothing to do any more. */
+  listen(listener: () => void): void;
 };
 
 const restartMs = 1000;
@@ -23,7 +27,6 @@ export function createPool<W>({
   skewMs,
   size,
   boot,
-  onStart = () => {},
 }: {
   world: World;
   name: string;
@@ -31,9 +34,9 @@ export function createPool<W>({
   skewMs: number;
   size: number;
   boot: (process: Process) => W;
-  onStart?: (instance: Instance<W>) => void;
 }): Pool<W> {
   const instances: Instance<W>[] = [];
+  const listeners: (() => void)[] = [];
   let count = 0;
 
   function start(): void {
@@ -45,7 +48,11 @@ export function createPool<W>({
       instances.splice(instances.indexOf(instance), 1);
       outside(() => later({ delayMs: restartMs, run: start }));
     });
-    onStart(instance);
+    ring();
+  }
+
+  function ring(): void {
+    for (const listener of listeners) listener();
   }
 
   /** Of one process there is only one clock. */
@@ -62,5 +69,10 @@ export function createPool<W>({
       if (found !== undefined) instances.push(found);
       return found;
     },
+    free(instance) {
+      instance.isBusy = false;
+      ring();
+    },
+    listen: (listener) => void listeners.push(listener),
   };
 }

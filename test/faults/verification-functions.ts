@@ -50,13 +50,9 @@ export function startFunctions(parts: ZoneParts): Pool<Ingress> {
     handle: Handle;
     sources: readonly Source[];
   }): void {
-    let pumps: (() => void)[] = [];
-    const onStart = () => {
-      for (const pump of pumps) pump();
-    };
-    const pool = createPool({ ...zone, name, boot: () => createHandler(handle), onStart });
+    const pool = createPool({ ...zone, name, boot: () => createHandler(handle) });
     const visibilityTimeoutMs = 6 * timeLimitMs;
-    pumps = sources.map((source) => consume({ world, ...source, pool, visibilityTimeoutMs, timeLimitMs }));
+    for (const source of sources) consume({ world, ...source, pool, visibilityTimeoutMs, timeLimitMs });
   }
 
   startFunction({
