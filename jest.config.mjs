@@ -6,6 +6,7 @@ export default {
   transform: { "\\.ts$": "<rootDir>/test/tooling/esbuild-transform.cjs" },
   modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
+  testSequencer: "<rootDir>/test/tooling/longest-first.cjs",
   maxWorkers: 2,
   testTimeout: 30_000,
 };

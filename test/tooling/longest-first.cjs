@@ -1,0 +1,33 @@
+/** Begins with the tests that take longest, so that the last minutes of a run are not those of one of them alone. */
+const longest = [
+  "faults/faults.test.ts",
+  "rehearsal/lambda.test.ts",
+  "rehearsal/agentcore.test.ts",
+  "rehearsal/external.test.ts",
+  "rehearsal/broken.test.ts",
+  "faults/harness.test.ts",
+  "load/load.test.ts",
+  "e2e/kill.test.ts",
+  "faults/real/real.test.ts",
+  "rehearsal/kills.test.ts",
+];
+
+/** What jest asks of a sequencer (https://jestjs.io/docs/configuration#testsequencer-string). */
+class LongestFirst {
+  sort(tests) {
+    return [...tests].sort((a, b) => rankOf(a) - rankOf(b) || (a.path < b.path ? -1 : 1));
+  }
+
+  allFailedTests(tests) {
+    return tests;
+  }
+
+  cacheResults() {}
+}
+
+function rankOf({ path }) {
+  const rank = longest.findIndex((end) => path.endsWith(end));
+  return rank === -1 ? longest.length : rank;
+}
+
+module.exports = LongestFirst;
