@@ -85,7 +85,8 @@ export function endingFailed({
   // A host that never took it is hardly running it, and nobody is to wait for one that cannot be asked.
   const neverTaken = task.state === "sent" && !task.mayHaveArrived;
   const most = neverTaken ? maxUntaken : maxAttempts;
-  const hasTime = again.attempts < most && !isPastDeadline(task, nowMs - graceMs);
+  // At its deadline only the result is still looked for, of which the host said that it is there.
+  const hasTime = again.attempts < most && (ending === "deadline" || !isPastDeadline(task, nowMs - graceMs));
   if (hasTime && (mayStillCome || isPassing)) {
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
   }

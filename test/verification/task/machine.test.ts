@@ -283,12 +283,12 @@ describe("the deadline", () => {
 
   it("does not lose the result of such a task to one poll that fails", () => {
     const ended = { ...failure({ reason: "invalid_state", retryable: false }, late.nowMs), act: "cancel" } as const;
-    const again = play([late, ended, lookedUp(ambiguous)], { task: waiting() });
+    const away = { ...lookedUp(ambiguous), nowMs: late.nowMs };
+    const again = play([late, ended, away], { task: waiting() });
     expect(again.last).toMatchObject([{ type: "wake" }]);
     expect(play([late, ended, success], { task: again.task }).task.outcome).toMatchObject({ type: "answer" });
     let { task } = again;
-    for (let i = 0; i < 10 && task.state === "waiting"; i++)
-      task = play([late, ended, lookedUp(ambiguous)], { task }).task;
+    for (let i = 0; i < 10 && task.state === "waiting"; i++) task = play([late, ended, away], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
