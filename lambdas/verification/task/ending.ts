@@ -16,6 +16,8 @@ const endReasons: readonly ClientReason[] = [
 
 /** Look-ups of a task of which nobody knows whether it arrived, before it is told as canceled: about a quarter of a minute. */
 const maxLookUps = 4;
+/** Tries to cancel a task at its deadline: its result may be there, but somebody waits for words. */
+const maxLateCancels = 2;
 /** Tries to cancel what a host said that it could not take. */
 const maxUntaken = 3;
 
@@ -76,7 +78,6 @@ export function endingFailed({
     return { task, effects: [{ type: "poll", by: task.taskId === undefined ? "request_id" : "task_id" }] };
   }
   if (act === "poll" && endsTheTask(error)) return conclude(task, failed(error));
-  if (ending === "deadline" && act === "cancel") return conclude(task, outcomeOf(ending));
   const again = { ...task, attempts: task.attempts + 1 };
   // An answer that breaks the contract, or belongs to another call, says nothing of this one.
   const isPassing = error.retryable || error.reason === "ambiguous" || error.reason === "invalid_response";
@@ -84,8 +85,8 @@ export function endingFailed({
   const mayStillCome = error.reason === "task_not_found" && task.mayHaveArrived && again.attempts <= maxLookUps;
   // A host that never took it is hardly running it, and nobody is to wait for one that cannot be asked.
   const neverTaken = task.state === "sent" && !task.mayHaveArrived;
-  const most = neverTaken ? maxUntaken : maxAttempts;
-  // At its deadline only the result is still looked for, of which the host said that it is there.
+  const isLate = ending === "deadline" && act === "cancel";
+  const most = isLate ? maxLateCancels : neverTaken ? maxUntaken : maxAttempts;
   const hasTime = again.attempts < most && (ending === "deadline" || !isPastDeadline(task, nowMs - graceMs));
   if (hasTime && (mayStillCome || isPassing)) {
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };

@@ -293,7 +293,10 @@ describe("the deadline", () => {
   });
 
   it("holds although the host cannot be reached", () => {
-    const { task } = play([late, { ...unavailable, act: "cancel" }], { task: waiting() });
+    const away = { ...unavailable, act: "cancel", nowMs: late.nowMs } as const;
+    const first = play([late, away], { task: waiting() });
+    expect(first.last).toMatchObject([{ type: "wake" }]);
+    const { task } = play([late, away], { task: first.task });
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 });
