@@ -7,6 +7,7 @@ export default {
   modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
   testSequencer: "<rootDir>/test/tooling/longest-first.cjs",
-  maxWorkers: 2,
+  // Two processors, and one worker that mostly waits for the processes of the simulation.
+  maxWorkers: 3,
   testTimeout: 30_000,
 };
