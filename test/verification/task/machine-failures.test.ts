@@ -1,0 +1,169 @@
+/** What becomes of a task when the Execution zone or Slack fails, or somebody wants it to end. */
+import { describe, expect, it } from "@jest/globals";
+import { reasons, SekishoError } from "../../../contracts/errors.ts";
+import {
+  accepted,
+  ambiguous,
+  announced,
+  failure,
+  lookedUp,
+  nowMs,
+  play,
+  resumed,
+  success,
+  unavailable,
+  woken,
+} from "./play.ts";
+import { samplePolicy } from "./sample.ts";
+
+describe("failures of the Execution zone", () => {
+  it("are told at once where repeating cannot help", () => {
+    for (const reason of reasons.filter((name) => !new SekishoError(name).retryable && name !== "invalid_response")) {
+      const { task } = play([woken, announced, woken, failure({ reason, retryable: false })]);
+      expect(task.outcome).toEqual({ type: "failed", reason, lost: false });
+    }
+  });
+
+  it("are looked into where the answer breaks the contract: the agent may be at work; a wrong address is told within seconds", () => {
+    const broken = failure({ reason: "invalid_response", retryable: false });
+    const sent = play([woken, announced, woken, broken]);
+    expect(sent.task).toMatchObject({ state: "sent", mayHaveArrived: true });
+    expect(play([woken, accepted], { task: sent.task }).task.state).toBe("waiting");
+    const nobody = play([woken, lookedUp(broken), woken, lookedUp(broken), woken, lookedUp(broken)], {
+      task: sent.task,
+    });
+    expect(nobody.task.outcome).toMatchObject({ reason: "invalid_response" });
+  });
+
+  it("are repeated later, never before the peer's own time, and a bounded number of times", () => {
+    const limited = failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 });
+    let { task, last } = play([woken, announced, woken, limited], { policy: samplePolicy({ deadlineMs: 3600_000 }) });
+    expect(last).toEqual([{ type: "wake", delayMs: 42_000 }]);
+    let tries = 1;
+    for (; tries < 100 && task.state === "sent"; tries++) task = play([woken, limited], { task }).task;
+    expect(task.outcome).toMatchObject({ reason: "rate_limited" });
+    expect(tries).toBeLessThan(20);
+  });
+
+  it("hold up a poll as well, never before the peer's own time", () => {
+    const limited = lookedUp(failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 }));
+    const policy = samplePolicy({ deadlineMs: 3600_000 });
+    const { last } = play([woken, announced, woken, accepted, woken, limited], { policy });
+    expect(last).toMatchObject([{ type: "wake", delayMs: 42_000 }]);
+  });
+
+  it("do not end the wait for an accepted task while the host cannot be reached", () => {
+    let { task } = play([woken, announced, woken, accepted]);
+    for (let i = 0; i < 30; i++) task = play([woken, i % 2 ? unavailable : ambiguous], { task }).task;
+    expect(task.state).toBe("waiting");
+    expect(play([woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
+  });
+
+  it("do not end a task that is at work for one answer that says nothing of it, and are borne a bounded number of times", () => {
+    for (const reason of ["unauthenticated", "permission_denied", "internal", "invalid_response"] as const) {
+      const puzzling = lookedUp(failure({ reason, retryable: false }));
+      let { task } = play([woken, announced, woken, accepted, woken, puzzling]);
+      expect(task.state).toBe("waiting");
+      for (let i = 0; i < 20 && task.state === "waiting"; i++) task = play([woken, puzzling], { task }).task;
+      expect(task.outcome).toMatchObject({ reason: "ambiguous" });
+    }
+  });
+
+  it("do not add up: an outage and then one odd answer do not end a task that is at work", () => {
+    let { task } = play([woken, announced, woken, accepted]);
+    for (let i = 0; i < 20; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
+    const odd = lookedUp(failure({ reason: "unauthenticated", retryable: false }));
+    expect(play([woken, odd, woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
+    let sent = play([woken, announced, woken, ambiguous]).task;
+    for (let i = 0; i < 3; i++) sent = play([woken, lookedUp(ambiguous)], { task: sent }).task;
+    const broken = lookedUp(failure({ reason: "invalid_response", retryable: false }));
+    expect(play([woken, broken, woken, accepted], { task: sent }).task.state).toBe("waiting");
+    for (let i = 0; i < 5 && sent.state === "sent"; i++) sent = play([woken, broken], { task: sent }).task;
+    expect(sent.outcome).toMatchObject({ reason: "ambiguous" });
+  });
+
+  it("pass on that the task was lost on the way", () => {
+    const lost = failure({ reason: "execution_failed", retryable: false, lost: true });
+    expect(play([woken, announced, woken, accepted, woken, lost]).task.outcome).toEqual({
+      type: "failed",
+      reason: "execution_failed",
+      lost: true,
+    });
+  });
+});
+
+describe("a wish to cancel", () => {
+  const asked = { type: "cancel_asked", nowMs, resumed: false } as const;
+  const unknown = { ...lookedUp(failure({ reason: "task_not_found", retryable: false })), act: "cancel" } as const;
+
+  it("asks the host wherever that may have taken the task down, also where it said that it could not", () => {
+    expect(play([woken, announced, asked]).last).toEqual([{ type: "wake", delayMs: 0 }]);
+    expect(play([woken, announced, woken, { type: "busy", delayMs: 100 }, asked]).task.outcome).toMatchObject({
+      reason: "canceled",
+    });
+    const refused = play([woken, announced, woken, unavailable, asked]);
+    expect(refused.last).toEqual([{ type: "cancel" }]);
+    expect(play([unknown], { task: refused.task }).task.outcome).toMatchObject({ reason: "canceled" });
+  });
+
+  it("does not wait for a host that never took it, nor beyond the deadline", () => {
+    const away = { ...unavailable, act: "cancel" } as const;
+    let { task } = play([woken, announced, woken, unavailable, asked]);
+    let tries = 0;
+    for (; tries < 20 && task.state === "sent"; tries++) task = play([woken, away], { task }).task;
+    expect(tries).toBeLessThanOrEqual(3);
+    expect(task.outcome).toMatchObject({ reason: "canceled" });
+    const late = { ...away, nowMs: nowMs + 60_000 + 15_000 };
+    expect(play([woken, announced, woken, accepted, asked, late]).task.outcome).toMatchObject({ reason: "ambiguous" });
+  });
+
+  it("asks again for a while where the request may still be on its way", () => {
+    let { task, last } = play([woken, announced, woken, ambiguous, asked, unknown]);
+    expect(last).toMatchObject([{ type: "wake" }]);
+    for (let i = 0; i < 10 && task.state === "sent"; i++) ({ task, last } = play([woken, unknown], { task }));
+    expect(task.outcome).toMatchObject({ reason: "canceled" });
+  });
+
+  it("follows a send that is given up, since a host that could not take it may have taken it down", () => {
+    let { task, last } = play([woken, announced, woken, unavailable], {
+      policy: samplePolicy({ deadlineMs: 3600_000 }),
+    });
+    for (let i = 0; i < 20 && task.state === "sent"; i++) ({ task, last } = play([woken, unavailable], { task }));
+    expect(task.outcome).toMatchObject({ reason: "unavailable" });
+    expect(last).toEqual([{ type: "cancel" }]);
+  });
+});
+
+describe("failures of Slack", () => {
+  const slack = (kind: "gone" | "ambiguous" | "rate_limited") => ({ type: "slack_failed", nowMs, kind }) as const;
+
+  it("make the next try look first, so that nothing is posted twice", () => {
+    expect(play([woken, slack("ambiguous"), woken]).last).toEqual([{ type: "announce", heal: true }]);
+    const { task } = play([woken, announced, woken, success]);
+    expect(play([woken, slack("rate_limited"), woken], { task }).last).toEqual([{ type: "deliver", heal: true }]);
+    expect(play([resumed], { task }).last).toEqual([{ type: "deliver", heal: true }]);
+  });
+
+  it("end the task where nobody can post any more, before anything is executed", () => {
+    const { task, last } = play([woken, slack("gone")]);
+    expect(task).toMatchObject({ state: "done", swept: true });
+    expect(last).toEqual([]);
+  });
+
+  it("let an answer that Slack does not take be told in words of ours, once", () => {
+    const refused = { type: "slack_failed", nowMs, kind: "refused" } as const;
+    const { task } = play([woken, announced, woken, success, woken, refused]);
+    expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
+    expect(play([woken, refused], { task }).task.state).toBe("done");
+  });
+
+  it("never end a delivery, or the look after it, that may still succeed within a day", () => {
+    let { task } = play([woken, announced, woken, success]);
+    for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
+    expect(task.state).toBe("delivering");
+    task = play([woken, { type: "delivered" }], { task }).task;
+    for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
+    expect(task).toMatchObject({ state: "done", swept: false });
+    expect(play([{ ...slack("rate_limited"), nowMs: nowMs + 25 * 3600_000 }], { task }).task.swept).toBe(true);
+  });
+});
