@@ -1,27 +1,17 @@
 /** The text of a message that an operator wants tried again: read anew from Slack, since it is kept nowhere. */
 import { askedText } from "../ingress/asked-text.ts";
 import type { SlackApi } from "../slack/slack.ts";
-import { type Task, threadOf } from "../task/task.ts";
+import type { Task } from "../task/task.ts";
+import { messagesFromTask } from "./own-posts.ts";
 
 /** Undefined where the message is gone. Rejects with a SlackError. */
-export async function readAskedText({
-  slack,
-  task,
-  signal,
-}: {
+export async function readAskedText(request: {
   slack: SlackApi;
   task: Task;
   signal: AbortSignal;
 }): Promise<string | undefined> {
-  const { appId, channel, ts, botUsers = [] } = task.message;
-  const messages = await slack.replies({
-    channel,
-    threadTs: threadOf(task.message),
-    oldestTs: ts,
-    appId,
-    requestId: task.id,
-    signal,
-  });
+  const { ts, botUsers = [] } = request.task.message;
+  const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === ts);
   return message && askedText({ text: message.text, botUsers });
 }

@@ -5,9 +5,15 @@ import { type Task, threadOf } from "../task/task.ts";
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
 /** Oldest first. Rejects with a SlackError. */
-export async function ownPosts({ slack, task, signal }: Request): Promise<PostedMessage[]> {
+export async function ownPosts(request: Request): Promise<PostedMessage[]> {
+  const messages = await messagesFromTask(request);
+  return messages.filter(({ key }) => key?.requestId === request.task.id);
+}
+
+/** Whoever wrote them: what the thread shows from the task's own message on, that among them. Rejects with a SlackError. */
+export function messagesFromTask({ slack, task, signal }: Request): Promise<PostedMessage[]> {
   const { appId, channel, ts } = task.message;
-  const messages = await slack.replies({
+  return slack.replies({
     channel,
     threadTs: threadOf(task.message),
     oldestTs: ts,
@@ -15,7 +21,6 @@ export async function ownPosts({ slack, task, signal }: Request): Promise<Posted
     requestId: task.id,
     signal,
   });
-  return messages.filter(({ key }) => key?.requestId === task.id);
 }
 
 /** Where Slack does not let us look (a missing scope), what the record knows must do: an answer is worth more than a doubled one. */
