@@ -12,7 +12,8 @@ import { createRuns } from "./runs.ts";
 
 export type ExecutionWorker = {
   /**
-   * Resolves when the task's run is over, its outcome stored and its push done with; at once for a task that is over, unknown, or run by
+   * Resolves when the task's run is over, its outcome stored and its push done with; at once for a task that is over, unknown,
+   * or run by
    * someone else. When `signal` aborts, the agent is stopped and the task stored as lost. Rejects with `unavailable`
    * where the store is away, and as the signal says where it aborted before: then nothing was started.
    */

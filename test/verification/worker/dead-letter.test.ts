@@ -110,6 +110,18 @@ describe("a dead letter", () => {
     expect(world.answers()).toEqual(['{"type":"failed","reason":"internal","lost":false}']);
   });
 
+  it("of a wish to cancel is kept, and stays a wish: somebody was told that the task is being canceled", async () => {
+    const world = createWorld({ pollsUntilDone: 10_000, cancelable: true });
+    world.deliver(ask);
+    await world.run({ maxSteps: accepted });
+    world.cancel(ask.requestId);
+    await world.buryAll();
+    expect(world.cancels).toEqual([]);
+    await world.run();
+    expect(world.archive.map((body) => JSON.parse(body).type).sort()).toEqual(["cancel", "wake"]);
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
+  });
+
   it("that is none of ours is kept", async () => {
     const world = createWorld();
     world.deliver({ nonsense: true } as never);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, type Operation } from "./world.ts";
 
@@ -148,6 +149,22 @@ describe("the worker", () => {
     world.deliver({ nonsense: true } as never);
     await world.run({ maxSteps: 3 });
     expect(world.loseMessages()).toBe(1);
+  });
+
+  it("leaves no part of an answer in the thread whose rest Slack refuses: words of its own are the answer", async () => {
+    let posts = 0;
+    const world = createWorld({
+      story: () => ({ status: "success", response_text: "one|two" }),
+      fate: ({ name }) => {
+        // The first is the placeholder, which becomes the first part.
+        if (name === "post" && ++posts === 2) throw new SlackError("refused");
+        return "ok";
+      },
+    });
+    world.deliver(ask);
+    await world.run();
+    expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
+    expect(world.posts).toHaveLength(1);
   });
 
   it("drops a wake-up whose task is gone", async () => {
