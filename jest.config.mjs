@@ -3,7 +3,9 @@ export default {
   testEnvironment: "node",
   testMatch: ["<rootDir>/test/**/*.test.ts"],
   extensionsToTreatAsEsm: [],
-  transform: { "\\.ts$": "<rootDir>/test/tooling/esbuild-transform.cjs" },
+  transform: { "\\.ts$|/node_modules/jose/.+\\.js$": "<rootDir>/test/tooling/esbuild-transform.cjs" },
+  // jose comes as ES modules only.
+  transformIgnorePatterns: ["/node_modules/(?!jose/)"],
   modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
   testSequencer: "<rootDir>/test/tooling/longest-first.cjs",

@@ -72,10 +72,12 @@ export class SekishoError extends Error {
   readonly exact: boolean;
   /** The number that came over the wire, where one did. */
   readonly code: number | undefined;
+  /** The request certainly did nothing there: none of it was written, or the peer itself says that it took nothing. */
+  readonly undelivered: boolean;
 
   constructor(
     reason: ClientReason,
-    options: { details?: ErrorDetails; exact?: boolean; code?: number; cause?: unknown } = {},
+    options: { details?: ErrorDetails; exact?: boolean; code?: number; undelivered?: boolean; cause?: unknown } = {},
   ) {
     super(describe(reason).message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "SekishoError";
@@ -83,6 +85,7 @@ export class SekishoError extends Error {
     this.details = options.details ?? {};
     this.exact = options.exact ?? true;
     this.code = options.code;
+    this.undelivered = options.undelivered ?? false;
   }
 
   /** Whether the request may simply be repeated with the same id. */

@@ -1,6 +1,7 @@
 /** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
-import type { Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { executionPlaceOf, isOwnExecution, managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { secretsOfAgent, secretsOfDestination } from "../commands/required-secrets.ts";
 import type { NamedStage } from "./stage.ts";
 

@@ -3,10 +3,11 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
-import type { AgentConfig, Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
+import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
 import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 import { secretsOfAgent, secretsOfAuthenticator, secretsOfDestination } from "./required-secrets.ts";
 
@@ -24,7 +25,7 @@ Exit code 0: it can be used; 2: it cannot.
     requireAgentFile(config.execution.agent, configDirectory(place));
     print(sourceOf(place));
     const destinations = Object.keys(config.destinations).join(", ") || "none";
-    const routes = config.routes.map(({ destination }) => destination).join(", ") || "nowhere";
+    const routes = config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";
     print(`The configuration is fine: destinations ${destinations}; routes to ${routes}.`);
     print(`Agent: ${agentText(config.execution.agent)}.`);
     const stages = Object.entries(config.stages);

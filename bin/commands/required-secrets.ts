@@ -1,11 +1,10 @@
 /** Secrets that a command cannot do without: better refused at the start than at the first task. */
-import type {
-  AgentConfig,
-  AuthenticatorConfig,
-  Destination,
-  SecretReference,
-} from "../../lambdas/shared/config/schema.ts";
+
+import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
+import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
+import type { AgentConfig } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { UsageError } from "./command.ts";
 
 /** Throws a UsageError that names the first environment variable that is not set. */

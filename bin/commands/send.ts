@@ -36,7 +36,7 @@ Exit code 0: success; 1: the task failed; 2: bad usage or configuration; 3: not 
     }
     const place = { directory: run.directory, file: values.config };
     const config = loadConfig(place);
-    const name = values.destination ?? config.routes.at(-1)?.destination;
+    const name = values.destination ?? config.routes.at(-1)?.destination[0];
     const configured = name === undefined ? undefined : config.destinations[name];
     if (name === undefined || configured === undefined) {
       const known = Object.keys(config.destinations).join(", ");

@@ -70,9 +70,8 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
 
 /** Another process has no host to call as a function; a destination that no route uses may stay in the file. */
 function refuseInProcess({ routes, destinations }: Config): void {
-  const used = routes.find(({ destination }) => destinations[destination]?.transport === "in-process");
-  if (used === undefined) return;
-  throw new UsageError(
-    `The route to "${used.destination}" needs the Execution zone in this process: use sekisho start.`,
-  );
+  const used = routes.flatMap(({ destination }) => destination);
+  const name = used.find((each) => destinations[each]?.transport === "in-process");
+  if (name === undefined) return;
+  throw new UsageError(`The route to "${name}" needs the Execution zone in this process: use sekisho start.`);
 }

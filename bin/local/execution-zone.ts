@@ -9,9 +9,10 @@ import {
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
-import type { AuthenticatorConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
@@ -91,5 +92,6 @@ export async function startExecutionZone(options: HostOptions & { port: number }
 
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
   if (config.type === "none") return noAuthenticator();
+  if (config.type !== "bearer") throw new Error(`The authenticator ${config.type} is not there yet.`);
   return bearerAuthenticator({ readTokens: () => Promise.all(config.tokens.map((token) => readSecret(token))) });
 }

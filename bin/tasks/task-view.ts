@@ -53,6 +53,7 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     params: params === undefined ? undefined : { bytes: Buffer.byteLength(JSON.stringify(params)) },
     taskId: task.taskId,
     mayHaveArrived: task.mayHaveArrived,
+    bound: task.bound,
     attempts: task.attempts,
     puzzles: task.puzzles,
     polls: task.polls,

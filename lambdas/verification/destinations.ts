@@ -1,7 +1,10 @@
 /** The destinations of the configuration, made ready to be called. */
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
-import type { AuthorizerConfig, Config, Destination, SecretReference } from "../shared/config/schema.ts";
+import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
+import type { Destination } from "../shared/config/destination-schema.ts";
+import type { Config } from "../shared/config/schema.ts";
+import type { SecretReference } from "../shared/config/values.ts";
 import type { Log } from "../shared/log.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
 import type { Authorizer } from "./transport/authorizer/authorizer.ts";
@@ -96,5 +99,7 @@ function createAuthorizer({
       return createBearerAuthorizer({ readToken: () => readSecret(authorizer.token) });
     case "sigv4":
       return createSigV4Authorizer({ service: authorizer.service, region: authorizer.region, credentials });
+    default:
+      throw new Error(`The authorizer ${authorizer.type} is not there yet.`);
   }
 }

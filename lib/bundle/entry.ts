@@ -2,7 +2,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
-import type { AgentConfig, Config, SecretReference } from "../../lambdas/shared/config/schema.ts";
+import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 
 export const bundleNames = [
   "ingress",

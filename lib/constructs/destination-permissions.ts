@@ -2,7 +2,8 @@
 import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
-import type { Config, Destination } from "../../lambdas/shared/config/schema.ts";
+import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { isOwnExecution } from "../../lambdas/shared/config/stage-config.ts";
 import type { ExecutionEntry } from "../execution-stack.ts";
 import { acknowledge, shownPartition } from "./acknowledge.ts";

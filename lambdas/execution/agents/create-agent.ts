@@ -1,7 +1,7 @@
 /** How an entry that was written at synth makes the configured agent, and what the agent gets of the entry's surroundings. */
 import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
-import type { SecretReference } from "../../shared/config/schema.ts";
+import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 
 export type AgentSurroundings = {

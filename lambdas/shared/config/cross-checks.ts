@@ -1,6 +1,7 @@
 /** What the parts of the configuration demand of each other, once each part alone is fine. */
 import { isLoopbackHost } from "../../../contracts/methods.ts";
-import type { Config, Destination } from "./schema.ts";
+import type { Destination } from "./destination-schema.ts";
+import type { Config } from "./schema.ts";
 import { stageProblems } from "./stage-checks.ts";
 
 /** `path` leads to the field to change, `message` says what would be right. */
@@ -19,15 +20,18 @@ export function crossCheck(config: Config): Problem[] {
 
 function routeProblems({ routes, destinations }: Config): Problem[] {
   const known = Object.keys(destinations).join(", ") || "none";
-  return routes.flatMap(({ team, channel, destination }, index) => {
+  return routes.flatMap(({ team, channel, word, destination: names }, index) => {
     const problems: Problem[] = [];
-    if ((team ?? channel) === undefined && index < routes.length - 1) {
-      const message = "only the last route may be without team and channel: behind it, none is ever reached";
+    if ((team ?? channel ?? word) === undefined && index < routes.length - 1) {
+      const message = "only the last route may be without team, channel and word: behind it, none is ever reached";
       problems.push({ path: ["routes", index], message });
     }
-    if (!(destination in destinations)) {
-      const message = `there is no destination "${destination}"; known: ${known}`;
-      problems.push({ path: ["routes", index, "destination"], message });
+    const path = ["routes", index, "destination"];
+    for (const name of names.filter((each) => !Object.hasOwn(destinations, each))) {
+      problems.push({ path, message: `there is no destination "${name}"; known: ${known}` });
+    }
+    for (const name of names.filter((each, place) => names.indexOf(each) < place)) {
+      problems.push({ path, message: `"${name}" is there more than once; keep one` });
     }
     return problems;
   });
@@ -37,7 +41,7 @@ function destinationProblems({ destinations }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
     if (destination.transport !== "https" || destination.url === undefined) return [];
     if (destination.authorizer.type !== "none" || isLoopbackHost(new URL(destination.url).hostname)) return [];
-    const message = '"none" is refused for anything but loopback; use bearer or sigv4';
+    const message = '"none" is refused for anything but loopback; name another authorizer';
     return [{ path: ["destinations", name, "authorizer"], message }];
   });
 }
@@ -60,19 +64,21 @@ function longPollProblems({ destinations, limits: { callTimeoutMs } }: Config): 
 
 /** Only what a route uses is a problem: the others may be there for a day without the authenticator. */
 function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
-  if (execution.authenticator.type !== "bearer") return [];
-  const used = new Set(routes.map(({ destination }) => destination));
+  const { type } = execution.authenticator;
+  if (type === "none" || type === "platform") return [];
+  const used = new Set(routes.flatMap(({ destination }) => destination));
   const without = Object.entries(destinations).filter(
     ([name, destination]) => used.has(name) && isLocalHost(destination) && !sendsToken(destination),
   );
   if (without.length === 0) return [];
   const places = without.map(([name]) => `destinations.${name}`).join(", ");
-  const message = `"bearer" refuses what comes from ${places}, which sends no token to the local host; give it transport "https" with a bearer authorizer, or take it out of the routes`;
+  const fitting = type === "bearer" ? "a bearer authorizer" : "an authorizer that sends its tokens";
+  const message = `"${type}" refuses what comes from ${places}, which sends no token to the local host; give it transport "https" with ${fitting}, or take it out of the routes`;
   return [{ path: ["execution", "authenticator"], message }];
 }
 
 function sendsToken(destination: Destination): boolean {
-  return destination.transport === "https" && destination.authorizer.type === "bearer";
+  return destination.transport === "https" && !["none", "sigv4", "mtls"].includes(destination.authorizer.type);
 }
 
 /** Whether it is the Execution host of the `execution` section that answers. */

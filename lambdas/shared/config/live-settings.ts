@@ -4,8 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import type { Destination } from "./destination-schema.ts";
 import { ConfigError, parseConfig } from "./load.ts";
-import type { Config, Destination } from "./schema.ts";
+import type { Config } from "./schema.ts";
 
 const liveFieldsSchema = z.strictObject({
   deadlineMs: z.unknown().optional(),

@@ -1,34 +1,13 @@
 /** The one configuration file, `sekisho.config.json`: its shape, its defaults and what each field is for. */
 import * as z from "zod";
-import { dialectSchema } from "../../../contracts/dialects.ts";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { authenticatorSchema } from "./authenticator-schema.ts";
 import { crossCheck } from "./cross-checks.ts";
-import { oneOf, regionSchema, stageNameSchema, stageSchema } from "./stage-schema.ts";
+import { destinationSchema } from "./destination-schema.ts";
+import { stageNameSchema, stageSchema } from "./stage-schema.ts";
+import { httpUrl, oneOf, regionSchema, secretSchema } from "./values.ts";
 
 const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
-
-const secretSchema = z
-  .union(
-    [
-      z.strictObject({
-        env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "the name of an environment variable, not its value"),
-      }),
-      z.strictObject({
-        secretsManager: z
-          .string()
-          .regex(
-            /^(arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:)?[A-Za-z0-9/_+=.@-]{1,512}$/,
-            "a secret's name or ARN",
-          ),
-      }),
-    ],
-    'a reference such as { "env": "NAME" } or { "secretsManager": "name-or-arn" }, never the secret itself',
-  )
-  .describe(
-    "A reference to a secret, never the secret itself: an environment variable (in a stage on AWS: the secret sekisho/STAGE/NAME), or a secret of AWS Secrets Manager.",
-  );
-export type SecretReference = z.infer<typeof secretSchema>;
 
 const slackSchema = z.strictObject({
   signingSecret: secretSchema.default({ env: "SLACK_SIGNING_SECRET" }),
@@ -46,83 +25,17 @@ export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
 const routeSchema = z.strictObject({
   team: slackIdSchema.optional(),
   channel: slackIdSchema.optional(),
-  destination: nameSchema,
+  word: z
+    .string()
+    .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u, "one word, without the colon")
+    .optional()
+    .describe("The message begins with this word and a colon. It is sent as it was written."),
+  destination: z
+    .union([nameSchema, z.array(nameSchema).min(1).max(8)], "the name of a destination, or a list of names")
+    .transform((names) => (typeof names === "string" ? [names] : names))
+    .describe("Of several the first that can be reached: the others are for what certainly did not arrive."),
 });
 export type Route = z.infer<typeof routeSchema>;
-
-const authorizerSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("none") }).describe("No credentials; refused for anything but loopback."),
-  z.strictObject({ type: z.literal("bearer"), token: secretSchema }),
-  z.strictObject({
-    type: z.literal("sigv4"),
-    service: z.string().min(1).describe("Such as lambda or execute-api."),
-    region: z.string().min(1),
-  }),
-]);
-
-const anyDestination = {
-  deadlineMs: z
-    .int()
-    .min(1000)
-    .max(8 * 3600_000)
-    .default(8 * 3600_000)
-    .describe("Time that a task may take, from its turn in its thread on."),
-  concurrency: z
-    .enum(["thread", "parallel"])
-    .default("thread")
-    .describe("thread: the tasks of one thread one at a time, in the order of their messages."),
-  longPollMs: z
-    .int()
-    .min(0)
-    .max(25_000)
-    .default(0)
-    .describe("How long a poll may wait at the peer for news. It costs what waiting costs there and here."),
-  dialect: dialectSchema.default("zone").describe("Whose error numbers the peer speaks."),
-  idempotent: z
-    .boolean()
-    .describe("The peer deduplicates by request id. Where not, a send whose fate is unknown is not repeated."),
-  forwardBotToken: z.boolean().default(false).describe("Send the Slack bot token along. Only for agents that need it."),
-  maxResponseBytes: z
-    .int()
-    .min(1024)
-    .default(1024 * 1024),
-};
-
-const destinationSchema = z.discriminatedUnion("transport", [
-  z
-    .strictObject({
-      transport: z.literal("in-process"),
-      ...anyDestination,
-      idempotent: anyDestination.idempotent.default(true),
-    })
-    .describe("The Execution host of the same process, called as a function. For the local run."),
-  z
-    .strictObject({
-      transport: z.literal("https"),
-      ...anyDestination,
-      url: httpUrl().optional().describe("Left out: the Execution host of the local run."),
-      authorizer: authorizerSchema.default({ type: "none" }),
-      idempotent: anyDestination.idempotent.optional().describe("Default: true without a url, false with one."),
-    })
-    .transform((destination) => ({
-      ...destination,
-      idempotent: destination.idempotent ?? destination.url === undefined,
-    }))
-    .describe("Plain HTTPS (http only on loopback)."),
-  z
-    .strictObject({
-      transport: z.literal("agentcore"),
-      ...anyDestination,
-      runtimeArn: z
-        .string()
-        .regex(/^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/, "the ARN of a runtime"),
-      qualifier: z.string().min(1).max(48).default("DEFAULT").describe("The runtime's endpoint."),
-      endpoint: httpUrl().optional().describe("Instead of the region's own address."),
-      stopAfterResult: z.boolean().default(false).describe("A session per task, stopped when the task is over."),
-      idempotent: anyDestination.idempotent.default(true),
-    })
-    .describe("InvokeAgentRuntime of Bedrock AgentCore."),
-]);
 
 const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
 const agentSchema = z.union(
@@ -170,14 +83,6 @@ const agentSchema = z.union(
   ],
   '"echo", the path of your agent file such as ./agent.ts, or an object with a type',
 );
-
-const authenticatorSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("none") }).describe("Anyone who can connect; on loopback only."),
-  z.strictObject({
-    type: z.literal("bearer"),
-    tokens: z.array(secretSchema).min(1).describe("Any one of them lets in; two while one is rotated."),
-  }),
-]);
 
 const executionSchema = z
   .strictObject({
@@ -261,7 +166,7 @@ export const configSchema = z
       .describe("Where tasks can go."),
     routes: z
       .array(routeSchema)
-      .default([{ destination: "local" }])
+      .prefault([{ destination: "local" }])
       .describe("The first that fits decides."),
     execution: executionSchema.prefault({}),
     limits: limitsSchema.prefault({}),
@@ -272,14 +177,4 @@ export const configSchema = z
   });
 
 export type Config = z.infer<typeof configSchema>;
-export type Destination = z.infer<typeof destinationSchema>;
 export type AgentConfig = z.infer<typeof agentSchema>;
-export type AuthenticatorConfig = z.infer<typeof authenticatorSchema>;
-export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
-
-function httpUrl() {
-  return z.string().refine((text) => {
-    const url = URL.parse(text);
-    return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
-  }, "an https URL (http only on loopback)");
-}

@@ -2,7 +2,7 @@
 import { defaultAwsCredentials } from "../aws/default-credentials.ts";
 import { createReadManagedSecret } from "../aws/secrets-manager.ts";
 import { endpointsOf } from "./aws-environment.ts";
-import type { SecretReference } from "./schema.ts";
+import type { SecretReference } from "./values.ts";
 
 /** On one machine. Resolves to the secret's value; rejects with a message that names the reference, never a value. */
 export async function readSecret(reference: SecretReference): Promise<string> {

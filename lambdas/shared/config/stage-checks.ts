@@ -1,7 +1,8 @@
 /** What the stages demand of the rest of the file: AWS must be able to run what it asks for. */
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import type { Problem } from "./cross-checks.ts";
-import type { AgentConfig, Config, Destination } from "./schema.ts";
+import type { Destination } from "./destination-schema.ts";
+import type { AgentConfig, Config } from "./schema.ts";
 import { isOwnExecution, maxLambdaTaskMs } from "./stage-config.ts";
 
 /** Lambda ends a worker after 15 minutes; the last seconds are for letting go of its tasks. */
@@ -35,8 +36,9 @@ function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Proble
 function signingProblems(name: string, destination: Destination): Problem[] {
   if (destination.transport !== "https" || destination.url === undefined) return [];
   if (destination.authorizer.type !== "sigv4") return [];
-  const { service, region } = destination.authorizer;
-  if (service === "lambda") return [];
+  const { service, region, assumeRoleArn } = destination.authorizer;
+  // What the other role may do is its own account's affair.
+  if (service === "lambda" || assumeRoleArn !== undefined) return [];
   if (service !== "execute-api") {
     const message = `no permission can be given for it; a stage signs for "lambda" and "execute-api" only`;
     return [{ path: ["destinations", name, "authorizer", "service"], message }];
@@ -70,18 +72,19 @@ function kindProblems(config: Config, name: string): Problem[] {
     problems.push({ path: ["execution", "maxTaskMs"], message });
   }
   if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
-  for (const [index, route] of routes.entries()) {
-    const destination = destinations[route.destination];
+  const used = routes.flatMap((route, index) => route.destination.map((routed) => ({ routed, index })));
+  for (const { routed, index } of used) {
+    const destination = destinations[routed];
     if (destination === undefined) continue;
     const path = ["routes", index, "destination"];
     if (destination.transport === "in-process") {
-      problems.push({ path, message: `"${route.destination}" is in-process, which cannot be on AWS (stage ${name})` });
+      problems.push({ path, message: `"${routed}" is in-process, which cannot be on AWS (stage ${name})` });
     } else if (kind === "external" && isOwnExecution(destination)) {
-      const message = `"${route.destination}" has no url, and stage ${name} deploys no Execution zone (its kind is external)`;
+      const message = `"${routed}" has no url, and stage ${name} deploys no Execution zone (its kind is external)`;
       problems.push({ path, message });
     } else if (kind === "lambda" && isOwnExecution(destination) && destination.forwardBotToken) {
       const message = "not where a stage executes on lambda: there the task waits in a queue, which carries no secret";
-      problems.push({ path: ["destinations", route.destination, "forwardBotToken"], message });
+      problems.push({ path: ["destinations", routed, "forwardBotToken"], message });
     }
   }
   return problems;

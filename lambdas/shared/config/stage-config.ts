@@ -1,6 +1,9 @@
 /** The configuration as one stage on AWS has it: destinations with their places, secrets as names of Secrets Manager. */
-import type { Config, Destination, SecretReference } from "./schema.ts";
+
+import type { Destination } from "./destination-schema.ts";
+import type { Config } from "./schema.ts";
 import type { ExecutionKind, Stage } from "./stage-schema.ts";
+import type { SecretReference } from "./values.ts";
 
 /** Lambda ends a function after 15 minutes; the last is for storing the outcome. */
 export const maxLambdaTaskMs = 14 * 60_000;

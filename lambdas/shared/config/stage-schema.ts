@@ -1,16 +1,10 @@
 /** The stages of the configuration: into which accounts and regions `cdk deploy` puts the zones, and how tasks are executed there. */
 import * as z from "zod";
+import { oneOf, regionSchema } from "./values.ts";
 
 const accountSchema = z.string().regex(/^\d{12}$/, "an AWS account id: 12 digits, as a string");
-export const regionSchema = z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, "an AWS region such as eu-central-1");
 /** Short, since it is part of names that AWS limits. */
 export const stageNameSchema = z.string().regex(/^[a-z][a-z0-9]{0,15}$/, "up to 16 lower-case letters and digits");
-
-/** What a discriminated union says where its discriminator is missing or another. */
-export function oneOf(...names: string[]): { error: (issue: { code?: string }) => string | undefined } {
-  const message = `one of ${names.map((name) => `"${name}"`).join(", ")}`;
-  return { error: ({ code }) => (code === "invalid_union" ? message : undefined) };
-}
 
 const executionPlace = {
   account: accountSchema.optional().describe("Default: the Verification zone's."),

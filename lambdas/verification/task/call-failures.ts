@@ -2,6 +2,7 @@
 import { retryDelayMs } from "./delays.ts";
 import { endingFailed, endsTheTask } from "./ending.ts";
 import type { CallFailure, TaskEvent } from "./events.ts";
+import { moveOn, targetsOf } from "./failover.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { conclude, failed, graceMs, isPastDeadline, later, maxAttempts, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
@@ -17,16 +18,25 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
   if (task.state === "delivering") return { task, effects: [wake(0)] };
   if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error });
   if (task.state === "waiting") return pollFailed({ task, nowMs, error });
-  return act === "send" ? sendFailed({ task, nowMs, error }) : lookUpFailed({ task, nowMs, error, policy });
+  return act === "send" ? sendFailed({ task, nowMs, error, policy }) : lookUpFailed({ task, nowMs, error, policy });
 }
 
-function sendFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: CallFailure }): Step {
+type Failure = { task: Task; nowMs: number; error: CallFailure; policy: Policy };
+
+function sendFailed({ task, nowMs, error, policy }: Failure): Step {
   // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work.
   const breaksContract = error.reason === "invalid_response";
   const mayHaveArrived = task.mayHaveArrived || error.reason === "ambiguous" || breaksContract;
   if (isPassing(error) || breaksContract) {
-    const again = { ...failedOnce(task, error), mayHaveArrived };
-    if (again.attempts < maxAttempts && !isPastDeadline(task, nowMs)) return later(again, error);
+    const again = {
+      ...failedOnce(task, error),
+      mayHaveArrived,
+      ...(error.undelivered ? {} : { bound: true as const }),
+    };
+    const targets = targetsOf(again, policy);
+    if (again.attempts < maxAttempts * targets.length && !isPastDeadline(task, nowMs)) {
+      return targets.length > 1 ? moveOn({ task: again, targets, nowMs, error, policy }) : later(again, error);
+    }
   }
   // The doubt of an earlier try stays: what is refused now may be running since then.
   const step = conclude(task, failed(mayHaveArrived && !endsTheTask(error) ? inDoubt : error));
@@ -35,17 +45,7 @@ function sendFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: 
 }
 
 /** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
-function lookUpFailed({
-  task,
-  nowMs,
-  error,
-  policy,
-}: {
-  task: Task;
-  nowMs: number;
-  error: CallFailure;
-  policy: Policy;
-}): Step {
+function lookUpFailed({ task, nowMs, error, policy }: Failure): Step {
   if (endsTheTask(error)) return conclude(task, failed(error));
   const again = failedOnce(task, error);
   const { attempts, puzzles = 0 } = again;

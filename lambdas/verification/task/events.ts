@@ -33,10 +33,14 @@ export type TaskEvent =
   /** An operator wants it to go on; the lease is ours. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
 
-/** A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. */
+/**
+ * A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. `undelivered`: it certainly
+ * left nothing at the destination either, so that another one may be tried.
+ */
 export type CallFailure = {
   reason: ClientReason;
   retryable: boolean;
+  undelivered: boolean;
   retryAfterMs?: number | undefined;
   lost: boolean;
 };

@@ -65,8 +65,7 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       return received({ task, policy, nowMs, heal });
     case "queued":
       if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
-      if (policy.destinations.has(task.destination ?? "")) return lineUp(task, policy);
-      return conclude(task, failed({ reason: "agent_not_found", lost: false }));
+      return lineUp(task, policy);
     case "announced":
       if (isPastDeadline(task, nowMs)) return conclude(task, neverTaken);
       return { task: advance(task, { state: "sent" }), effects: [{ type: "send" }] };

@@ -14,8 +14,8 @@ export type DestinationPolicy = {
 
 export type Policy = {
   isAllowed(message: Task["message"]): boolean;
-  /** The destination that the routes give, or undefined where no route fits. */
-  routeOf(message: Task["message"]): string | undefined;
+  /** The destinations that the routes give, of which the first is to be tried first; none where no route fits. */
+  routeOf(message: Task["message"]): readonly string[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
   /** When the thread is looked at once more after the delivery: a post that timed out must have landed by then. */
   sweepAfterMs: number;

@@ -3,8 +3,8 @@ import { maxTextLength } from "../../../contracts/limits.ts";
 import { isTooOld } from "../gate/age.ts";
 import { isCancelWord } from "../gate/cancel-word.ts";
 import type { TaskEvent } from "./events.ts";
+import { directed, firstTargetOf } from "./failover.ts";
 import { destinationOf, type Policy } from "./policy.ts";
-import { sessionIdOf } from "./session-id.ts";
 import { advance, conclude, failed, forget, graceMs, type Step } from "./step.ts";
 import type { Task } from "./task.ts";
 
@@ -28,16 +28,9 @@ export function received({
   if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
   if (!policy.isAllowed(message)) return conclude(task, { type: "refused" });
   if (isCancel) return { task, effects: [{ type: "cancel_thread" }] };
-  const destination = task.destination ?? policy.routeOf(message);
-  if (destination === undefined || !policy.destinations.has(destination)) {
-    return conclude(task, failed({ reason: "agent_not_found", lost: false }));
-  }
-  const { stopAfterResult } = destinationOf({ ...task, destination }, policy);
-  const sessionId = sessionIdOf({ message, perTask: stopAfterResult ? task.id : undefined });
-  const attempts = heal ? Math.max(1, task.attempts) : 0;
-  const routed = { ...task, destination, sessionId, attempts };
-  if (task.retryOf !== undefined && message.text === "") return { task: routed, effects: [{ type: "read_message" }] };
-  return enter(routed, policy);
+  const begun = { ...task, attempts: heal ? Math.max(1, task.attempts) : 0 };
+  if (task.retryOf !== undefined && message.text === "") return { task: begun, effects: [{ type: "read_message" }] };
+  return enter(begun, policy);
 }
 
 /** The text is there, and says what is to be done, or it is told that it cannot be. */
@@ -49,7 +42,11 @@ function enter(task: Task, policy: Policy): Step {
   return lineUp(task, policy);
 }
 
-export function lineUp(task: Task, policy: Policy): Step {
+/** On its way to its destination, it is given its place in its thread; where it cannot go anywhere, that is told. */
+export function lineUp(unrouted: Task, policy: Policy): Step {
+  const to = firstTargetOf(unrouted, policy);
+  if (to === undefined) return conclude(unrouted, failed({ reason: "agent_not_found", lost: false }));
+  const task = directed(unrouted, { to, policy });
   const { deadlineMs, concurrency } = destinationOf(task, policy);
   const turnMs = deadlineMs + graceMs + deliveryMs;
   return { task, effects: [{ type: "line_up", turnMs, parallel: concurrency === "parallel" }] };

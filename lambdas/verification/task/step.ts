@@ -53,8 +53,10 @@ export function later(task: Task, error: CallFailure): Step {
 
 /** The task is done: the next one of its thread may begin; then what is left to do for this one. */
 export function leaving(task: Task, policy: Policy): Step {
-  // A worker may have died between taking the place and writing it down: whoever was to go anywhere may have one.
-  return task.destination === undefined ? left(task, policy) : { task, effects: [{ type: "leave_thread" }] };
+  // A worker may have died between taking the place and writing it down: whoever was to go anywhere may have one, and of a
+  // retry that is known only when its text has been read.
+  const mayHavePlace = task.destination !== undefined || task.retryOf !== undefined;
+  return mayHavePlace ? { task, effects: [{ type: "leave_thread" }] } : left(task, policy);
 }
 
 export function left(task: Task, policy: Policy): Step {

@@ -57,7 +57,7 @@ export const taskSchema = z.object({
   trace: askSchema.shape.trace,
   message: askSchema.shape.message,
 
-  /** Chosen once, before the first byte is sent; with them `params`, re-sent unchanged. */
+  /** Chosen before the first byte is sent, another one only while nothing can have arrived; with it `params`, re-sent unchanged. */
   destination: z.string().optional(),
   sessionId: z.string().optional(),
   params: executeTaskParamsSchema.optional(),
@@ -69,6 +69,8 @@ export const taskSchema = z.object({
   announcedAtMs: z.int().optional(),
   /** Whether an earlier send may have arrived although no answer to it came. */
   mayHaveArrived: z.boolean(),
+  /** A send may have left something at the destination: the task stays with it. */
+  bound: z.literal(true).optional(),
   /** The Execution zone's id of the accepted task. */
   taskId: z.string().optional(),
   polls: z.int(),

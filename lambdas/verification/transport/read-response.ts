@@ -51,7 +51,10 @@ function withoutEnvelope({ status, retryAfterMs }: TransportResponse): SekishoEr
   return new SekishoError(statusToReason(status), { details: delay(retryAfterMs) });
 }
 
-/** What the error says itself about the delay counts before the header. */
+/**
+ * What the error says itself about the delay counts before the header. A peer that is unavailable took nothing, unless it
+ * names the task that it may have stored.
+ */
 function decoded({
   error,
   dialect,
@@ -65,6 +68,7 @@ function decoded({
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
     exact,
+    undelivered: exact && reason === "unavailable" && details.task_id === undefined,
     ...(code === undefined ? {} : { code }),
   });
 }

@@ -152,6 +152,7 @@ function failureOf(error: SekishoError): CallFailure {
   return {
     reason: error.reason,
     retryable: error.retryable,
+    undelivered: error.undelivered,
     retryAfterMs: error.details.retry_after_ms,
     lost: error.details.lost === true,
   };

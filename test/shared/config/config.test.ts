@@ -39,7 +39,7 @@ describe("the configuration file", () => {
     const config = loadConfig({ directory: tmpdir() });
     expect(config).toEqual(parseConfig({ json: {} }));
     expect(config.allowlist).toEqual([]);
-    expect(config.routes).toEqual([{ destination: "local" }]);
+    expect(config.routes).toEqual([{ destination: ["local"] }]);
   });
 
   it("lists all problems at once, each with its path and what would be right", () => {

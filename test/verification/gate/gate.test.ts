@@ -74,10 +74,11 @@ describe("the allowlist", () => {
 
 describe("the routes", () => {
   const routes = [
-    { team: "T1", channel: "C1", destination: "both" },
-    { channel: "C1", destination: "channel" },
-    { team: "T1", destination: "team" },
-    { destination: "default" },
+    { team: "T1", channel: "C1", destination: ["both"] },
+    { channel: "C1", destination: ["channel"] },
+    { word: "deploy", destination: ["deploy", "spare"] },
+    { team: "T1", destination: ["team"] },
+    { destination: ["default"] },
   ];
 
   it.each([
@@ -86,12 +87,29 @@ describe("the routes", () => {
     ["T1", "C2", "team"],
     ["T2", "C2", "default"],
   ])("send %s in %s to the first that fits, %s", (team, channel, destination) => {
-    expect(routeOf({ routes, message: { ...message, team, channel } })).toBe(destination);
+    expect(routeOf({ routes, message: { ...message, team, channel } })).toEqual([destination]);
   });
 
+  it.each(["deploy: staging", "Deploy:staging", " deploy : x:y", "ＤＥＰＬＯＹ：本番", "deploy:"])(
+    "take %j for the word deploy, with the destinations in their order",
+    (text) => {
+      expect(routeOf({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual([
+        "deploy",
+        "spare",
+      ]);
+    },
+  );
+
+  it.each(["deploy staging", "please deploy: x", "deploys: x", "undeploy: x", ": deploy", ""])(
+    "do not take %j for it",
+    (text) => {
+      expect(routeOf({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual(["default"]);
+    },
+  );
+
   it("lead nowhere where none fits", () => {
-    expect(routeOf({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toBeUndefined();
-    expect(routeOf({ routes: [], message })).toBeUndefined();
+    expect(routeOf({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toEqual([]);
+    expect(routeOf({ routes: [], message })).toEqual([]);
   });
 });
 

@@ -15,6 +15,7 @@ describe("whatever happens in whatever order", () => {
   const anyFailure = fc.record({
     reason: fc.constantFrom(...reasons, "ambiguous" as const),
     retryable: fc.boolean(),
+    undelivered: fc.boolean(),
     lost: fc.boolean(),
   });
   const failed = (act: "send" | "poll" | "cancel") =>

@@ -24,8 +24,10 @@ function alone(atMs: number): TaskEvent {
   return { type: "lined_up", nowMs: atMs, ahead: 0, freeAtMs: atMs };
 }
 
-export function failure(error: Omit<CallFailure, "lost"> & { lost?: boolean }, atMs = nowMs): Failure {
-  return { type: "call_failed", nowMs: atMs, act: "send", error: { lost: false, ...error } };
+type GivenFailure = Pick<CallFailure, "reason" | "retryable"> & Partial<CallFailure>;
+
+export function failure(error: GivenFailure, atMs = nowMs): Failure {
+  return { type: "call_failed", nowMs: atMs, act: "send", error: { lost: false, undelivered: false, ...error } };
 }
 
 /** The same as the answer to a look-up. */

@@ -45,7 +45,7 @@ export function samplePolicy({
 }> = {}): Policy {
   return {
     isAllowed: () => allowed,
-    routeOf: () => (routed ? "host" : undefined),
+    routeOf: () => (routed ? ["host"] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
     sweepAfterMs: 120_000,
   };

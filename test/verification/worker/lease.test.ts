@@ -21,7 +21,12 @@ async function heldTask() {
       await new Promise<void>((resolve) =>
         signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve()),
       );
-      return { type: "call_failed", nowMs, act: "send", error: { reason: "ambiguous", retryable: false, lost: false } };
+      return {
+        type: "call_failed",
+        nowMs,
+        act: "send",
+        error: { reason: "ambiguous", retryable: false, undelivered: false, lost: false },
+      };
     },
     { stopSession: async () => {} },
   );

@@ -60,7 +60,7 @@ it("a destination that hangs holds no more slots than are its own, and the other
     queue,
     policy: {
       ...sample,
-      routeOf: ({ channel }) => (channel === "C1" ? "hangs" : "works"),
+      routeOf: ({ channel }) => [channel === "C1" ? "hangs" : "works"],
       destinations: new Map([
         ["hangs", policy],
         ["works", policy],

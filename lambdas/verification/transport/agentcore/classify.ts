@@ -32,7 +32,8 @@ export function classify({
   const status = data?.$metadata.httpStatusCode;
   if (data === undefined || status === undefined) {
     const neverConnected = !wasSent || data?.syscall === "connect" || notConnected.test(data?.code ?? "");
-    return new SekishoError(neverConnected ? "unavailable" : "ambiguous", { cause: thrown });
+    const reason = neverConnected ? "unavailable" : "ambiguous";
+    return new SekishoError(reason, { cause: thrown, undelivered: neverConnected });
   }
   const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
   const fromBody = data.error === undefined ? undefined : platformReason(data.error);

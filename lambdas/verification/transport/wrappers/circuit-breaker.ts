@@ -39,7 +39,10 @@ export function circuitBreaker({
     if (tripped) {
       const waitMs = openUntilMs - now();
       if (waitMs > 0 || probing) {
-        throw new SekishoError("unavailable", { details: { retry_after_ms: Math.max(waitMs, 0) } });
+        throw new SekishoError("unavailable", {
+          details: { retry_after_ms: Math.max(waitMs, 0) },
+          undelivered: true,
+        });
       }
       probing = true;
     }

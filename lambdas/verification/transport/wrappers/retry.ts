@@ -31,11 +31,14 @@ export function retry({
 }): Wrapper {
   return (next) => async (call) => {
     let mayHaveArrived = false;
+    let undelivered = true;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await next({ ...call, attempt });
       } catch (thrown) {
-        const error = SekishoError.from(thrown);
+        const last = SekishoError.from(thrown);
+        undelivered &&= last.undelivered;
+        const error = undelivered ? last : delivered(last);
         const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
         const repeatable =
           error.reason === "ambiguous" ? !mayHaveArrived && isDeduplicated({ call, idempotent }) : error.retryable;
@@ -53,6 +56,13 @@ export function retry({
 /** The host deduplicates UUIDs only; the methods besides `execute_task` may be repeated with any id. */
 function isDeduplicated({ call, idempotent }: { call: RunningCall; idempotent: boolean }): boolean {
   return idempotent && (call.method !== "execute_task" || dedupedIdSchema.safeParse(call.id).success);
+}
+
+/** An earlier attempt may have left something there, whatever the last one came to. */
+function delivered(error: SekishoError): SekishoError {
+  if (!error.undelivered) return error;
+  const { reason, details, exact, code, cause } = error;
+  return new SekishoError(reason, { details, exact, cause, ...(code === undefined ? {} : { code }) });
 }
 
 /** A later attempt that certainly did nothing does not make an earlier ambiguous one certain. */

@@ -1,0 +1,56 @@
+/** How the Execution host knows its callers. */
+import * as z from "zod";
+import { httpUrl, oneOf, roleArnSchema, secretSchema } from "./values.ts";
+
+const issuer = httpUrl().describe("Exactly what tokens have as iss.");
+const audience = z.string().min(1).max(1000).describe("What tokens must have as aud.");
+
+const jwtIssuerSchema = z.strictObject({
+  issuer,
+  jwksUrl: httpUrl().optional().describe("Where its keys are. Default: as its OpenID discovery document says."),
+  audience,
+  subjects: z.array(z.string().min(1).max(1000)).min(1).describe("Who is let in: compared exactly with sub."),
+  algorithms: z
+    .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
+    .min(1)
+    .default(["RS256", "ES256"]),
+  clockToleranceSeconds: z.int().min(0).max(300).default(30),
+});
+export type JwtIssuerConfig = z.infer<typeof jwtIssuerSchema>;
+
+export const authenticatorSchema = z.discriminatedUnion(
+  "type",
+  [
+    z.strictObject({ type: z.literal("none") }).describe("Anyone who can connect; on loopback only."),
+    z
+      .strictObject({
+        type: z.literal("bearer"),
+        tokens: z.array(secretSchema).min(1).describe("Any one of them lets in; two while one is rotated."),
+      })
+      .describe("Tokens that both sides know."),
+    z
+      .strictObject({
+        type: z.literal("jwt"),
+        issuers: z
+          .array(jwtIssuerSchema)
+          .min(1)
+          .refine((issuers) => new Set(issuers.map((each) => each.issuer)).size === issuers.length, "each issuer once"),
+      })
+      .describe("JSON Web Tokens of issuers that publish their keys."),
+    z
+      .strictObject({
+        type: z.literal("web-identity"),
+        issuer: issuer.describe("The account's, as npx sekisho federation show prints it."),
+        audience,
+        roles: z.array(roleArnSchema).min(1).describe("The Verification roles that are let in."),
+      })
+      .describe("Tokens that AWS STS issues to a role: the other end of the authorizer web-identity."),
+    z
+      .strictObject({ type: z.literal("platform") })
+      .describe(
+        "Whoever gets through: only behind a platform that lets nobody else through, such as Cloud Run with IAM.",
+      ),
+  ],
+  oneOf("none", "bearer", "jwt", "web-identity", "platform"),
+);
+export type AuthenticatorConfig = z.infer<typeof authenticatorSchema>;

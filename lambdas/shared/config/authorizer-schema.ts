@@ -1,0 +1,100 @@
+/** How calls to a destination prove who makes them: one member an authorizer of the transport `https`. */
+import * as z from "zod";
+import { httpUrl, oneOf, regionSchema, roleArnSchema, secretSchema } from "./values.ts";
+
+const stsRegion = {
+  region: regionSchema.optional().describe("Of the AWS STS that issues the token. Default: the Verification zone's."),
+};
+const audience = z.string().min(1).max(1000);
+
+/** RFC 6749, section 3.3. */
+const scope = z
+  .string()
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, "scopes, one blank between two");
+
+export const authorizerSchema = z.discriminatedUnion(
+  "type",
+  [
+    z.strictObject({ type: z.literal("none") }).describe("No credentials; refused for anything but loopback."),
+    z.strictObject({ type: z.literal("bearer"), token: secretSchema }),
+    z
+      .strictObject({
+        type: z.literal("sigv4"),
+        service: z.string().min(1).describe("Such as lambda or execute-api."),
+        region: z.string().min(1),
+        assumeRoleArn: roleArnSchema.optional().describe("Sign as this role, which must trust the Verification role."),
+        externalId: z
+          .string()
+          .regex(/^[\w+=,.@:/-]{2,1224}$/, "an external id of AWS STS")
+          .optional()
+          .describe("What the role's trust asks for beside the caller."),
+      })
+      .refine(({ assumeRoleArn, externalId }) => externalId === undefined || assumeRoleArn !== undefined, {
+        path: ["externalId"],
+        message: "is for an assumeRoleArn",
+      })
+      .describe("AWS Signature Version 4."),
+    z
+      .strictObject({
+        type: z.literal("web-identity"),
+        audience: audience.describe("What the other side expects as aud."),
+        signingAlgorithm: z.enum(["RS256", "ES384"]).default("RS256"),
+        durationSeconds: z.int().min(60).max(3600).default(300),
+        ...stsRegion,
+      })
+      .describe("A token that AWS STS issues (GetWebIdentityToken). No secret is stored."),
+    z
+      .strictObject({
+        type: z.literal("google"),
+        workloadIdentityProvider: z
+          .string()
+          .regex(
+            /^projects\/\d+\/locations\/global\/workloadIdentityPools\/[a-z0-9-]{4,32}\/providers\/[a-z0-9-]{4,32}$/,
+            "projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER",
+          ),
+        serviceAccount: z
+          .string()
+          .regex(/^[a-z0-9.-]+@[a-z0-9.:-]+\.gserviceaccount\.com$/, "a service account's e-mail address"),
+        audience: audience.optional().describe("Of the ID token. Default: the url's origin, as Cloud Run expects it."),
+        tokenAudience: audience
+          .optional()
+          .describe("Of the token of AWS. Default: https://iam.googleapis.com/PROVIDER, as Google expects it."),
+        ...stsRegion,
+      })
+      .describe("Workload identity federation: a token of AWS STS becomes an ID token of Google. No secret is stored."),
+    z
+      .strictObject({
+        type: z.literal("azure"),
+        tenantId: z.uuid("the id of the tenant, a UUID"),
+        clientId: z.uuid("the id of the app registration or managed identity, a UUID"),
+        scope: scope.describe("Such as api://APPLICATION/.default."),
+        tokenAudience: audience.default("api://AzureADTokenExchange").describe("Of the token of AWS."),
+        ...stsRegion,
+      })
+      .describe("Federated credentials: a token of AWS STS becomes a token of Entra ID. No secret is stored."),
+    z
+      .strictObject({
+        type: z.literal("oauth-client-credentials"),
+        tokenUrl: httpUrl(),
+        clientId: z.string().min(1).max(1000),
+        clientSecret: secretSchema,
+        scope: scope.optional(),
+        audience: audience.optional().describe("Where the issuer asks for one."),
+        clientAuthentication: z
+          .enum(["basic", "post"])
+          .default("basic")
+          .describe("How the client shows its secret: in the header Authorization, or in the form."),
+      })
+      .describe("OAuth 2: the grant client_credentials."),
+    z
+      .strictObject({
+        type: z.literal("mtls"),
+        certificate: secretSchema.describe("PEM, with the chain below it."),
+        key: secretSchema.describe("PEM, not encrypted."),
+        ca: secretSchema.optional().describe("PEM: who issued the server's certificate, where nobody else knows it."),
+      })
+      .describe("A client certificate."),
+  ],
+  oneOf("none", "bearer", "sigv4", "web-identity", "google", "azure", "oauth-client-credentials", "mtls"),
+);
+export type AuthorizerConfig = z.infer<typeof authorizerSchema>;

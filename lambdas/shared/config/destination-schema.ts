@@ -1,0 +1,70 @@
+/** The destinations of the configuration: where tasks can go, and over which transport. */
+import * as z from "zod";
+import { dialectSchema } from "../../../contracts/dialects.ts";
+import { authorizerSchema } from "./authorizer-schema.ts";
+import { httpUrl } from "./values.ts";
+
+const anyDestination = {
+  deadlineMs: z
+    .int()
+    .min(1000)
+    .max(8 * 3600_000)
+    .default(8 * 3600_000)
+    .describe("Time that a task may take, from its turn in its thread on."),
+  concurrency: z
+    .enum(["thread", "parallel"])
+    .default("thread")
+    .describe("thread: the tasks of one thread one at a time, in the order of their messages."),
+  longPollMs: z
+    .int()
+    .min(0)
+    .max(25_000)
+    .default(0)
+    .describe("How long a poll may wait at the peer for news. It costs what waiting costs there and here."),
+  dialect: dialectSchema.default("zone").describe("Whose error numbers the peer speaks."),
+  idempotent: z
+    .boolean()
+    .describe("The peer deduplicates by request id. Where not, a send whose fate is unknown is not repeated."),
+  forwardBotToken: z.boolean().default(false).describe("Send the Slack bot token along. Only for agents that need it."),
+  maxResponseBytes: z
+    .int()
+    .min(1024)
+    .default(1024 * 1024),
+};
+
+export const destinationSchema = z.discriminatedUnion("transport", [
+  z
+    .strictObject({
+      transport: z.literal("in-process"),
+      ...anyDestination,
+      idempotent: anyDestination.idempotent.default(true),
+    })
+    .describe("The Execution host of the same process, called as a function. For the local run."),
+  z
+    .strictObject({
+      transport: z.literal("https"),
+      ...anyDestination,
+      url: httpUrl().optional().describe("Left out: the Execution host of the local run."),
+      authorizer: authorizerSchema.default({ type: "none" }),
+      idempotent: anyDestination.idempotent.optional().describe("Default: true without a url, false with one."),
+    })
+    .transform((destination) => ({
+      ...destination,
+      idempotent: destination.idempotent ?? destination.url === undefined,
+    }))
+    .describe("Plain HTTPS (http only on loopback)."),
+  z
+    .strictObject({
+      transport: z.literal("agentcore"),
+      ...anyDestination,
+      runtimeArn: z
+        .string()
+        .regex(/^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/, "the ARN of a runtime"),
+      qualifier: z.string().min(1).max(48).default("DEFAULT").describe("The runtime's endpoint."),
+      endpoint: httpUrl().optional().describe("Instead of the region's own address."),
+      stopAfterResult: z.boolean().default(false).describe("A session per task, stopped when the task is over."),
+      idempotent: anyDestination.idempotent.default(true),
+    })
+    .describe("InvokeAgentRuntime of Bedrock AgentCore."),
+]);
+export type Destination = z.infer<typeof destinationSchema>;

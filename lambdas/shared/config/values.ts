@@ -1,0 +1,44 @@
+/** Values that several parts of the configuration have in common: references to secrets, addresses, regions. */
+import * as z from "zod";
+import { isLoopbackHost } from "../../../contracts/methods.ts";
+
+export const secretSchema = z
+  .union(
+    [
+      z.strictObject({
+        env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "the name of an environment variable, not its value"),
+      }),
+      z.strictObject({
+        secretsManager: z
+          .string()
+          .regex(
+            /^(arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:)?[A-Za-z0-9/_+=.@-]{1,512}$/,
+            "a secret's name or ARN",
+          ),
+      }),
+    ],
+    'a reference such as { "env": "NAME" } or { "secretsManager": "name-or-arn" }, never the secret itself',
+  )
+  .describe(
+    "A reference to a secret, never the secret itself: an environment variable (in a stage on AWS: the secret sekisho/STAGE/NAME), or a secret of AWS Secrets Manager.",
+  );
+export type SecretReference = z.infer<typeof secretSchema>;
+
+export const regionSchema = z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, "an AWS region such as eu-central-1");
+
+export const roleArnSchema = z
+  .string()
+  .regex(/^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/, "the ARN of a role");
+
+export function httpUrl() {
+  return z.string().refine((text) => {
+    const url = URL.parse(text);
+    return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
+  }, "an https URL (http only on loopback)");
+}
+
+/** What a discriminated union says where its discriminator is missing or another. */
+export function oneOf(...names: string[]): { error: (issue: { code?: string }) => string | undefined } {
+  const message = `one of ${names.map((name) => `"${name}"`).join(", ")}`;
+  return { error: ({ code }) => (code === "invalid_union" ? message : undefined) };
+}
