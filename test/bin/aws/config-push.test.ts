@@ -39,11 +39,19 @@ describe("sekisho config push", () => {
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("28800000 -> 60000") });
     const deployed = stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
     const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
-    expect(live.routes).toEqual([{ destination: "far" }]);
+    expect(live.routes).toEqual([{ destination: ["far"] }]);
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
     const config = writeConfig({ folder, name: "again.json", json: changed });
     const again = await run(["config", "push", "--config", config], aws.env);
     expect(again).toMatchObject({ code: 0, stdout: "Nothing changes.\n" });
+  });
+
+  it("says what another address of the same name means for the tasks that the old one accepted", async () => {
+    await push(twoAccounts);
+    const moved = await push(withFar({ url: "https://farther.example/rpc" }));
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringContaining("far gets another address") });
+    const other = await push(withFar({ url: "https://farther.example/rpc", deadlineMs: 60_000 }));
+    expect(other).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("--dry-run shows the same and writes nothing", async () => {

@@ -1,0 +1,82 @@
+/** Brings routes, and what of destinations needs no permission, to a deployed stage: for `config push` and `destinations set`. */
+import * as z from "zod";
+import { liveSettingsOf, needDeploy } from "../../lambdas/shared/config/live-settings.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
+import { type CommandRun, exitCodes } from "../commands/command.ts";
+import { AwsFailure } from "./aws-failure.ts";
+import { jsonChanges } from "./json-changes.ts";
+import { maxBytes, readLiveParameter, standardBytes, writeLiveParameter } from "./live-parameter.ts";
+import { readStackOutputs } from "./stack-outputs.ts";
+import type { NamedStage } from "./stage.ts";
+
+/** Resolves to the exit code: 1 where it needs a deploy. Rejects with an AwsFailure. */
+export async function pushLiveSettings({
+  config,
+  dryRun,
+  signal,
+  print,
+  note,
+  ...named
+}: NamedStage & { config: Config; dryRun: boolean } & Pick<CommandRun, "signal" | "print" | "note">): Promise<number> {
+  const { stageName, stage } = named;
+  const staged = stageConfig({ config, stageName });
+  const outputs = await readStackOutputs({ ...named, signal });
+  const changed = needDeploy({ config: staged, deployed: fingerprintsIn(outputs.deployedDestinations) });
+  if (changed.length > 0) {
+    note(`needs a deploy: ${changed.join(", ")}. Run npx cdk deploy --all -c stage=${stageName}.`);
+    return exitCodes.failed;
+  }
+  const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
+  const text = JSON.stringify(liveSettingsOf(staged));
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) throw new AwsFailure(`The live settings are ${bytes} bytes; a parameter holds ${maxBytes}.`);
+  const before = jsonOf(await readLiveParameter(parameter));
+  const after = JSON.parse(text);
+  const changes = jsonChanges({ before, after });
+  if (changes.length === 0) {
+    print("Nothing changes.");
+    return exitCodes.success;
+  }
+  print(changes.join("\n"));
+  for (const name of movedDestinations({ before, after })) note(movedText({ name, stageName }));
+  if (bytes > standardBytes) note(`${bytes} bytes: this makes it an advanced parameter, at $0.05 a month.`);
+  if (dryRun) return exitCodes.success;
+  await writeLiveParameter({ ...parameter, text });
+  print(`Written to ${parameter.name}. The workers of stage ${stageName} see it within a minute.`);
+  return exitCodes.success;
+}
+
+const fingerprintsSchema = z.record(z.string(), z.string());
+
+/** The stack's output that says what was deployed. Throws an AwsFailure where it cannot be read. */
+export function fingerprintsIn(output: string): Record<string, string> {
+  const parsed = fingerprintsSchema.safeParse(jsonOf(output));
+  if (!parsed.success) throw new AwsFailure("The stack's list of deployed destinations cannot be read; deploy again.");
+  return parsed.data;
+}
+
+const addressesSchema = z.object({ destinations: z.record(z.string(), z.looseObject({ url: z.string().optional() })) });
+
+/** Those that had another address before, as far as one was pushed. */
+function movedDestinations({ before, after }: { before: unknown; after: unknown }): string[] {
+  const [old, wanted] = [addressesSchema.safeParse(before).data, addressesSchema.safeParse(after).data];
+  if (old === undefined || wanted === undefined) return [];
+  return Object.entries(wanted.destinations).flatMap(([name, { url }]) => {
+    const known = old.destinations[name]?.url;
+    return known !== undefined && known !== url ? [name] : [];
+  });
+}
+
+function movedText({ name, stageName }: { name: string; stageName: string }): string {
+  return `Note: ${name} gets another address. What the old one accepted can then be asked for there no longer (npx sekisho tasks list --stage ${stageName} shows what is under way). A new destination and a changed route keep such tasks: the old destination goes on answering for them.`;
+}
+
+/** What is no JSON counts as nothing: it is replaced. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
