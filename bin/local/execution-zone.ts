@@ -1,11 +1,9 @@
 /** The Execution zone on one machine: the host and its agent around one engine. */
 import { basename } from "node:path";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
-import {
-  type Authenticator,
-  bearerAuthenticator,
-  noAuthenticator,
-} from "../../lambdas/execution/host/authenticator.ts";
+import type { Authenticator } from "../../lambdas/execution/host/authenticator/authenticator.ts";
+import { createAuthenticator } from "../../lambdas/execution/host/authenticator/create-authenticator.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";
@@ -90,8 +88,7 @@ export async function startExecutionZone(options: HostOptions & { port: number }
   }
 }
 
+/** On this machine no platform is in front of the host: then it is as good as none, and as far as that stays on loopback. */
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
-  if (config.type === "none") return noAuthenticator();
-  if (config.type !== "bearer") throw new Error(`The authenticator ${config.type} is not there yet.`);
-  return bearerAuthenticator({ readTokens: () => Promise.all(config.tokens.map((token) => readSecret(token))) });
+  return config.type === "platform" ? noAuthenticator() : createAuthenticator({ config, readSecret });
 }

@@ -6,7 +6,7 @@ import { agentNameOf } from "./agents/agent-name.ts";
 import { agentSurroundings, type CreateAgent } from "./agents/create-agent.ts";
 import { openCompletions, openTaskStore } from "./aws-engine.ts";
 import { readAgentCoreEnvironment } from "./config/aws-environment.ts";
-import { platformAuthenticator } from "./host/authenticator.ts";
+import { platformAuthenticator } from "./host/authenticator/platform.ts";
 import { createHost } from "./host/host.ts";
 import { startExecutionServer } from "./server.ts";
 

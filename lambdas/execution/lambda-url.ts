@@ -4,7 +4,7 @@ import { maxTaskMsOf } from "../shared/config/stage-config.ts";
 import { createLog } from "../shared/log.ts";
 import { openTaskQueue, openTaskStore } from "./aws-engine.ts";
 import { readUrlEnvironment } from "./config/aws-environment.ts";
-import { platformAuthenticator } from "./host/authenticator.ts";
+import { platformAuthenticator } from "./host/authenticator/platform.ts";
 import { createHost } from "./host/host.ts";
 import { type UrlHandler, urlHandler } from "./url-handler.ts";
 

@@ -37,9 +37,11 @@ export async function startExecutionServer({
 }): Promise<ExecutionServer> {
   const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
   const { authenticatorKind } = host;
-  const isKnown = authenticatorKind === "bearer" || (authenticatorKind === "platform" && platformPrincipal);
+  const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
   if (!isKnown && !isLoopbackHost(urlHost)) {
-    const remedy = 'Set execution.authenticator to "bearer" in the configuration, or listen on 127.0.0.1.';
+    const known =
+      '"bearer", "jwt" or "web-identity", or to "platform" in a container behind one that lets nobody else through';
+    const remedy = `Set execution.authenticator to ${known}; or listen on 127.0.0.1.`;
     throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`);
   }
   const server = createServer({

@@ -1,6 +1,6 @@
 /** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { noAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
 import { createDispatch } from "../../lambdas/execution/host/dispatch.ts";
 import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost } from "../../lambdas/execution/host/host.ts";

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
 import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";

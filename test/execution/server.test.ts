@@ -7,7 +7,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { bearerAuthenticator, platformAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
+import { platformAuthenticator } from "../../lambdas/execution/host/authenticator/platform.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/server.ts";
 import { type Answer, createGate, createTestHost, eventually, hello } from "./host/test-host.ts";
 

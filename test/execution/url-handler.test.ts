@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { exchangeOf } from "../../lambdas/execution/function-url-event.ts";
-import { platformAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { platformAuthenticator } from "../../lambdas/execution/host/authenticator/platform.ts";
 import type { HostOptions } from "../../lambdas/execution/host/host.ts";
 import { urlHandler } from "../../lambdas/execution/url-handler.ts";
 import { type Answer, createGate, createTestHost, hello } from "./host/test-host.ts";

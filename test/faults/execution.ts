@@ -1,6 +1,6 @@
 /** The Execution zone: hosts, and where tasks are queued, the workers that run their agents. */
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createExecutionWorker } from "../../lambdas/execution/host/execution-worker.ts";
 import { createHost, type Host } from "../../lambdas/execution/host/host.ts";

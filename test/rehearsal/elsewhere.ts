@@ -1,6 +1,6 @@
 /** An Execution host of another company: our own server on loopback with a token, where the echo agent runs. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";

@@ -4,7 +4,7 @@ import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/m
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { Agent } from "../agents/agent.ts";
-import type { Authenticator } from "./authenticator.ts";
+import type { Authenticator } from "./authenticator/authenticator.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
 import { createCompletionPush } from "./completion-push.ts";

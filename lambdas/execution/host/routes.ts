@@ -2,7 +2,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { parseTrace } from "../../shared/trace.ts";
-import type { Authenticator } from "./authenticator.ts";
+import type { Authenticator } from "./authenticator/authenticator.ts";
 import { causeKind } from "./cause-kind.ts";
 import { type Dispatch, errorResponse } from "./dispatch.ts";
 import type { Exchange, ExchangeResponse } from "./exchange.ts";
@@ -55,7 +55,8 @@ async function call({ settings, exchange }: { settings: Settings; exchange: Exch
     return json({ body: await settings.dispatch({ body, caller: { principal, trace, receivedAtMs } }) });
   } catch (thrown) {
     const error = SekishoError.from(thrown);
-    settings.log.warn("request_refused", { reason: error.reason });
+    const causeField = error.cause === undefined ? {} : { cause_kind: causeKind(error.cause) };
+    settings.log.warn("request_refused", { reason: error.reason, ...causeField });
     const status = refusalStatus[error.reason] ?? 200;
     const response = json({ body: errorResponse({ id: null, error }), status });
     // RFC 9110, section 15.5.2: a 401 says how one would be let in.
@@ -63,16 +64,16 @@ async function call({ settings, exchange }: { settings: Settings; exchange: Exch
   }
 }
 
-/** Where the tokens cannot be read, nobody is let in, and the caller may try again. */
+/** Where it cannot be told who calls (tokens that cannot be read, keys that cannot be had), nobody is let in, and the caller may try again. */
 async function authenticate({ settings, exchange }: { settings: Settings; exchange: Exchange }): Promise<string> {
   const { authenticator, log } = settings;
   const principal = await authenticator.authenticate(exchange).catch((error: unknown) => {
+    if (error instanceof SekishoError) throw error;
     log.error("authenticator_failed", { cause_kind: causeKind(error) });
     throw new SekishoError("unavailable", { cause: error });
   });
-  if (principal !== undefined) return principal;
-  // Whom the platform does not vouch for cannot help it by sending something else.
-  throw new SekishoError(authenticator.kind === "platform" ? "permission_denied" : "unauthenticated");
+  if (principal === undefined) throw new SekishoError("unauthenticated");
+  return principal;
 }
 
 /** A body without a declared type is taken for JSON. */

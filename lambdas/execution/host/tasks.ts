@@ -95,15 +95,25 @@ export function createTasks(settings: TaskSettings): Tasks {
     };
   }
 
+  async function createAndStart(wanted: ExecutionTask, submission: Submission): Promise<ExecutionTask> {
+    const task = (await store.create({ item: wanted })) ?? (await store.get({ id: wanted.id }));
+    // It expired between the two: the next attempt creates it.
+    if (task === undefined) throw new SekishoError("unavailable");
+    if (task.fingerprint !== wanted.fingerprint)
+      throw new SekishoError("already_exists", { details: { task_id: task.id } });
+    return tend(task, submission);
+  }
+
   return {
     async submit(submission) {
       const wanted = newTask(submission);
-      const task = (await store.create({ item: wanted })) ?? (await store.get({ id: wanted.id }));
-      // It expired between the two: the next attempt creates it.
-      if (task === undefined) throw new SekishoError("unavailable");
-      if (task.fingerprint !== wanted.fingerprint)
-        throw new SekishoError("already_exists", { details: { task_id: task.id } });
-      return tend(task, submission);
+      return createAndStart(wanted, submission).catch((thrown: unknown) => {
+        const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
+        // The task may be stored, and be started by whoever reads it: who asked is not to ask elsewhere.
+        throw isUnavailable
+          ? new SekishoError("unavailable", { details: { task_id: wanted.id }, cause: thrown })
+          : thrown;
+      });
     },
     async find(name) {
       return tend(await read(name));

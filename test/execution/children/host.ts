@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { noAuthenticator } from "../../../lambdas/execution/host/authenticator.ts";
+import { noAuthenticator } from "../../../lambdas/execution/host/authenticator/none.ts";
 import { parseExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
 import { createHost } from "../../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../../lambdas/execution/server.ts";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { taskResultSchema } from "../../../contracts/methods.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../../lambdas/execution/host/authenticator.ts";
+import type { Authenticator } from "../../../lambdas/execution/host/authenticator/authenticator.ts";
 import { answering, createGate, createTestHost, eventually, hello, memoryStore, yielding } from "./test-host.ts";
 
 /** Whoever the header names: so one host has several principals. */

@@ -1,6 +1,6 @@
 /** The HTTP face of the host: paths, statuses, who is let in, and limits before anything is parsed. */
 import { describe, expect, it } from "@jest/globals";
-import { bearerAuthenticator } from "../../../lambdas/execution/host/authenticator.ts";
+import { bearerAuthenticator } from "../../../lambdas/execution/host/authenticator/bearer.ts";
 import { type Answer, createGate, createTestHost, hello, post } from "./test-host.ts";
 
 const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "execute_task", params: hello });

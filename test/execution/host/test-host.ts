@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Artifact } from "../../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../../lambdas/execution/host/authenticator.ts";
+import { noAuthenticator } from "../../../lambdas/execution/host/authenticator/none.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
 import { createHost, type Host, type HostOptions } from "../../../lambdas/execution/host/host.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
