@@ -8,7 +8,7 @@ import { executionPlaceOf } from "../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../lambdas/shared/config/values.ts";
 import { createAlarms } from "./constructs/alarms.ts";
 import { createCompletionQueue } from "./constructs/completion-queue.ts";
-import { permitDestinations, tokensOf } from "./constructs/destination-permissions.ts";
+import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
   consumeFrom,
@@ -101,7 +101,7 @@ export class VerificationStack extends Stack {
       retryFrom(queue),
       sendTo(queue, archive),
       readParameter(this, settingsParameter.ref),
-      readSecrets(this, [secretId(config.slack.botToken), ...tokensOf(config)]),
+      readSecrets(this, [secretId(config.slack.botToken), ...destinationSecrets(config)]),
     ]) {
       role.addToPrincipalPolicy(statement);
     }

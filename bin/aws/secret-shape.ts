@@ -4,10 +4,21 @@ import type { SecretUse } from "./stage-secrets.ts";
 const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> = {
   "signing secret": { pattern: /^[0-9a-f]{32}$/, expected: "32 hexadecimal digits" },
   "bot token": { pattern: /^xoxb-/, expected: 'a text that starts with "xoxb-"' },
+  certificate: pem("CERTIFICATE"),
+  "CA certificate": pem("CERTIFICATE"),
+  "private key": {
+    pattern: /^-----BEGIN (RSA |EC )?PRIVATE KEY-----\r?\n(?!Proc-Type)/,
+    expected: "a PEM text that is not encrypted",
+  },
 };
 
 /** What was expected, or undefined where nothing speaks against the value. */
 export function unexpectedShape({ use, value }: { use: SecretUse; value: string }): string | undefined {
   const shape = shapes[use];
   return shape === undefined || shape.pattern.test(value) ? undefined : shape.expected;
+}
+
+/** RFC 7468. */
+function pem(label: string): { pattern: RegExp; expected: string } {
+  return { pattern: new RegExp(`^-----BEGIN ${label}-----\\r?\\n`), expected: "a PEM text" };
 }

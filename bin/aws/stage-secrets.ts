@@ -1,11 +1,12 @@
 /** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
+import { type AuthorizerSecretUse, secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { executionPlaceOf, isOwnExecution, managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { secretsOfAgent, secretsOfDestination } from "../commands/required-secrets.ts";
+import { secretsOfAgent } from "../commands/required-secrets.ts";
 import type { NamedStage } from "./stage.ts";
 
-export type SecretUse = "signing secret" | "bot token" | "token" | "API key";
+export type SecretUse = "signing secret" | "bot token" | "API key" | AuthorizerSecretUse;
 
 export type StageSecret = {
   zone: "Verification" | "Execution";
@@ -20,23 +21,22 @@ export type StageSecret = {
   env: string | undefined;
 };
 
-/** Each secret once per zone. The stage's own Execution zone is called with a signature and so needs no token. */
+/** Each secret once per zone. The stage's own Execution zone is called with a signature and so needs none. */
 export function secretsOfStage({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
   const verification = { zone: "Verification" as const, ...stage.verification };
   const { signingSecret, botToken } = config.slack;
   const secrets = [
     { ...verification, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
     { ...verification, use: "bot token", purpose: "Slack bot token", reference: botToken },
-    ...Object.entries(config.destinations)
-      .filter(([, destination]) => !isOwnExecution(destination))
-      .flatMap(([name, destination]) =>
-        secretsOfDestination(destination).map((reference) => ({
-          ...verification,
-          use: "token" as const,
-          purpose: `token of destination ${name}`,
-          reference,
-        })),
-      ),
+    ...Object.entries(config.destinations).flatMap(([name, destination]) => {
+      if (destination.transport !== "https" || isOwnExecution(destination)) return [];
+      return secretsOfAuthorizer(destination.authorizer).map(({ use, reference }) => ({
+        ...verification,
+        use,
+        purpose: `${use} of destination ${name}`,
+        reference,
+      }));
+    }),
     ...executionSecrets({ config, stage }),
   ] satisfies Draft[];
   const named = secrets.map(({ reference, ...rest }) => ({ ...rest, ...idOf({ reference, stageName, ...rest }) }));

@@ -1,6 +1,6 @@
 /** Secrets that a command cannot do without: better refused at the start than at the first task. */
-
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
+import { secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import type { AgentConfig } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
@@ -15,8 +15,8 @@ export function requireSecrets(references: readonly SecretReference[]): void {
 
 /** What a call to the destination is authorized with. */
 export function secretsOfDestination(destination: Destination): SecretReference[] {
-  if (destination.transport !== "https" || destination.authorizer.type !== "bearer") return [];
-  return [destination.authorizer.token];
+  if (destination.transport !== "https") return [];
+  return secretsOfAuthorizer(destination.authorizer).map(({ reference }) => reference);
 }
 
 /** What callers are recognized by; all of them, since the host reads all of them. */

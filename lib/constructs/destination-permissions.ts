@@ -2,11 +2,14 @@
 import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import type { AuthorizerConfig } from "../../lambdas/shared/config/authorizer-schema.ts";
+import { secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { isOwnExecution } from "../../lambdas/shared/config/stage-config.ts";
 import type { ExecutionEntry } from "../execution-stack.ts";
 import { acknowledge, shownPartition } from "./acknowledge.ts";
+import { permitSts } from "./sts-permissions.ts";
 
 /** Lets the role call every destination. It is the caller's half: across accounts the other account's policies must agree. */
 export function permitDestinations(
@@ -22,16 +25,20 @@ export function permitDestinations(
         "An address does not say the account, nor a Function URL its function; the policy over there names this role.",
     });
   }
+  permitSts(role, { authorizers: foreignAuthorizers(config) });
 }
 
-/** The bearer tokens of destinations that have an address of their own: a stage's own Execution zone is called by signature. */
-export function tokensOf({ destinations }: Pick<Config, "destinations">): string[] {
-  return Object.values(destinations).flatMap((destination) => {
-    if (destination.transport !== "https" || isOwnExecution(destination)) return [];
-    if (destination.authorizer.type !== "bearer") return [];
-    const { token } = destination.authorizer;
-    return "secretsManager" in token ? [token.secretsManager] : [];
-  });
+/** The secrets that authorize calls to destinations of the file, by name or ARN. */
+export function destinationSecrets(config: Pick<Config, "destinations">): string[] {
+  const references = foreignAuthorizers(config).flatMap(secretsOfAuthorizer);
+  return references.flatMap(({ reference }) => ("secretsManager" in reference ? [reference.secretsManager] : []));
+}
+
+/** Those of destinations with an address of their own: a stage's own Execution zone is called by signature. */
+function foreignAuthorizers({ destinations }: Pick<Config, "destinations">): AuthorizerConfig[] {
+  return Object.values(destinations).flatMap((destination) =>
+    destination.transport === "https" && !isOwnExecution(destination) ? [destination.authorizer] : [],
+  );
 }
 
 function ownPermissions({ address, arns }: ExecutionEntry): PolicyStatement[] {
@@ -51,11 +58,12 @@ function permissionsOf(scope: Construct, destination: Destination): PolicyStatem
   return [new PolicyStatement({ actions: ["execute-api:Invoke"], resources })];
 }
 
-/** What stands behind the address of a signed call, as far as the address tells. */
+/** What stands behind the address of a signed call, as far as the address tells. What another role may call, its account says. */
 function signedResources(partition: string, destination: Destination): string[] {
   if (destination.transport !== "https" || destination.url === undefined) return [];
   if (destination.authorizer.type !== "sigv4") return [];
-  const { service, region } = destination.authorizer;
+  const { service, region, assumeRoleArn } = destination.authorizer;
+  if (assumeRoleArn !== undefined) return [];
   const [host = ""] = new URL(destination.url).hostname.split(".");
   if (service === "lambda") return [`arn:${partition}:lambda:${region}:*:function:*`];
   return service === "execute-api" ? [`arn:${partition}:execute-api:${region}:*:${host}/*`] : [];

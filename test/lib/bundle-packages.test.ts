@@ -55,6 +55,7 @@ const budgets: Record<BundleName, readonly string[]> = {
   executionUrl: ["zod", ...sdk, ...dynamoDb, ...sqs],
   executionWorker: ["zod", ...sdk, ...dynamoDb, ...sqs],
   agentcore: ["zod", ...sdk, ...dynamoDb, ...sqs],
+  container: ["zod", "jose"],
 };
 
 function packagesOf(name: BundleName): string[] {

@@ -50,12 +50,13 @@ describe("a bundle", () => {
     ["executionUrl", 700],
     ["executionWorker", 700],
     ["agentcore", 700],
+    ["container", 320],
   ] as const)("of %s has at most %d KB", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });
 
   it.each(bundleNames)("of %s has nothing of the other zone, of the stacks or of CDK", (name) => {
-    const isExecution = ["executionUrl", "executionWorker", "agentcore"].includes(name);
+    const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(name);
     const [own, other] = isExecution ? ["execution", "verification"] : ["verification", "execution"];
     const { inputs } = echo(name);
     expect(inputs.filter((path) => path.startsWith(`lambdas/${own}/`))).not.toEqual([]);

@@ -1,14 +1,137 @@
 import { describe, expect, it } from "@jest/globals";
+import { App, Stack } from "aws-cdk-lib";
+import { type PolicyStatement, Role } from "aws-cdk-lib/aws-iam";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { tokensOf } from "../../lib/constructs/destination-permissions.ts";
+import { destinationSecrets, permitDestinations } from "../../lib/constructs/destination-permissions.ts";
+
+type Json = Record<string, unknown>;
+
+const far = { transport: "https", url: "https://far.example/" };
+
+function configOf(destinations: Record<string, unknown>) {
+  return parseConfig({ json: { destinations, routes: [] } });
+}
+
+/** What the role may do, where these authorizers are each of a destination elsewhere. */
+function statementsFor(...authorizers: Json[]): Json[] {
+  const destinations = authorizers.map((authorizer, index) => [`d${index}`, { ...far, authorizer }] as const);
+  return permitted(Object.fromEntries(destinations));
+}
+
+function permitted(destinations: Record<string, unknown>): Json[] {
+  const statements: Json[] = [];
+  const addToPrincipalPolicy = (statement: PolicyStatement) => {
+    statements.push(statement.toJSON());
+    return { statementAdded: true };
+  };
+  const role = Role.fromRoleName(new Stack(new App({ analyticsReporting: false }), "Verification"), "Role", "caller");
+  permitDestinations(Object.assign(role, { addToPrincipalPolicy }), {
+    config: configOf(destinations),
+    entry: undefined,
+  });
+  return statements;
+}
+
+function tokensFor({
+  audiences,
+  algorithm = "RS256",
+  seconds = 300,
+}: {
+  audiences: string | string[];
+  algorithm?: string;
+  seconds?: number;
+}): Json {
+  return {
+    Effect: "Allow",
+    Action: "sts:GetWebIdentityToken",
+    Resource: "*",
+    Condition: {
+      "ForAllValues:StringEquals": { "sts:IdentityTokenAudience": audiences },
+      Null: { "sts:IdentityTokenAudience": "false" },
+      StringEquals: { "sts:SigningAlgorithm": algorithm },
+      NumericLessThanEquals: { "sts:DurationSeconds": seconds },
+    },
+  };
+}
+
+const webIdentity = (more: Json) => ({ type: "web-identity", ...more });
+const provider = "projects/123/locations/global/workloadIdentityPools/pool/providers/sekisho";
+const google = {
+  type: "google",
+  workloadIdentityProvider: provider,
+  serviceAccount: "caller@project.iam.gserviceaccount.com",
+};
+const azure = {
+  type: "azure",
+  tenantId: "7f3c1c1e-6a77-4c0b-9d6b-1d1f3a1c5b11",
+  clientId: "0b8b1f39-8c53-4f5d-8a59-6a5d0d2a9c22",
+  scope: "api://far/.default",
+};
+
+describe("the Verification role may ask AWS STS", () => {
+  it("for tokens with the audiences of its destinations, whoever exchanges them, in one statement", () => {
+    const audiences = ["https://far.example", `https://iam.googleapis.com/${provider}`, "api://AzureADTokenExchange"];
+    const authorizers = [webIdentity({ audience: "https://far.example" }), google, azure];
+    expect(statementsFor(...authorizers, ...authorizers)).toEqual([tokensFor({ audiences })]);
+  });
+
+  it("for tokens of another algorithm or life only with the audiences that are configured so", () => {
+    const authorizers = [
+      webIdentity({ audience: "a" }),
+      webIdentity({ audience: "b", signingAlgorithm: "ES384" }),
+      webIdentity({ audience: "c", durationSeconds: 3600 }),
+    ];
+    expect(statementsFor(...authorizers)).toEqual([
+      tokensFor({ audiences: ["a"] }),
+      tokensFor({ audiences: ["b"], algorithm: "ES384" }),
+      tokensFor({ audiences: ["c"], seconds: 3600 }),
+    ]);
+  });
+
+  it("for the role that signs in its place, by the external id where there is one, and may call no address itself", () => {
+    const sigv4 = { type: "sigv4", service: "execute-api", region: "eu-central-1" };
+    const [one, other] = ["one", "other"].map((name) => `arn:aws:iam::222222222222:role/${name}`);
+    const authorizers = [
+      { ...sigv4, assumeRoleArn: one },
+      { ...sigv4, assumeRoleArn: other, externalId: "sekisho" },
+    ];
+    const assume = (Resource: unknown) => ({ Effect: "Allow", Action: "sts:AssumeRole", Resource });
+    const StringEquals = { "sts:ExternalId": "sekisho" };
+    expect(statementsFor(...authorizers)).toEqual([assume(one), { ...assume(other), Condition: { StringEquals } }]);
+  });
+
+  it("for nothing where no destination needs it", () => {
+    expect(statementsFor({ type: "bearer", token: { env: "TOKEN" } })).toEqual([]);
+    expect(permitted({ own: { transport: "https", authorizer: webIdentity({ audience: "a" }) } })).toEqual([]);
+  });
+});
 
 describe("the secrets that a worker may read", () => {
-  it("are the tokens of other addresses; its own Execution zone is called by signature", () => {
-    const bearer = (secretsManager: string) => ({ type: "bearer", token: { secretsManager } });
+  const secret = (secretsManager: string) => ({ secretsManager });
+
+  it("are those of other addresses; its own Execution zone is called by signature", () => {
+    const bearer = (name: string) => ({ type: "bearer", token: secret(name) });
     const destinations = {
       own: { transport: "https", authorizer: bearer("own-token") },
-      far: { transport: "https", url: "https://far.example/", authorizer: bearer("far-token") },
+      far: { ...far, authorizer: bearer("far-token") },
     };
-    expect(tokensOf(parseConfig({ json: { destinations, routes: [] } }))).toEqual(["far-token"]);
+    expect(destinationSecrets(configOf(destinations))).toEqual(["far-token"]);
+  });
+
+  it("are all that an authorizer needs, and none where it needs none", () => {
+    const oauth = {
+      type: "oauth-client-credentials",
+      tokenUrl: "https://login.example/token",
+      clientId: "sekisho",
+      clientSecret: secret("client-secret"),
+    };
+    const mtls = { type: "mtls", certificate: secret("certificate"), key: secret("key") };
+    const authorizers = { oauth, mtls, pinned: { ...mtls, ca: secret("ca") }, google, azure };
+    const destinations = Object.entries(authorizers).map(([name, authorizer]) => [name, { ...far, authorizer }]);
+    expect(destinationSecrets(configOf(Object.fromEntries(destinations)))).toEqual([
+      "client-secret",
+      ...["certificate", "key"],
+      ...["certificate", "key", "ca"],
+    ]);
   });
 });

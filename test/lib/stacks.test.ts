@@ -108,10 +108,11 @@ describe.each(names)("%s", (name) => {
     expect(JSON.stringify(variables)).not.toMatch(/token|TOKEN/);
   });
 
-  it("permits everything on no resource but the key that its own policy is about", () => {
+  it("permits nothing on all resources but a key, in its own policy, and tokens, which are no resource", () => {
     const open = resourcesOf(name).filter(({ properties }) =>
       having(properties, "Effect").some(
-        ({ Resource, Effect }) => Effect === "Allow" && [Resource].flat().includes("*"),
+        ({ Resource, Effect, Action }) =>
+          Effect === "Allow" && [Resource].flat().includes("*") && Action !== "sts:GetWebIdentityToken",
       ),
     );
     expect(open.map(({ type }) => type)).toEqual(resourcesOf(name, "AWS::KMS::Key").map(({ type }) => type));

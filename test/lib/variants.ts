@@ -6,6 +6,9 @@ const far = { transport: "https", url: "https://far.example/", authorizer: beare
 const sigv4 = (service: string) => ({ type: "sigv4", service, region: "eu-west-1" });
 const signed = { transport: "https", url: "https://abc.lambda-url.eu-west-1.on.aws/", authorizer: sigv4("lambda") };
 const api = { ...signed, url: "https://abc.execute-api.eu-west-1.amazonaws.com/x", authorizer: sigv4("execute-api") };
+const webIdentity = { ...far, authorizer: { type: "web-identity", audience: "https://far.example" } };
+const assumeRoleArn = "arn:aws:iam::333333333333:role/caller";
+const assumed = { ...far, authorizer: { ...sigv4("execute-api"), assumeRoleArn, externalId: "sekisho-dev" } };
 const destinations = { home: { transport: "https" }, far };
 const toHome = { destinations, routes: [{ channel: "C1", destination: "far" }, { destination: "home" }] };
 
@@ -31,7 +34,7 @@ export const variants = {
   }),
   external: configWith({
     stage: { execution: { kind: "external" } },
-    destinations: { far, signed, api },
+    destinations: { far, signed, api, "web-identity": webIdentity, assumed },
     routes: [{ destination: "far" }],
   }),
 } as const;
