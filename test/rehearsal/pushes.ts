@@ -1,7 +1,8 @@
 /** What becomes of completion pushes, told once for all kinds that have them. Each resolves when it ended as it should. */
 import { hash } from "node:crypto";
 import { completionQueueNameOf } from "../../lib/names.ts";
-import { awsFailure, type Fault } from "./aws/gateway.ts";
+import { awsFailure } from "./aws/failure.ts";
+import type { Fault } from "./aws/gateway.ts";
 import { queueArnOf, quiet } from "./stage.ts";
 import { answer, askAndRead, logged } from "./stories.ts";
 import { stageName } from "./synthesized.ts";

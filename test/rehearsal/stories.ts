@@ -3,7 +3,8 @@ import { eventPayload } from "../../bin/local/event-payload.ts";
 import { sendEvent } from "../../bin/local/signed-events.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { alarmsOfQueue, isBreached } from "./alarms.ts";
-import { awsFailure, type Fault } from "./aws/gateway.ts";
+import { awsFailure } from "./aws/failure.ts";
+import type { Fault } from "./aws/gateway.ts";
 import { consumerOf, queueArnOf, quiet, verificationOutput } from "./stage.ts";
 import type { World } from "./world.ts";
 

@@ -1,7 +1,8 @@
 /** The data plane of Bedrock AgentCore in front of the runtime's server: it passes on what AWS passes on and hides what AWS hides. */
 import type { RunningRuntime } from "../agent-runtime.ts";
 import type { AgentRuntime } from "../template/wiring.ts";
-import { awsFailure, type Backend } from "./gateway.ts";
+import { awsFailure } from "./failure.ts";
+import type { Backend } from "./gateway.ts";
 
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 const passedOn = ["content-type", "accept", sessionHeader, "traceparent", "tracestate", "baggage"];

@@ -6,6 +6,7 @@ import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import type { Authority } from "../iam/authority.ts";
 import type { Caller } from "./callers.ts";
+import { awsFailure } from "./failure.ts";
 import type { Implied } from "./implied.ts";
 import { type AwsCall, readCall } from "./read-call.ts";
 
@@ -62,14 +63,14 @@ export async function startGateway({
         "UnknownOperationException",
         `${caller.name} called ${request.method} ${target}, which is not AWS.`,
       );
-    const { service, action, resources } = call;
+    const { service, action, resources, context = {} } = call;
     const bad = sigv4Problem({ received, credentials: caller.credentials, service, region });
     if (bad !== undefined)
       return refuse(service, "InvalidSignatureException", `${caller.name} signed ${action} wrongly: ${bad}.`);
-    const wrongRegion = resources.find((arn) => arn.split(":")[3] !== region);
+    const wrongRegion = resources.find((arn) => ![region, ""].includes(arn.split(":")[3] ?? region));
     if (wrongRegion !== undefined)
       return refuse(service, "ResourceNotFoundException", `${caller.name} looked for ${wrongRegion} in ${region}.`);
-    const needed = [...resources.map((resource) => ({ action, resource, context: {} })), ...implied(call)];
+    const needed = [...resources.map((resource) => ({ action, resource, context })), ...implied(call)];
     for (const need of needed) {
       const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
       const verdict = authority.check({ principal, ...need });
@@ -101,20 +102,4 @@ export async function startGateway({
     faults,
     register: (caller) => void callers.set(caller.credentials.accessKeyId, caller),
   };
-}
-
-/** A failure as the service words it: the name in the body, and in a header where the protocol is REST. */
-export function awsFailure({
-  service,
-  name,
-  message = "",
-  status = service === "bedrock-agentcore" ? 403 : 400,
-}: {
-  service: string;
-  name: string;
-  message?: string;
-  status?: number;
-}): Response {
-  const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-errortype": name };
-  return Response.json({ __type: name, message }, { status, headers });
 }

@@ -1,7 +1,8 @@
 /** Secrets Manager and Systems Manager, as far as functions read them. */
 import { createHash } from "node:crypto";
 import type { Resolver } from "../template/resolve.ts";
-import { awsFailure, type Backend } from "./gateway.ts";
+import { awsFailure } from "./failure.ts";
+import type { Backend } from "./gateway.ts";
 
 export type KeptValues = {
   secrets: Backend;

@@ -1,5 +1,7 @@
 /** Which action on which resource an HTTP request to AWS is. */
 import type { Received } from "../../doubles/web-server.ts";
+import type { Context } from "../iam/conditions.ts";
+import { readQueryCall } from "./read-query-call.ts";
 
 export type AwsCall = {
   /** The signing name of the service. */
@@ -9,6 +11,8 @@ export type AwsCall = {
   /** All that must be permitted, as ARNs. */
   resources: string[];
   input: Record<string, unknown>;
+  /** What conditions of policies may ask about the call. */
+  context?: Context;
 };
 
 /** Where what a call names by name belongs. */
@@ -23,7 +27,7 @@ const servicesByTarget: Record<string, string> = {
 
 /** Undefined for a request that the rehearsal cannot place. */
 export function readCall({
-  received: { request, target, body },
+  received,
   place,
   endpointArn,
   secretArn,
@@ -33,6 +37,7 @@ export function readCall({
   endpointArn: (request: { runtimeArn: string; qualifier: string }) => string;
   secretArn: (id: string) => string;
 }): AwsCall | undefined {
+  const { request, target, body } = received;
   const [prefix = "", operation = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
   const service = servicesByTarget[prefix];
   if (service !== undefined) {
@@ -45,6 +50,7 @@ export function readCall({
     };
   }
   const [path = "", query] = target.split("?");
+  if (path === "/") return readQueryCall({ received, account: place.account });
   const [, model] = /^\/model\/([^/]+)\/converse-stream$/.exec(path) ?? [];
   if (model !== undefined) return converse({ modelId: decodeURIComponent(model), place, body });
   const [, runtime, verb] = /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];

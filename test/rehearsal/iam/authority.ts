@@ -28,7 +28,7 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
       identity: principal.type === "role" ? policies.ofRole(principal.arn) : [],
       ofResource: isTrust ? policies.trustOf(resource) : policies.ofResource(resource),
       resourceAccount: resource.split(":")[4] || (principal.type === "role" ? principal.account : ""),
-      resourceRules: action.startsWith("kms:"),
+      resourceRules: isTrust || action.startsWith("kms:"),
     });
     for (const statement of verdict.allowed ? verdict.by : []) {
       const keys = used.get(statement) ?? new Set();

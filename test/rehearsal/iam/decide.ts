@@ -11,7 +11,7 @@ export type Verdict = { allowed: true; by: Statement[] } | { allowed: false; why
 
 /**
  * `identity` are the statements of the caller's role, `ofResource` those of the resource's own policy. `resourceRules` is for
- * what no identity policy opens alone, not even in the same account: keys.
+ * what no identity policy opens alone, not even in the same account: keys, and roles that are taken on.
  */
 export function decide({
   call,

@@ -25,6 +25,11 @@ const toRole = { Principal: { AWS: role.arn } };
 const toAccount = { Principal: { AWS: `arn:aws:iam::${account}:root` } };
 const nothing = "nothing in the role's policies or the resource's policy allows it";
 
+const forAudiences = {
+  "ForAllValues:StringEquals": { "sts:IdentityTokenAudience": ["far", "farther"] },
+  Null: { "sts:IdentityTokenAudience": "false" },
+};
+
 const cases: Case[] = [
   { title: "nothing", verdict: nothing },
   { title: "its own policy", identity: [allow()], verdict: "allowed" },
@@ -105,6 +110,37 @@ const cases: Case[] = [
     identity: [allow({ Condition: { StringEqualsIfExists: { "aws:SourceAccount": account } } })],
     verdict: "allowed",
   },
+  ...[
+    { title: "tokens for an audience of the list", audiences: ["far"], verdict: "allowed" },
+    { title: "tokens for two of the list", audiences: ["far", "farther"], verdict: "allowed" },
+    { title: "tokens for one that is not in it", audiences: ["far", "elsewhere"], verdict: nothing },
+    { title: "tokens for nobody", audiences: undefined, verdict: nothing },
+  ].map(({ audiences, ...rest }) => ({
+    ...rest,
+    identity: [allow({ Condition: forAudiences })],
+    call: { context: audiences === undefined ? {} : { "sts:identitytokenaudience": audiences } },
+  })),
+  {
+    title: "tokens for nobody, where no condition says that there must be an audience",
+    identity: [allow({ Condition: { "ForAllValues:StringEquals": forAudiences["ForAllValues:StringEquals"] } })],
+    verdict: "allowed",
+  },
+  {
+    title: "several values where the operator is for one",
+    identity: [allow({ Condition: { StringEquals: { "sts:IdentityTokenAudience": "far" } } })],
+    call: { context: { "sts:identitytokenaudience": ["far"] } },
+    verdict: nothing,
+  },
+  ...[
+    { seconds: "300", verdict: "allowed" },
+    { seconds: "60", verdict: "allowed" },
+    { seconds: "301", verdict: nothing },
+  ].map(({ seconds, verdict }) => ({
+    title: `${seconds} where at most 300 are allowed`,
+    identity: [allow({ Condition: { NumericLessThanEquals: { "sts:DurationSeconds": 300 } } })],
+    call: { context: { "sts:durationseconds": seconds } },
+    verdict,
+  })),
   {
     title: "a service that the resource's policy names",
     ofResource: [allow({ Principal: { Service: "events.amazonaws.com" } })],
@@ -151,6 +187,7 @@ describe("a call is judged as IAM judges it, given", () => {
 
   it.each([
     { title: "an operator", condition: { NumericLessThan: { "aws:SourceAccount": "1" } } },
+    { title: "a set operator", condition: { "ForAnyValue:StringEquals": { "aws:SourceAccount": "1" } } },
     { title: "a key", condition: { StringEquals: { "aws:Unheard": "1" } } },
   ])("$title that the rehearsal does not know, it says so instead of guessing", ({ condition }) => {
     expect(() => judge({ title: "", verdict: "", identity: [allow({ Condition: condition })] })).toThrow("not known");

@@ -1,0 +1,46 @@
+/** Failures of AWS as each service words them. */
+
+const stsNamespace = "https://sts.amazonaws.com/doc/2011-06-15/";
+
+/** By the service's signing name. The name goes into the body, and into a header where the protocol is REST. */
+export function awsFailure({
+  service,
+  name,
+  message = "",
+  status = service === "bedrock-agentcore" || service === "sts" ? 403 : 400,
+}: {
+  service: string;
+  name: string;
+  message?: string;
+  status?: number;
+}): Response {
+  if (service === "sts") return queryFailure({ name, message, status });
+  const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-errortype": name };
+  return Response.json({ __type: name, message }, { status, headers });
+}
+
+/** The answer of an action of STS; values are put in as text. */
+export function queryAnswer(action: string, result: string): Response {
+  const inner = `<${action}Result>${result}</${action}Result><ResponseMetadata>${requestId()}</ResponseMetadata>`;
+  return xml(`<${action}Response xmlns="${stsNamespace}">${inner}</${action}Response>`, 200);
+}
+
+export function element(name: string, text: string): string {
+  const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return `<${name}>${escaped}</${name}>`;
+}
+
+/** https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html; there some names lack the `Exception` of other services. */
+function queryFailure({ name, message, status }: { name: string; message: string; status: number }): Response {
+  const code = name === "AccessDeniedException" ? "AccessDenied" : name;
+  const error = `<Error><Type>Sender</Type>${element("Code", code)}${element("Message", message)}</Error>`;
+  return xml(`<ErrorResponse xmlns="${stsNamespace}">${error}${requestId()}</ErrorResponse>`, status);
+}
+
+function requestId(): string {
+  return element("RequestId", crypto.randomUUID());
+}
+
+function xml(body: string, status: number): Response {
+  return new Response(body, { status, headers: { "content-type": "text/xml" } });
+}
