@@ -9,11 +9,21 @@ export type AuthorizableRequest = {
   signal: AbortSignal;
 };
 
-export type AddedHeaders = Readonly<Record<string, string>>;
+/** Headers to add, and the certificate to show where the peer asks for one (PEM; `ca` takes the place of the known authorities). */
+export type AddedCredentials = {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
+};
 
 export type Authorizer = {
-  /** The headers to add, at once where they are at hand. Called for each attempt. */
-  authorize(request: AuthorizableRequest): AddedHeaders | Promise<AddedHeaders>;
-  /** Forgets what it had kept, after a 401. An authorizer without it has nothing to renew. */
-  refresh?(): void;
+  /**
+   * What to add, at once where it is at hand. Called for each attempt. Rejects with `unauthenticated` where the issuer refuses
+   * for good, else with `unavailable`: nothing of the request was sent yet, so nothing is ever in doubt.
+   */
+  authorize(request: AuthorizableRequest): AddedCredentials | Promise<AddedCredentials>;
+  /**
+   * Forgets what it had kept, if that is what the peer refused: of many refusals at once the first one renews it. An authorizer
+   * without it has nothing to renew.
+   */
+  refresh?(refused: AddedCredentials): void;
 };

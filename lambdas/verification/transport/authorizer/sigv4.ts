@@ -2,28 +2,37 @@
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { createSigner } from "../../../shared/aws/signer.ts";
+import { type AssumedRole, keepAssumedRole } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
+import type { KeepSeams } from "./kept-credential.ts";
 
 /** Proxies on the way may rewrite these (W3C Trace Context, section 3.4), which must not break the signature. */
 const unsigned = ["traceparent", "tracestate"];
 
-/** `service` is the signing name, such as `lambda`, `execute-api` or `bedrock-agentcore`. */
+/** `service` is the signing name, such as `lambda`, `execute-api` or `bedrock-agentcore`; `assumeRole` is who signs, if not oneself. */
 export function createSigV4Authorizer({
   service,
   region,
   credentials = defaultAwsCredentials(),
+  assumeRole,
   now = Date.now,
-}: {
+  ...seams
+}: KeepSeams & {
   service: string;
   region: string;
   credentials?: AwsCredentialsProvider;
-  now?: () => number;
+  assumeRole?: AssumedRole | undefined;
 }): Authorizer {
-  const sign = createSigner({ service, region, credentials, unsigned, now });
+  const role = assumeRole && keepAssumedRole({ ...assumeRole, ...seams, now });
+  const provider = role === undefined ? credentials : async () => role.current();
+  const sign = createSigner({ service, region, credentials: provider, unsigned, now });
   return {
     async authorize({ method, url, headers, body }) {
       const signed = await sign({ method, url, headers, body });
-      return Object.fromEntries(Object.entries(signed).filter(([name]) => !(name in headers)));
+      return { headers: Object.fromEntries(Object.entries(signed).filter(([name]) => !(name in headers))) };
     },
+    ...(role && {
+      refresh: ({ headers }) => role.forget(({ sessionToken }) => sessionToken === headers?.["x-amz-security-token"]),
+    }),
   };
 }

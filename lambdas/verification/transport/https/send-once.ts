@@ -1,13 +1,13 @@
 /** One POST over a kept connection of node:http(s), and what its failure means. */
-import { type Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { type Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest, type RequestOptions } from "node:https";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { readIncoming } from "../../../shared/read-incoming.ts";
 import { parseRetryAfter } from "../retry-after.ts";
 import type { TransportResponse } from "../transport.ts";
 import { refusalOf } from "./refusal.ts";
 
-/** Where to: what node:http makes of the URL, once for all requests. */
+/** Where to: what node:http makes of the URL, once for all requests, and the certificate to show. */
 export type Target = RequestOptions & { agent: Agent };
 
 export type SendOnceRequest = {
@@ -32,7 +32,7 @@ export async function sendOnce({
   maxResponseBytes,
   nowMs,
 }: SendOnceRequest): Promise<TransportResponse & { status: number }> {
-  if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason });
+  if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
   const send = target.protocol === "https:" ? httpsRequest : httpRequest;
   const request = send({ ...target, headers: { ...headers, "content-length": body.byteLength } });
   const abort = () => request.destroy(new Error("aborted"));
@@ -57,7 +57,7 @@ export async function sendOnce({
     request.destroy();
     if (thrown instanceof SekishoError) throw thrown;
     if (codeOf(thrown).startsWith("HPE_")) throw new SekishoError("invalid_response", { cause: thrown });
-    throw new SekishoError(written ? "ambiguous" : "unavailable", { cause: thrown });
+    throw new SekishoError(written ? "ambiguous" : "unavailable", { cause: thrown, undelivered: !written });
   } finally {
     signal.removeEventListener("abort", abort);
   }

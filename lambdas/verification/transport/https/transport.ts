@@ -3,12 +3,12 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../../contracts/methods.ts";
 import { abortable } from "../abortable.ts";
-import type { AddedHeaders, Authorizer } from "../authorizer/authorizer.ts";
+import type { AddedCredentials, Authorizer } from "../authorizer/authorizer.ts";
 import { defaultMaxResponseBytes } from "../read-capped.ts";
 import { requestHeaders } from "../request-headers.ts";
 import type { Transport, TransportRequest } from "../transport.ts";
+import { checkedUrl } from "./checked-url.ts";
 import { sendOnce } from "./send-once.ts";
 
 /** Kept connections are dropped before common peers drop them (node:http after 5 s), since a write into a closing one is ambiguous. */
@@ -16,7 +16,8 @@ const idleMs = 4000;
 
 /**
  * Throws for a URL that is not https (http on loopback) or that holds credentials. `authorizer` is asked for each attempt;
- * a 401 lets it forget what it kept and repeats the request once, which is safe: a 401 says that nothing was processed.
+ * a 401 lets it forget what it kept and repeats the request once, which is safe: a 401 says that nothing was processed. A 403
+ * lets it forget as well, since AWS answers that for a session that has ended, and others for a certificate; the answer stands.
  */
 export function createHttpsTransport({
   url: address,
@@ -35,16 +36,29 @@ export function createHttpsTransport({
 
   async function attempt({ body, sessionId, signal, trace }: TransportRequest) {
     const headers = { ...requestHeaders({ sessionId, trace }), "accept-encoding": "identity" };
-    const credentials = await authorize({ authorizer, request: { method: "POST", url, headers, body, signal } });
-    return sendOnce({ target, headers: { ...headers, ...credentials }, body, signal, maxResponseBytes, nowMs: now() });
+    const added = await authorize({ authorizer, request: { method: "POST", url, headers, body, signal } });
+    const response = await sendOnce({
+      target: { ...target, ...added.tls },
+      headers: { ...headers, ...added.headers },
+      body,
+      signal,
+      maxResponseBytes,
+      nowMs: now(),
+    }).catch((thrown) => {
+      // A certificate that the peer does not take ends the connection, without a word about why.
+      if (added.tls !== undefined) authorizer.refresh?.(added);
+      throw thrown;
+    });
+    return { response, added };
   }
 
   return {
     async send(request) {
-      const response = await attempt(request);
-      if (response.status !== 401 || authorizer.refresh === undefined) return response;
-      authorizer.refresh();
-      return attempt(request);
+      const { response, added } = await attempt(request);
+      if (response.status !== 401 && response.status !== 403) return response;
+      authorizer.refresh?.(added);
+      if (response.status === 403 || authorizer.refresh === undefined) return response;
+      return (await attempt(request)).response;
     },
     async close() {
       agent.destroy();
@@ -59,19 +73,11 @@ async function authorize({
 }: {
   authorizer: Authorizer;
   request: Parameters<Authorizer["authorize"]>[0];
-}): Promise<AddedHeaders> {
+}): Promise<AddedCredentials> {
   try {
-    const headers = authorizer.authorize(request);
-    return headers instanceof Promise ? await abortable({ promise: headers, signal: request.signal }) : headers;
+    const added = authorizer.authorize(request);
+    return added instanceof Promise ? await abortable({ promise: added, signal: request.signal }) : added;
   } catch (thrown) {
     throw thrown instanceof SekishoError ? thrown : new SekishoError("unavailable", { cause: thrown });
   }
-}
-
-function checkedUrl(address: string): URL {
-  const url = new URL(address);
-  const isAllowed = url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
-  if (!isAllowed) throw new Error(`A destination's url must be https (http only on loopback), not ${url.protocol}//.`);
-  if (url.username !== "" || url.password !== "") throw new Error("A destination's url must not hold credentials.");
-  return url;
 }

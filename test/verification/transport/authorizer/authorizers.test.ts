@@ -24,13 +24,16 @@ describe("no authorizer", () => {
 });
 
 describe("the bearer authorizer", () => {
-  it("reads the token once, and anew after a refresh", async () => {
+  it("reads the token once, and anew after it was refused", async () => {
     let reads = 0;
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const read = () => authorizer.authorize(request("https://example.com"));
-    expect([await read(), await read()]).toEqual([{ authorization: "Bearer t1" }, { authorization: "Bearer t1" }]);
-    authorizer.refresh?.();
-    expect(await read()).toEqual({ authorization: "Bearer t2" });
+    const refused = await read();
+    expect([refused, await read()]).toEqual(Array(2).fill({ headers: { authorization: "Bearer t1" } }));
+    authorizer.refresh?.(refused);
+    expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
+    authorizer.refresh?.(refused);
+    expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
   });
 
   it.each(["", "two words", "line\nbreak", "関所"])(

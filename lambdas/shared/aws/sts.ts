@@ -1,0 +1,105 @@
+/** AWS STS: tokens for others that say whose request it is, and credentials of other roles. */
+import type { STSClient } from "@aws-sdk/client-sts";
+import type { AwsCredentials, AwsCredentialsProvider } from "./credentials.ts";
+import { AwsCallError } from "./json-call.ts";
+
+type Sdk = typeof import("@aws-sdk/client-sts");
+
+/** All reject with an AwsCallError where STS refuses, else as the network does. */
+export type Sts = {
+  /** A signed JWT. Refused by accounts that have not switched it on (`EnableOutboundWebIdentityFederation` of IAM). */
+  getWebIdentityToken(request: {
+    audience: string;
+    signingAlgorithm?: "RS256" | "ES384";
+    durationSeconds?: number;
+    signal: AbortSignal;
+  }): Promise<string>;
+  assumeRole(request: {
+    roleArn: string;
+    externalId?: string | undefined;
+    durationSeconds: number;
+    signal: AbortSignal;
+  }): Promise<AwsCredentials>;
+};
+
+/** What an audit of the other account reads as the name of the session. */
+const sessionName = "sekisho";
+
+/**
+ * The region's own endpoint, since the global one issues no tokens; `endpoint` replaces it. The SDK is loaded at the first call.
+ * No connection is kept: the next call is minutes away, and the process may have been frozen meanwhile.
+ */
+export function createSts({
+  region,
+  credentials,
+  endpoint,
+}: {
+  region: string;
+  credentials: AwsCredentialsProvider;
+  endpoint?: URL | undefined;
+}): Sts {
+  let loading: Promise<{ sdk: Sdk; client: STSClient }> | undefined;
+
+  async function load() {
+    const sdk = await import("@aws-sdk/client-sts");
+    const connections = { keepAlive: false };
+    const client = new sdk.STSClient({
+      region,
+      credentials,
+      maxAttempts: 2,
+      requestHandler: {
+        connectionTimeout: 1000,
+        requestTimeout: 3000,
+        throwOnRequestTimeout: true,
+        httpsAgent: connections,
+        httpAgent: connections,
+      },
+      ...(endpoint === undefined ? {} : { endpoint: endpoint.href }),
+    });
+    return { sdk, client };
+  }
+
+  async function call<T>(send: (loaded: { sdk: Sdk; client: STSClient }) => Promise<T>): Promise<T> {
+    loading ??= load();
+    return send(await loading).catch((thrown) => {
+      throw failureOf(thrown);
+    });
+  }
+
+  return {
+    getWebIdentityToken: ({ audience, signingAlgorithm = "RS256", durationSeconds = 300, signal }) =>
+      call(async ({ sdk, client }) => {
+        const input = { Audience: [audience], SigningAlgorithm: signingAlgorithm, DurationSeconds: durationSeconds };
+        const output = await client.send(new sdk.GetWebIdentityTokenCommand(input), { abortSignal: signal });
+        return output.WebIdentityToken ?? missing("WebIdentityToken");
+      }),
+
+    assumeRole: ({ roleArn, externalId, durationSeconds, signal }) =>
+      call(async ({ sdk, client }) => {
+        const command = new sdk.AssumeRoleCommand({
+          RoleArn: roleArn,
+          RoleSessionName: sessionName,
+          DurationSeconds: durationSeconds,
+          ...(externalId === undefined ? {} : { ExternalId: externalId }),
+        });
+        const { Credentials: given } = await client.send(command, { abortSignal: signal });
+        return {
+          accessKeyId: given?.AccessKeyId ?? missing("Credentials"),
+          secretAccessKey: given?.SecretAccessKey ?? missing("Credentials"),
+          sessionToken: given?.SessionToken ?? missing("Credentials"),
+        };
+      }),
+  };
+}
+
+function missing(what: string): never {
+  throw new AwsCallError({ name: `No${what}`, status: 200 });
+}
+
+/** The SDK's own error holds the whole answer, and its message says who asked for what: neither is handed on. */
+function failureOf(thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || thrown instanceof AwsCallError) return thrown;
+  const { $metadata } = thrown as { $metadata?: { httpStatusCode?: number } };
+  const status = $metadata?.httpStatusCode;
+  return status === undefined ? thrown : new AwsCallError({ name: thrown.name, status });
+}

@@ -1,0 +1,46 @@
+/**
+ * The authorizer `azure`: federated credentials of an app registration or managed identity. A token of AWS STS is the client's
+ * assertion for a token of Entra ID
+ * (https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, third case). No secret is stored.
+ */
+import type { Sts } from "../../../shared/aws/sts.ts";
+import type { Authorizer } from "./authorizer.ts";
+import type { KeepSeams } from "./kept-credential.ts";
+import { postToIssuer } from "./post-to-issuer.ts";
+import { throwStsFailure } from "./sts-failure.ts";
+import { createTokenAuthorizer } from "./token-authorizer.ts";
+import { readTokenResponse } from "./token-response.ts";
+
+/** `tokenAudience` is that of the token of AWS; `loginBase` replaces Microsoft's own address. */
+export function createAzureAuthorizer({
+  sts,
+  tenantId,
+  clientId,
+  scope,
+  tokenAudience,
+  loginBase = new URL("https://login.microsoftonline.com"),
+  ...seams
+}: KeepSeams & {
+  sts: Pick<Sts, "getWebIdentityToken">;
+  tenantId: string;
+  clientId: string;
+  scope: string;
+  tokenAudience: string;
+  loginBase?: URL;
+}): Authorizer {
+  const url = new URL(`/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`, loginBase);
+  return createTokenAuthorizer({
+    ...seams,
+    async fetchToken({ signal }) {
+      const assertion = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
+      const body = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: clientId,
+        scope,
+        client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        client_assertion: assertion,
+      });
+      return readTokenResponse(await postToIssuer({ url, body, signal }));
+    },
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * The authorizer `google`: workload identity federation (https://cloud.google.com/iam/docs/workload-identity-federation). A token
+ * of AWS STS becomes a federated one, and that an ID token of a service account, as Cloud Run wants it. No secret is stored.
+ */
+import { decodeJwt } from "jose";
+import type { Sts } from "../../../shared/aws/sts.ts";
+import type { Authorizer } from "./authorizer.ts";
+import { credentialFailure } from "./credential-error.ts";
+import type { KeepSeams } from "./kept-credential.ts";
+import { postToIssuer } from "./post-to-issuer.ts";
+import { throwStsFailure } from "./sts-failure.ts";
+import { isToken } from "./token.ts";
+import { createTokenAuthorizer, type FreshToken } from "./token-authorizer.ts";
+import { readTokenResponse } from "./token-response.ts";
+
+/** `audience` is the ID token's, `tokenAudience` that of the token of AWS. The bases replace Google's own addresses. */
+export function createGoogleAuthorizer({
+  sts,
+  workloadIdentityProvider,
+  serviceAccount,
+  audience,
+  tokenAudience,
+  stsBase = new URL("https://sts.googleapis.com"),
+  iamCredentialsBase = new URL("https://iamcredentials.googleapis.com"),
+  ...seams
+}: KeepSeams & {
+  sts: Pick<Sts, "getWebIdentityToken">;
+  /** `projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER`. */
+  workloadIdentityProvider: string;
+  serviceAccount: string;
+  audience: string;
+  tokenAudience: string;
+  stsBase?: URL;
+  iamCredentialsBase?: URL;
+}): Authorizer {
+  const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
+
+  /** Token exchange, RFC 8693, section 2.1. */
+  async function federated({ subjectToken, signal }: { subjectToken: string; signal: AbortSignal }): Promise<string> {
+    const body = new URLSearchParams({
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      audience: `//iam.googleapis.com/${workloadIdentityProvider}`,
+      scope: "https://www.googleapis.com/auth/cloud-platform",
+      requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
+      subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+      subject_token: subjectToken,
+    });
+    return readTokenResponse(await postToIssuer({ url: new URL("/v1/token", stsBase), body, signal })).token;
+  }
+
+  return createTokenAuthorizer({
+    ...seams,
+    async fetchToken({ signal }) {
+      const subjectToken = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
+      const headers = { authorization: `Bearer ${await federated({ subjectToken, signal })}` };
+      const url = new URL(account, iamCredentialsBase);
+      const { token } = await postToIssuer({ url, headers, body: { audience, includeEmail: true }, signal });
+      return withLifetime(token);
+    },
+  });
+}
+
+/** Google does not say beside it how long an ID token lives; the difference of its own times does, whatever the clocks. */
+function withLifetime(token: unknown): FreshToken {
+  try {
+    if (!isToken(token)) throw new TypeError();
+    const { iat = Number.NaN, exp = Number.NaN } = decodeJwt(token);
+    if (!(exp > iat)) throw new TypeError();
+    return { token, lifetimeMs: (exp - iat) * 1000 };
+  } catch {
+    throw credentialFailure({ code: "NoToken" });
+  }
+}

@@ -1,0 +1,49 @@
+/** The authorizer `mtls`: a client certificate, read by reference. */
+import { createSecureContext } from "node:tls";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import type { AddedCredentials, Authorizer } from "./authorizer.ts";
+import { CredentialError, codeOf } from "./credential-error.ts";
+import { createKeptCredential, type KeepSeams } from "./kept-credential.ts";
+
+const rereadAfterMs = 5 * 60_000;
+
+/**
+ * All in PEM. Read again after some minutes, or as soon as the peer refuses it, so that a rotated certificate is used; whether
+ * one has expired is for the peer to say. What is no certificate and key, or where there is no TLS, is `unauthenticated`.
+ */
+export function createMtlsAuthorizer({
+  readCertificate,
+  readKey,
+  readCa,
+  ...seams
+}: KeepSeams & {
+  readCertificate: () => Promise<string>;
+  readKey: () => Promise<string>;
+  readCa?: (() => Promise<string>) | undefined;
+}): Authorizer {
+  const kept = createKeptCredential<AddedCredentials>({
+    ...seams,
+    async fetch() {
+      const [cert, key, ca] = await Promise.all([readCertificate(), readKey(), readCa?.()]);
+      const tls = { cert, key, ...(ca === undefined ? {} : { ca }) };
+      check(tls);
+      return { credential: { tls }, lifetimeMs: Number.POSITIVE_INFINITY, renewAfterMs: rereadAfterMs };
+    },
+  });
+  return {
+    authorize({ url }) {
+      if (url.protocol !== "https:") throw new SekishoError("unauthenticated", { cause: new CredentialError("NoTls") });
+      return kept.current();
+    },
+    refresh: (refused) => kept.forget((credential) => credential === refused),
+  };
+}
+
+/** Else the connection would be the one to throw, in the middle of a call. */
+function check(tls: { cert: string; key: string; ca?: string }): void {
+  try {
+    createSecureContext(tls);
+  } catch (thrown) {
+    throw new SekishoError("unauthenticated", { cause: new CredentialError(codeOf(thrown)) });
+  }
+}

@@ -1,0 +1,49 @@
+/** The authorizer `oauth-client-credentials`: RFC 6749, section 4.4, for any other issuer that speaks OAuth 2. */
+import type { Authorizer } from "./authorizer.ts";
+import type { KeepSeams } from "./kept-credential.ts";
+import { postToIssuer } from "./post-to-issuer.ts";
+import { createTokenAuthorizer } from "./token-authorizer.ts";
+import { readTokenResponse } from "./token-response.ts";
+
+/** The secret is read for each token, so that a rotated one is seen. `audience` is a parameter that some issuers ask for. */
+export function createOAuthClientCredentialsAuthorizer({
+  tokenUrl,
+  clientId,
+  readClientSecret,
+  scope,
+  audience,
+  clientAuthentication,
+  ...seams
+}: KeepSeams & {
+  tokenUrl: string;
+  clientId: string;
+  readClientSecret: () => Promise<string>;
+  scope?: string | undefined;
+  audience?: string | undefined;
+  clientAuthentication: "basic" | "post";
+}): Authorizer {
+  return createTokenAuthorizer({
+    ...seams,
+    async fetchToken({ signal }) {
+      const secret = await readClientSecret();
+      const isBasic = clientAuthentication === "basic";
+      const body = new URLSearchParams({
+        grant_type: "client_credentials",
+        ...(scope === undefined ? {} : { scope }),
+        ...(audience === undefined ? {} : { audience }),
+        ...(isBasic ? {} : { client_id: clientId, client_secret: secret }),
+      });
+      const headers = isBasic ? { authorization: basic({ clientId, secret }) } : {};
+      return readTokenResponse(await postToIssuer({ url: tokenUrl, body, headers, signal }));
+    },
+  });
+}
+
+/** Section 2.3.1: id and secret are form-encoded each, and then put together as in RFC 7617. */
+function basic({ clientId, secret }: { clientId: string; secret: string }): string {
+  return `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(secret)}`).toString("base64")}`;
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams({ "": text }).toString().slice(1);
+}

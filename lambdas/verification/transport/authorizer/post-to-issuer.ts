@@ -1,0 +1,81 @@
+/** One POST to an issuer of tokens: as bounded as a call itself, and never in doubt. */
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { urlToHttpOptions } from "node:url";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { checkedUrl } from "../https/checked-url.ts";
+import { sendOnce } from "../https/send-once.ts";
+import type { TransportResponse } from "../transport.ts";
+import { codeOf, credentialFailure } from "./credential-error.ts";
+
+const maxResponseBytes = 64 * 1024;
+
+/**
+ * A form, or an object as JSON. Resolves to the JSON object of a 2xx; rejects with `unauthenticated` or `unavailable`
+ * (credential-error.ts). No connection is kept: the next token is wanted minutes later, when a kept one would be dead.
+ */
+export async function postToIssuer({
+  url: address,
+  body,
+  headers = {},
+  signal,
+  now = Date.now,
+}: {
+  url: string | URL;
+  body: URLSearchParams | Readonly<Record<string, unknown>>;
+  headers?: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+  now?: () => number;
+}): Promise<Record<string, unknown>> {
+  const url = checkedUrl(String(address));
+  const isForm = body instanceof URLSearchParams;
+  const agent = new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: false });
+  const response = await sendOnce({
+    target: { ...urlToHttpOptions(url), method: "POST", agent },
+    headers: {
+      "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json",
+      accept: "application/json",
+      "accept-encoding": "identity",
+      ...headers,
+    },
+    body: Buffer.from(isForm ? body.toString() : JSON.stringify(body)),
+    signal,
+    maxResponseBytes,
+    nowMs: now(),
+  }).catch((thrown) => {
+    throw credentialFailure({ code: signal.aborted ? "TimeoutError" : wayOf(thrown) });
+  });
+  return answerOf(response);
+}
+
+/** What `sendOnce` says of it matters to the issuer's request alone; where the network said more, that is told. */
+function wayOf(thrown: unknown): string {
+  if (!(thrown instanceof SekishoError)) return codeOf(thrown);
+  return thrown.cause === undefined ? thrown.reason : codeOf(thrown.cause);
+}
+
+function answerOf({ status, body, retryAfterMs }: TransportResponse & { status: number }): Record<string, unknown> {
+  const answer = parse(body);
+  if (status < 300 && answer !== undefined) return answer;
+  throw credentialFailure({ status, code: refusalOf(answer) ?? `Http${status}`, retryAfterMs });
+}
+
+function parse(body: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const json: unknown = JSON.parse(Buffer.from(body).toString());
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `error` of OAuth 2 (RFC 6749, section 5.2), or `error.status` of Google's APIs. A word, so that nothing secret can be in it. */
+function refusalOf(answer: Record<string, unknown> | undefined): string | undefined {
+  const error = answer?.error;
+  const code = isObject(error) ? error.status : error;
+  return typeof code === "string" && /^[a-zA-Z_]{1,40}$/.test(code) ? code : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

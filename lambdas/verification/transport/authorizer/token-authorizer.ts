@@ -1,0 +1,24 @@
+/** What all authorizers that send a bearer token (RFC 6750, section 2.1) have in common: it is kept, renewed and never shown. */
+import { SekishoError } from "../../../../contracts/errors.ts";
+import type { AddedCredentials, Authorizer } from "./authorizer.ts";
+import { createKeptCredential, type KeepSeams } from "./kept-credential.ts";
+import { isToken } from "./token.ts";
+
+export type FreshToken = { token: string; lifetimeMs: number };
+export type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
+
+/** `fetchToken` rejects as `authorize` may. What is no token is `unauthenticated`; no message ever holds it. */
+export function createTokenAuthorizer({ fetchToken, ...seams }: KeepSeams & { fetchToken: FetchToken }): Authorizer {
+  const kept = createKeptCredential<AddedCredentials>({
+    ...seams,
+    async fetch({ signal }) {
+      const { token, lifetimeMs } = await fetchToken({ signal });
+      if (!isToken(token)) throw new SekishoError("unauthenticated");
+      return { credential: { headers: { authorization: `Bearer ${token}` } }, lifetimeMs };
+    },
+  });
+  return {
+    authorize: () => kept.current(),
+    refresh: (refused) => kept.forget((credential) => credential === refused),
+  };
+}

@@ -1,0 +1,29 @@
+/** The authorizer `web-identity`: a token by which AWS says whose request this is. No secret is stored. */
+import type { Sts } from "../../../shared/aws/sts.ts";
+import type { Authorizer } from "./authorizer.ts";
+import type { KeepSeams } from "./kept-credential.ts";
+import { throwStsFailure } from "./sts-failure.ts";
+import { createTokenAuthorizer } from "./token-authorizer.ts";
+
+/** The receiver verifies it by the keys that the account's issuer publishes; `sub` is the role's ARN. */
+export function createWebIdentityAuthorizer({
+  sts,
+  audience,
+  signingAlgorithm = "RS256",
+  durationSeconds = 300,
+  ...seams
+}: KeepSeams & {
+  sts: Pick<Sts, "getWebIdentityToken">;
+  audience: string;
+  signingAlgorithm?: "RS256" | "ES384";
+  durationSeconds?: number;
+}): Authorizer {
+  return createTokenAuthorizer({
+    ...seams,
+    async fetchToken({ signal }) {
+      const request = { audience, signingAlgorithm, durationSeconds, signal };
+      const token = await sts.getWebIdentityToken(request).catch(throwStsFailure);
+      return { token, lifetimeMs: durationSeconds * 1000 };
+    },
+  });
+}
