@@ -11,7 +11,14 @@ const throwing: Agent = async function* () {
 
 async function runWith(signal: AbortSignal) {
   const shown: string[] = [];
-  const context: AgentContext = { requestId: "r", taskId: "t", signal, trace: newTrace(), log: silentLog };
+  const context: AgentContext = {
+    requestId: "r",
+    taskId: "t",
+    signal,
+    readAttachment: async () => new Uint8Array(),
+    trace: newTrace(),
+    log: silentLog,
+  };
   const agent = showAgentErrors({ agent: throwing, show: (text) => shown.push(text) });
   const updates: unknown[] = [];
   const ran = (async () => {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/methods.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
+import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { Agent } from "../agents/agent.ts";
 import type { Authenticator } from "./authenticator/authenticator.ts";
 import { createBell } from "./bell.ts";
@@ -54,8 +55,12 @@ type HostSettings = {
   random?: () => number;
 };
 
-/** Tasks run here, or their ids go to the queue that an Execution worker receives from. `agentName` is for log lines. */
-export type HostOptions = HostSettings & ({ agent: Agent; agentName?: string } | { taskQueue: TaskQueue });
+/**
+ * Tasks run here, or their ids go to the queue that an Execution worker receives from. `agentName` is for log lines,
+ * `publicFetch` is how attachments are read where not from public addresses alone.
+ */
+export type HostOptions = HostSettings &
+  ({ agent: Agent; agentName?: string; publicFetch?: PublicFetch } | { taskQueue: TaskQueue });
 
 export type Host = {
   handle(request: Request): Promise<Response>;

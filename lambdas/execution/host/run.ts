@@ -4,12 +4,14 @@ import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/backoff.ts";
 import type { Log } from "../../shared/log.ts";
+import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { Agent } from "../agents/agent.ts";
 import type { ChangeTask } from "./change-task.ts";
 import { type Change, end, renew, report } from "./changes.ts";
 import { collectOutcome } from "./collect-outcome.ts";
 import type { ExecutionTask, Outcome } from "./execution-task.ts";
 import { createLatestWriter } from "./latest-writer.ts";
+import { createReadAttachment } from "./read-attachment.ts";
 
 /** Why an agent is told to stop before its end. `superseded`: the record is no longer ours to write. */
 export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
@@ -35,6 +37,8 @@ export type RunSettings = {
   lostAfterMs: number;
   retentionMs: number;
   progressMs: number;
+  /** How attachments are read, where not from public addresses alone. */
+  publicFetch?: PublicFetch;
   now: () => number;
   random: () => number;
 };
@@ -45,6 +49,7 @@ export function startRun(
 ): Run {
   const { agent, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs, now, random } =
     request;
+  const { publicFetch = createPublicFetch() } = request;
   const startedAtMs = now();
   const abort = new AbortController();
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
@@ -107,7 +112,9 @@ export function startRun(
 
   async function run(): Promise<void> {
     const { requestId, id: taskId, trace, deadlineAtMs } = latest;
-    const context = { requestId: String(requestId), taskId, signal: abort.signal, trace, log };
+    const { signal } = abort;
+    const readAttachment = createReadAttachment({ publicFetch, signal, log });
+    const context = { requestId: String(requestId), taskId, signal, readAttachment, trace, log };
     if (startedAtMs >= deadlineAtMs) stop("timeout");
     const collect = () => collectOutcome({ agent, task: params, context, onProgress: progress.put });
     const outcome = cause === undefined ? await Promise.race([collect(), stopped]) : undefined;

@@ -5,5 +5,6 @@ import { newTrace } from "../../../lambdas/shared/trace.ts";
 
 export function agentContext(signal = new AbortController().signal, log: Log = silentLog): AgentContext {
   const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
-  return { requestId, taskId: "t", signal, trace: newTrace(), log };
+  const readAttachment = async () => new Uint8Array();
+  return { requestId, taskId: "t", signal, readAttachment, trace: newTrace(), log };
 }
