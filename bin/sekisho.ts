@@ -16,6 +16,10 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "the Execution zone alone",
     load: async () => (await import("./commands/execution.ts")).execution,
   },
+  "execution bundle": {
+    summary: "the Execution zone as one file, for a container",
+    load: async () => (await import("./commands/execution-bundle.ts")).executionBundle,
+  },
   send: {
     summary: "one task over a configured transport, its answer on the terminal",
     load: async () => (await import("./commands/send.ts")).send,
@@ -31,6 +35,26 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
   "config push": {
     summary: "brings routes and live settings to a stage on AWS, without a deploy",
     load: async () => (await import("./commands/config-push.ts")).configPush,
+  },
+  "destinations list": {
+    summary: "where tasks can go, and where those of a channel would",
+    load: async () => (await import("./commands/destinations-list.ts")).destinationsList,
+  },
+  "destinations check": {
+    summary: "calls them for real: who answers, how fast, or why not",
+    load: async () => (await import("./commands/destinations-check.ts")).destinationsCheck,
+  },
+  "destinations set": {
+    summary: "changes where a route leads, here and in a stage",
+    load: async () => (await import("./commands/destinations-set.ts")).destinationsSet,
+  },
+  "federation enable": {
+    summary: "lets AWS vouch for the Verification role elsewhere; of an account, once",
+    load: async () => (await import("./commands/federation-enable.ts")).federationEnable,
+  },
+  "federation show": {
+    summary: "what another cloud must be told to trust that role",
+    load: async () => (await import("./commands/federation-show.ts")).federationShow,
   },
   "secrets put": {
     summary: "writes the secrets of a stage to AWS Secrets Manager",

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { configDirectory, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
@@ -36,7 +36,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     });
     const { executionPort, logLevel } = readEnvironment();
     const place = { directory, file: values.config };
-    const { execution: configured } = loadConfig(place);
+    const { execution: configured } = loadExecutionConfig(place);
     requireSecrets(secretsOfAuthenticator(configured.authenticator));
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const zone = await startExecutionZone({

@@ -25,12 +25,15 @@ export async function startExecutionServer({
   host,
   hostname = "127.0.0.1",
   port,
+  portSetting = "SEKISHO_EXECUTION_PORT or --port",
   platformPrincipal,
   log = silentLog,
 }: {
   host: Host;
   hostname?: string;
   port: number;
+  /** How another port is chosen, for the message where this one is taken. */
+  portSetting?: string;
   /** Who everyone is that gets through to this server, where a platform in front of it has authenticated them. */
   platformPrincipal?: string;
   log?: Log;
@@ -57,7 +60,7 @@ export async function startExecutionServer({
       response.destroy();
     });
   });
-  const bound = await listen({ server, hostname, port, portSetting: "SEKISHO_EXECUTION_PORT or --port" });
+  const bound = await listen({ server, hostname, port, portSetting });
   return { url: `http://${urlHost}:${bound}`, port: bound, close: () => close(server) };
 }
 

@@ -12,6 +12,7 @@ const targets: Record<BundleName, string> = {
   executionUrl: "node24",
   executionWorker: "node24",
   agentcore: "node22",
+  container: "node24",
 };
 
 export type Bundle = { code: Uint8Array; metafile: Metafile };

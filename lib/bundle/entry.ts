@@ -12,6 +12,7 @@ export const bundleNames = [
   "executionUrl",
   "executionWorker",
   "agentcore",
+  "container",
 ] as const;
 export type BundleName = (typeof bundleNames)[number];
 
@@ -63,6 +64,14 @@ export function entrySource({
         agent(),
         settings,
         "void startAgentCore({ config, createAgent });",
+      );
+    case "container":
+      return lines(
+        `import { runContainer } from ${path("lambdas/execution/container.ts")};`,
+        agent(),
+        // An image gets nothing of what is the Verification zone's.
+        `const config = ${JSON.stringify({ execution: config.execution, destinations: {}, routes: [] })};`,
+        "void runContainer({ config, createAgent });",
       );
   }
 }

@@ -7,7 +7,8 @@ import type { Agent } from "./agent.ts";
 export type AgentSurroundings = {
   /** Each time anew, so that a rotated secret is seen. */
   readSecret: (reference: SecretReference) => Promise<string>;
-  region: string;
+  /** Absent where the SDK has to look for one itself. */
+  region: string | undefined;
 };
 export type CreateAgent = (surroundings: AgentSurroundings) => Agent;
 

@@ -32,16 +32,27 @@ export function configDirectory(place: ConfigPlace): string {
 }
 
 /** Without a `file` the one in `directory` is read, and where there is none, every default holds. */
-export function loadConfig({ directory, file }: ConfigPlace): Config {
-  const path = configPath({ directory, file });
+export function loadConfig(place: ConfigPlace): Config {
+  return parseConfig(readConfig(place));
+}
+
+/** For the Execution zone alone, whose file may hold nothing else: where tasks come from is left out, with all that it demands. */
+export function loadExecutionConfig(place: ConfigPlace): Config {
+  const { json, name } = readConfig(place);
+  const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
+  return parseConfig({ json: isObject ? { ...json, destinations: {}, routes: [] } : json, name });
+}
+
+function readConfig(place: ConfigPlace): { json: unknown; name: string } {
+  const name = configPath(place);
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readFileSync(name, "utf8");
   } catch (cause) {
-    if (file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return parseConfig({ json: {} });
-    throw new ConfigError(path, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
+    if (place.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
+    throw new ConfigError(name, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
-  return parseConfig({ json: parseJson({ text, path }), name: path });
+  return { json: parseJson({ text, path: name }), name };
 }
 
 /** A key that is there twice is refused: JSON.parse takes the last one without a word. */

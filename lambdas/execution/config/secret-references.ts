@@ -1,0 +1,14 @@
+/** Which secrets an Execution zone needs, by its configuration. Pure. */
+import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
+import type { AgentConfig } from "../../shared/config/schema.ts";
+import type { SecretReference } from "../../shared/config/values.ts";
+
+/** What callers are recognized by; all of them, since the host reads all of them. */
+export function secretsOfAuthenticator(authenticator: AuthenticatorConfig): SecretReference[] {
+  return authenticator.type === "bearer" ? authenticator.tokens : [];
+}
+
+/** What the agent itself needs. */
+export function secretsOfAgent(agent: AgentConfig): SecretReference[] {
+  return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey ? [agent.apiKey] : [];
+}

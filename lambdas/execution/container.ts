@@ -1,0 +1,93 @@
+/** The Execution zone's entry in any container: the host behind node:http, its tasks in a sqlite file. */
+import { isDeepStrictEqual } from "node:util";
+import { loadExecutionConfig, parseConfig } from "../shared/config/load.ts";
+import type { Config } from "../shared/config/schema.ts";
+import { maxTaskMsOf } from "../shared/config/stage-config.ts";
+import { openDatabase } from "../shared/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "../shared/engine/sqlite/task-store.ts";
+import { createLog } from "../shared/log.ts";
+import { agentNameOf } from "./agents/agent-name.ts";
+import type { CreateAgent } from "./agents/create-agent.ts";
+import {
+  type ContainerEnvironment,
+  readContainerEnvironment,
+  readSecretVariable,
+  requireSecretVariables,
+} from "./config/container-environment.ts";
+import { secretsOfAgent, secretsOfAuthenticator } from "./config/secret-references.ts";
+import { checkHealth } from "./health.ts";
+import { createAuthenticator } from "./host/authenticator/create-authenticator.ts";
+import { parseExecutionTask } from "./host/execution-task.ts";
+import { createHost } from "./host/host.ts";
+import { startExecutionServer } from "./server.ts";
+
+/** What running tasks get to end by themselves once the platform ends the container: most platforms wait 10 s in all. */
+const graceMs = 3000;
+
+type Bundled = { /** The configuration as JSON. */ config: unknown; createAgent: CreateAgent };
+
+/**
+ * Starts the zone; with the word `--healthcheck`, asks the one of this container whether it is well. Never rejects: what
+ * goes wrong is a line for a person and the exit code 1.
+ */
+export async function runContainer({
+  words = process.argv.slice(2),
+  ...bundled
+}: Bundled & { words?: string[] }): Promise<void> {
+  try {
+    const environment = readContainerEnvironment();
+    if (words.includes("--healthcheck")) await checkHealth(environment);
+    else await start({ environment, ...bundled });
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : "unknown error"}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function start({
+  environment,
+  config,
+  createAgent,
+}: Bundled & { environment: ContainerEnvironment }): Promise<void> {
+  const { hostname, port, store, region } = environment;
+  const execution = executionOf({ config, configFile: environment.configFile });
+  const { agent, authenticator } = execution;
+  requireSecretVariables({ references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent)] });
+  const log = createLog({ service: "execution", level: environment.logLevel });
+  const database = openDatabase({ file: store });
+  const host = createHost({
+    agent: createAgent({ readSecret: readSecretVariable, region }),
+    agentName: agentNameOf(agent),
+    store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
+    authenticator: createAuthenticator({ config: authenticator, readSecret: readSecretVariable }),
+    syncBudgetMs: execution.syncBudgetMs,
+    maxTaskMs: maxTaskMsOf({ config: { execution } }),
+    leaseMs: execution.leaseMs,
+    lostAfterMs: execution.lostAfterMs,
+    log,
+  });
+  const isPlatform = authenticator.type === "platform";
+  const platform = isPlatform ? { platformPrincipal: "platform" } : {};
+  const server = await startExecutionServer({ host, hostname, port, portSetting: "PORT", ...platform, log });
+  log.info("server_listens", { address: server.url });
+  if (isPlatform) log.warn("every_caller_is_let_in");
+  const stop = async () => {
+    await host.stop({ graceMs });
+    await server.close();
+    await database.close();
+    process.exit();
+  };
+  process.once("SIGTERM", stop).once("SIGINT", stop);
+}
+
+/** The agent is code and part of the bundle: a file may set everything but that. */
+function executionOf({ config, configFile }: { config: unknown; configFile: string | undefined }): Config["execution"] {
+  const { execution: bundled } = parseConfig({ json: config });
+  if (configFile === undefined) return bundled;
+  const { execution } = loadExecutionConfig({ directory: process.cwd(), file: configFile });
+  if (isDeepStrictEqual(execution.agent, bundled.agent)) return execution;
+  const agent = JSON.stringify(bundled.agent);
+  throw new Error(
+    `${configFile}: execution.agent must be ${agent}, which is the agent of this bundle; or bundle anew.`,
+  );
+}
