@@ -35,7 +35,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
       args: words,
       options: { port: { type: "string" }, store: { type: "string" }, config: { type: "string" } },
     });
-    const { port, executionPort, logLevel } = readEnvironment();
+    const { port, executionPort, logLevel, awsRegion: region } = readEnvironment();
     const config = loadConfig({ directory, file: values.config });
     const { signingSecret, botToken, apiUrl } = config.slack;
     requireSecrets([signingSecret, botToken]);
@@ -46,6 +46,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
       localUrl: `http://127.0.0.1:${executionPort}/`,
       handle: async () => new Response(null, { status: 404 }),
       readSecret,
+      region,
       log,
     });
     const zone = await startVerificationZone({

@@ -1,6 +1,7 @@
 /** Both zones in one process, as two real HTTP servers, with the stand-in for Slack or the real one. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
@@ -88,8 +89,9 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
     localUrl: `${execution.url}/`,
     handle: (request) => execution.host.handle(request),
     readSecret,
+    region: readEnvironment().awsRegion,
     log,
-    ...(tap === undefined ? {} : { wrap: (transport) => tapTransport({ transport, tap }) }),
+    ...(tap === undefined ? {} : { wrap: ({ transport }) => tapTransport({ transport, tap }) }),
   });
   const closeShared = async () => {
     await Promise.all([...destinations.values()].map(({ client }) => client.close()));

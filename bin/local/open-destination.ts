@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret as readSecretHere } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -43,8 +44,9 @@ export async function openDestination({
     localUrl: `http://127.0.0.1:${executionPort}/`,
     handle: async (request) => (host === undefined ? new Response(null, { status: 404 }) : host.handle(request)),
     readSecret,
+    region: readEnvironment().awsRegion,
     log,
-    wrap: (bare) => {
+    wrap: ({ transport: bare }) => {
       transport = bare;
       return bare;
     },

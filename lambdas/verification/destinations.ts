@@ -1,16 +1,12 @@
 /** The destinations of the configuration, made ready to be called. */
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
-import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
 import type { Log } from "../shared/log.ts";
+import { createAuthorizer } from "./authorizers.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
-import type { Authorizer } from "./transport/authorizer/authorizer.ts";
-import { createBearerAuthorizer } from "./transport/authorizer/bearer.ts";
-import { noAuthorizer } from "./transport/authorizer/none.ts";
-import { createSigV4Authorizer } from "./transport/authorizer/sigv4.ts";
 import { createHttpsTransport } from "./transport/https/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
 import { createClient } from "./transport/runner.ts";
@@ -25,9 +21,11 @@ export type DestinationSurroundings = {
   readSecret: (reference: SecretReference) => Promise<string>;
   /** For calls that AWS signs; the SDK's default chain where absent. */
   credentials?: AwsCredentialsProvider | undefined;
+  /** The AWS region where the zone runs, whose STS is asked for tokens; undefined where nobody says. */
+  region?: string | undefined;
   log: Log;
-  /** Wraps every transport (the local page watches the wire so). */
-  wrap?: (transport: Transport) => Transport;
+  /** Wraps every transport (the local page watches the wire so); `name` is the destination's. */
+  wrap?: (request: { transport: Transport; name: string }) => Transport;
 };
 
 /** One client a destination that there is a way to. Nothing is opened before the first call. */
@@ -38,14 +36,14 @@ export function createDestinations({
   string,
   WorkerDestination
 > {
-  const { wrap = (transport) => transport, readSecret, log } = surroundings;
+  const { wrap = ({ transport }) => transport, readSecret, log } = surroundings;
   const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
       const { dialect, idempotent, forwardBotToken } = destination;
       const bare = createTransport({ destination, ...surroundings });
       if (bare === undefined) return [];
-      const transport = wrap(bare);
+      const transport = wrap({ transport: bare, name });
       const client = createClient({ transport, destination: { name, dialect, idempotent, callTimeoutMs }, log });
       const botToken = forwardBotToken ? () => readSecret(config.slack.botToken) : undefined;
       const { longPollMs } = destination;
@@ -60,6 +58,7 @@ function createTransport({
   handle,
   readSecret,
   credentials = defaultAwsCredentials(),
+  region,
 }: DestinationSurroundings & { destination: Destination }): Transport | undefined {
   const { maxResponseBytes } = destination;
   switch (destination.transport) {
@@ -67,8 +66,9 @@ function createTransport({
       return handle && createInProcessTransport({ handle, maxResponseBytes });
     case "https": {
       const url = destination.url ?? localUrl;
-      const authorizer = createAuthorizer({ authorizer: destination.authorizer, readSecret, credentials });
-      return url === undefined ? undefined : createHttpsTransport({ url, authorizer, maxResponseBytes });
+      if (url === undefined) return undefined;
+      const authorizer = createAuthorizer({ authorizer: destination.authorizer, url, readSecret, credentials, region });
+      return createHttpsTransport({ url, authorizer, maxResponseBytes });
     }
     case "agentcore": {
       const { runtimeArn, qualifier, endpoint, stopAfterResult } = destination;
@@ -81,25 +81,5 @@ function createTransport({
         maxResponseBytes,
       });
     }
-  }
-}
-
-function createAuthorizer({
-  authorizer,
-  readSecret,
-  credentials,
-}: Pick<DestinationSurroundings, "readSecret"> & {
-  authorizer: AuthorizerConfig;
-  credentials: AwsCredentialsProvider;
-}): Authorizer {
-  switch (authorizer.type) {
-    case "none":
-      return noAuthorizer;
-    case "bearer":
-      return createBearerAuthorizer({ readToken: () => readSecret(authorizer.token) });
-    case "sigv4":
-      return createSigV4Authorizer({ service: authorizer.service, region: authorizer.region, credentials });
-    default:
-      throw new Error(`The authorizer ${authorizer.type} is not there yet.`);
   }
 }

@@ -22,6 +22,9 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   /** The ways to the host were cut so often that it was given up. */
   ({ world: { steps }, reason }) =>
     ["unavailable", "ambiguous", "timeout"].includes(reason) && steps.filter(isMet).filter(isOnTheWay).length >= 8,
+  /** A call to where nobody is was interrupted: nobody knows that nobody was there. */
+  ({ world: { story, steps }, reason }) =>
+    story.first === "away" && reason === "ambiguous" && steps.filter(isMet).some((step) => !isHarmless(step)),
   /** A call to a peer that does not deduplicate was interrupted. A message that merely came twice interrupts nothing. */
   ({ world: { story, steps }, reason }) =>
     story.isForeign && reason === "ambiguous" && steps.filter(isMet).some((step) => !isHarmless(step)),

@@ -23,10 +23,13 @@ const maxReceiveCount = 3;
 
 export function createExecution({
   world,
+  name: zoneName,
   completions,
   skewMs,
 }: {
   world: World;
+  /** The destination's, for whoever is told. */
+  name: string;
   /** Where the ends of tasks are pushed to. */
   completions: SimQueue;
   skewMs: number;
@@ -52,7 +55,7 @@ export function createExecution({
   const zone = { world, zone: "execution" as const, skewMs };
   const hosts = createPool<Host>({
     ...zone,
-    name: "host ",
+    name: zoneName === "agents" ? "host " : `${zoneName} `,
     size: engine.isOneProcess ? 1 : 2,
     boot: () =>
       engine.isWorkQueued
@@ -65,7 +68,7 @@ export function createExecution({
   function startWorkers(): void {
     const pool = createPool<Handler>({
       ...zone,
-      name: "runner ",
+      name: zoneName === "agents" ? "runner " : `${zoneName} runner `,
       size: 2,
       boot() {
         const handle = workerHandler({ worker: createExecutionWorker({ ...common, ...pushed, agent }), log });
@@ -76,7 +79,7 @@ export function createExecution({
       world,
       queue: work,
       name: "work",
-      arn: "work",
+      arn: `work of ${zoneName}`,
       pool,
       visibilityTimeoutMs: 6 * functionLimitMs,
       timeLimitMs: functionLimitMs,

@@ -119,6 +119,14 @@ export const mutants: readonly Mutant[] = [
     engine: "sqlite",
   },
   {
+    name: "bound-by-doubt",
+    file: `${verification}/task/failover.ts`,
+    find: "if (bound || task.mayHaveArrived) return [present];",
+    replace: "void bound;",
+    story: "spared",
+    engine: "sqlite",
+  },
+  {
     name: "redelivery",
     file: `${verification}/ingress/ingress.ts`,
     find: "return respond(503);",

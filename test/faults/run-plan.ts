@@ -9,7 +9,7 @@ import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
 import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimSlack } from "./sim-slack.ts";
-import { stories } from "./stories.ts";
+import { type Story, stories } from "./stories.ts";
 import { createVerification } from "./verification.ts";
 import { runUntilIdle, startTime, unheardRejections } from "./virtual-time.ts";
 import { maxOperations, type Step, type World } from "./world.ts";
@@ -62,14 +62,18 @@ export async function runPlan({
   const lean = world.isRestless ? 2 * chance() - 1 : 1;
   const slack = createSimSlack({ world });
   const completions = createSimQueue({ world, point: "push.send", maxReceiveCount: 3, deadLetters: nowhere(world) });
-  const execution = createExecution({ world, completions, skewMs: -lean * halfSkewMs });
-  const ofVerification = { world, slack: slack.api, execution, completions };
+  const zones = new Map(
+    zoneNames(story).map((name) => [name, createExecution({ world, name, completions, skewMs: -lean * halfSkewMs })]),
+  );
+  const executions = [...zones.values()];
+  const ofVerification = { world, slack: slack.api, zones, completions };
   const verification = createVerification({ ...ofVerification, skewMs: lean * halfSkewMs });
   const asked = writeMessages({ world, ingresses: verification.ingresses });
   const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
   const unheard = await unheardRejections();
 
-  const { items } = await execution.records.list({ index: "principal", key: "bearer", limit: 1000 });
+  const listed = executions.map(({ records }) => records.list({ index: "principal", key: "bearer", limit: 1000 }));
+  const items = (await Promise.all(listed)).flatMap((page) => page.items);
   const fates = await Promise.all(
     asked.map(async (message): Promise<Fate> => {
       const { requestId } = message;
@@ -89,7 +93,10 @@ export async function runPlan({
     world,
     fates,
     posts: slack.posts,
-    waiting: [...verification.queues, execution.work].reduce((sum, { messages }) => sum + messages.length, 0),
+    waiting: [...verification.queues, ...executions.map(({ work }) => work)].reduce(
+      (sum, { messages }) => sum + messages.length,
+      0,
+    ),
     isOver,
     isExempt,
     unheard,
@@ -97,6 +104,12 @@ export async function runPlan({
     usualOperations,
   });
   return { plan: { ...plan, faults }, steps: world.steps, violations, isExempt };
+}
+
+/** The Execution zones that are there. */
+function zoneNames({ first }: Story): string[] {
+  if (first === undefined) return ["agents"];
+  return first === "away" ? ["spare"] : ["agents", "spare"];
 }
 
 /** Where pushes go that failed too often: nobody looks there. */

@@ -23,11 +23,12 @@ const parsed = new Map<Story, Config>();
 export function configOf(story: Story): Config {
   const known = parsed.get(story);
   if (known !== undefined) return known;
+  const destination = { transport: "in-process", forwardBotToken: true, idempotent: !story.isForeign };
   const config = parseConfig({
     json: {
       allowlist: story.isAllowed ? [{ team: workspace.team }] : [],
-      destinations: { agents: { transport: "in-process", forwardBotToken: true, idempotent: !story.isForeign } },
-      routes: [{ destination: "agents" }],
+      destinations: { agents: destination, spare: destination },
+      routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],
       execution: { syncBudgetMs: story.syncBudgetMs },
     },
   });

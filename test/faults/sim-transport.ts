@@ -13,10 +13,11 @@ import type { World } from "./world.ts";
 
 /** A caller's own time, 30 s, is over before a slow request arrives. */
 const times = { usualMs: 20, giveUpMs: 31_000, landMs: 45_000 };
-const unavailable = () => new SekishoError("unavailable");
+const unavailable = () => new SekishoError("unavailable", { undelivered: true });
 const ambiguous = () => new SekishoError("ambiguous");
 
-export function createSimTransport({ world, hosts }: { world: World; hosts: Pool<Host> }): Transport {
+/** `hosts` are absent where nobody listens. */
+export function createSimTransport({ world, hosts }: { world: World; hosts: Pool<Host> | undefined }): Transport {
   return {
     async send(request) {
       const { signal } = request;
@@ -54,8 +55,14 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
 }
 
 /** Where no host lives, nobody takes the connection; where the host dies of it, the connection breaks. */
-function reach({ hosts, request }: { hosts: Pool<Host>; request: TransportRequest }): Promise<TransportResponse> {
-  const instance = hosts.find({ mayShare: true });
+function reach({
+  hosts,
+  request,
+}: {
+  hosts: Pool<Host> | undefined;
+  request: TransportRequest;
+}): Promise<TransportResponse> {
+  const instance = hosts?.find({ mayShare: true });
   if (instance === undefined) return Promise.reject(unavailable());
   const { promise: broken, reject } = Promise.withResolvers<never>();
   const { process, work: host } = instance;

@@ -22,6 +22,8 @@ export type Story = {
   isForeign: boolean;
   /** The end of a task is pushed. */
   isPushed: boolean;
+  /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
+  first?: "away" | "there";
   messages: readonly Written[];
 };
 
@@ -48,6 +50,10 @@ export const stories: readonly Story[] = [
   accepted,
   { ...sync, name: "refused", isAllowed: false },
   { ...sync, name: "foreign", isForeign: true },
+  /** Nobody is there to take it: it goes to the second. */
+  { ...sync, name: "moved", first: "away" },
+  /** Whatever may have arrived at the first is never sent to the second. */
+  { ...sync, name: "spared", first: "there", isForeign: true },
   /** Two minutes and many polls. */
   { ...accepted, name: "long", agentMs: 120_000, pollAfterMs: 1000 },
   { ...accepted, name: "pushed", agentMs: 120_000, isPushed: true },

@@ -28,13 +28,14 @@ export type Verification = { ingresses: Pool<Ingress>; records: TaskStore<Task>;
 export function createVerification({
   world,
   slack,
-  execution,
+  zones,
   completions,
   skewMs,
 }: {
   world: World;
   slack: SlackApi;
-  execution: Execution;
+  /** By the name of the destination; a zone that is away is not there. */
+  zones: ReadonlyMap<string, Execution>;
   /** Where the ends of tasks are pushed to. */
   completions: SimQueue;
   skewMs: number;
@@ -74,7 +75,7 @@ export function createVerification({
         handle: () => Promise.reject(new Error("nothing is called past the simulated transport")),
         readSecret: async () => secrets.botToken,
         log,
-        wrap: () => createSimTransport({ world, hosts: execution.hosts }),
+        wrap: ({ name }) => createSimTransport({ world, hosts: zones.get(name)?.hosts }),
       });
       const threads = createThreads({ store: threadStore.store, queue: queue.sender, now: Date.now });
       const runAct = createRunAct({ slack, threads, destinations, answerText, newId });

@@ -13,6 +13,8 @@ const environmentSchema = z.object({
   SEKISHO_EXECUTION_PORT: portSchema.default(8080),
   SEKISHO_SHOW_AGENT_ERRORS: z.enum(["0", "1"]).default("0"),
   SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).optional(),
+  AWS_REGION: z.string().optional(),
+  AWS_DEFAULT_REGION: z.string().optional(),
 });
 
 export type Environment = {
@@ -21,6 +23,8 @@ export type Environment = {
   logLevel: "debug" | "info" | "warn" | "error" | undefined;
   /** Whoever writes an agent reads what it threw. */
   showAgentErrors: boolean;
+  /** As the AWS tools understand it. */
+  awsRegion: string | undefined;
 };
 
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
@@ -31,5 +35,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     throw new ConfigError("The environment", problems);
   }
   const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_LOG_LEVEL: logLevel } = parsed.data;
-  return { port, executionPort, logLevel, showAgentErrors: parsed.data.SEKISHO_SHOW_AGENT_ERRORS === "1" };
+  const { AWS_REGION: awsRegion = parsed.data.AWS_DEFAULT_REGION } = parsed.data;
+  const showAgentErrors = parsed.data.SEKISHO_SHOW_AGENT_ERRORS === "1";
+  return { port, executionPort, logLevel, showAgentErrors, awsRegion };
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import type { Destination } from "./destination-schema.ts";
 import { ConfigError, parseConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
@@ -15,7 +16,7 @@ const liveFieldsSchema = z.strictObject({
   dialect: z.unknown().optional(),
   idempotent: z.unknown().optional(),
   maxResponseBytes: z.unknown().optional(),
-  /** Only where a token of its own authorizes: a signed call is permitted by address. */
+  /** Only where the address is not what is permitted. */
   url: z.unknown().optional(),
 });
 type LiveFields = z.infer<typeof liveFieldsSchema>;
@@ -71,12 +72,17 @@ export function needDeploy({ config, deployed }: { config: Config; deployed: Fin
 }
 
 function split(destination: Destination): { live: LiveFields; fixed: Record<string, unknown> } {
-  const { deadlineMs, dialect, idempotent, maxResponseBytes, ...fixed } = destination;
-  const live: LiveFields = { deadlineMs, dialect, idempotent, maxResponseBytes };
-  if (fixed.transport !== "https" || fixed.url === undefined || fixed.authorizer.type === "sigv4")
+  const { deadlineMs, concurrency, longPollMs, dialect, idempotent, maxResponseBytes, ...fixed } = destination;
+  const live: LiveFields = { deadlineMs, concurrency, longPollMs, dialect, idempotent, maxResponseBytes };
+  if (fixed.transport !== "https" || fixed.url === undefined || isPermittedByAddress(fixed.authorizer))
     return { live, fixed };
   const { url, ...rest } = fixed;
   return { live: { ...live, url }, fixed: rest };
+}
+
+/** Signed as the Verification role itself: its policy names what stands behind the address. */
+function isPermittedByAddress(authorizer: AuthorizerConfig): boolean {
+  return authorizer.type === "sigv4" && authorizer.assumeRoleArn === undefined;
 }
 
 function sorted(value: unknown): unknown {

@@ -6,7 +6,8 @@ import { readEnvironment } from "../../shared/config/environment.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
 import type { LogLevel } from "../../shared/log.ts";
 
-const addressSchema = z.discriminatedUnion("transport", [
+/** As the stack writes it, into the worker's environment and among its outputs. */
+export const executionAddressSchema = z.discriminatedUnion("transport", [
   z.object({
     transport: z.literal("agentcore"),
     runtimeArn: z.string(),
@@ -55,7 +56,7 @@ function readCommon(variables: NodeJS.ProcessEnv): WorkerEnvironment {
 function addressOf(text: string | undefined): ExecutionAddress | undefined {
   if (!text) return undefined;
   try {
-    return addressSchema.parse(JSON.parse(text));
+    return executionAddressSchema.parse(JSON.parse(text));
   } catch (cause) {
     throw new Error("The environment variable SEKISHO_EXECUTION_ADDRESS is no address of an Execution zone.", {
       cause,

@@ -79,7 +79,8 @@ export function createStageWorker({
 
   function build(settings: Config): Built {
     const located = withExecutionAddress({ config: settings, address });
-    const destinations = createDestinations({ config: located, readSecret, credentials: aws.credentials, log });
+    const { credentials, region } = aws;
+    const destinations = createDestinations({ config: located, readSecret, credentials, region, log });
     const worker = createWorker({
       store,
       queue,

@@ -27,7 +27,7 @@ const destinations = createDestinations({
   localUrl: `${settings.executionUrl}/`,
   readSecret: async () => "",
   log,
-  wrap: (transport) => failingTransport({ transport, failing, random, counts }),
+  wrap: ({ transport }) => failingTransport({ transport, failing, random, counts }),
 });
 const zone = await startVerificationZone({
   config,

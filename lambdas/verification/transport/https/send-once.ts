@@ -19,10 +19,15 @@ export type SendOnceRequest = {
   nowMs: number;
 };
 
+/** Alerts of TLS about the client's certificate, as OpenSSL names them. */
+const certificateRefusal = /^ERR_SSL_.+_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED)$/;
+
 /**
  * `unavailable` where nothing of the request was written: no address, no connection, no TLS, or the signal came first.
  * From the moment that a connection stands, every failure is `ambiguous`, also a kept connection that the peer closed
- * just then: nobody knows how much of the request it had read. What is not HTTP is `invalid_response`.
+ * just then: nobody knows how much of the request it had read. Only a peer that says it did not take the certificate has
+ * certainly read nothing, although it says so after we may write (RFC 8446, section 4.4.2.4). What is not HTTP is
+ * `invalid_response`.
  */
 export async function sendOnce({
   target,
@@ -49,6 +54,8 @@ export async function sendOnce({
   });
   request.once("response", responded.resolve);
   request.on("error", responded.reject);
+  // A peer that switches protocols unasked (101) ends the request without a response and without an error.
+  request.once("close", () => responded.reject(new Error("closed")));
   request.end(body);
 
   try {

@@ -66,7 +66,7 @@ export function createHttpsTransport({
   };
 }
 
-/** Nothing was sent yet: what fails here, or takes too long, is `unavailable` unless the authorizer says what it is. */
+/** Nothing was sent yet: what fails here, or takes too long, is `unavailable` unless the authorizer says that it was refused. */
 async function authorize({
   authorizer,
   request,
@@ -78,6 +78,8 @@ async function authorize({
     const added = authorizer.authorize(request);
     return added instanceof Promise ? await abortable({ promise: added, signal: request.signal }) : added;
   } catch (thrown) {
-    throw thrown instanceof SekishoError ? thrown : new SekishoError("unavailable", { cause: thrown });
+    if (thrown instanceof SekishoError && thrown.reason !== "unavailable") throw thrown;
+    const cause = thrown instanceof SekishoError ? thrown.cause : thrown;
+    throw new SekishoError("unavailable", { cause, undelivered: true });
   }
 }

@@ -21,7 +21,7 @@ export function createInProcessTransport({
   const url = new URL(path, "http://in-process");
   return {
     async send({ body, sessionId, signal, trace }) {
-      if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason });
+      if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
       try {
         // A copy, as over a wire: neither side sees what the other does to its bytes.
         const request = new Request(url, {

@@ -1,0 +1,82 @@
+/** The authorizers of the configuration, made ready to be asked. */
+import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
+import { AwsCallError } from "../shared/aws/json-call.ts";
+import { createSts, type Sts } from "../shared/aws/sts.ts";
+import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
+import type { SecretReference } from "../shared/config/values.ts";
+import { type WebIdentityRequest, webIdentityRequestOf } from "../shared/config/web-identity-request.ts";
+import type { Authorizer } from "./transport/authorizer/authorizer.ts";
+import { createAzureAuthorizer } from "./transport/authorizer/azure.ts";
+import { createBearerAuthorizer } from "./transport/authorizer/bearer.ts";
+import { createGoogleAuthorizer } from "./transport/authorizer/google.ts";
+import { createMtlsAuthorizer } from "./transport/authorizer/mtls.ts";
+import { noAuthorizer } from "./transport/authorizer/none.ts";
+import { createOAuthClientCredentialsAuthorizer } from "./transport/authorizer/oauth-client-credentials.ts";
+import { createSigV4Authorizer } from "./transport/authorizer/sigv4.ts";
+import { createWebIdentityAuthorizer } from "./transport/authorizer/web-identity.ts";
+
+export type AuthorizerSurroundings = {
+  readSecret: (reference: SecretReference) => Promise<string>;
+  credentials: AwsCredentialsProvider;
+  /** Where the zone runs; undefined where nobody says. */
+  region: string | undefined;
+};
+
+/** `url` is the destination's. Where AWS STS is needed and nobody says its region, every call is refused (`NoAwsRegion`). */
+export function createAuthorizer({
+  authorizer,
+  url,
+  readSecret,
+  credentials,
+  region,
+}: AuthorizerSurroundings & { authorizer: AuthorizerConfig; url: string }): Authorizer {
+  switch (authorizer.type) {
+    case "none":
+      return noAuthorizer;
+    case "bearer":
+      return createBearerAuthorizer({ readToken: () => readSecret(authorizer.token) });
+    case "sigv4": {
+      const { service, region: signingRegion, assumeRoleArn: roleArn, externalId } = authorizer;
+      const sts = createSts({ region: signingRegion, credentials });
+      const assumeRole = roleArn === undefined ? undefined : { sts, roleArn, externalId };
+      return createSigV4Authorizer({ service, region: signingRegion, credentials, assumeRole });
+    }
+    case "web-identity":
+      return createWebIdentityAuthorizer(tokensFor(authorizer));
+    case "google": {
+      const { workloadIdentityProvider, serviceAccount, audience = new URL(url).origin } = authorizer;
+      const { sts, audience: tokenAudience } = tokensFor(authorizer);
+      return createGoogleAuthorizer({ sts, workloadIdentityProvider, serviceAccount, audience, tokenAudience });
+    }
+    case "azure": {
+      const { tenantId, clientId, scope } = authorizer;
+      const { sts, audience: tokenAudience } = tokensFor(authorizer);
+      return createAzureAuthorizer({ sts, tenantId, clientId, scope, tokenAudience });
+    }
+    case "oauth-client-credentials": {
+      const { type: _type, clientSecret, ...issuer } = authorizer;
+      return createOAuthClientCredentialsAuthorizer({ ...issuer, readClientSecret: () => readSecret(clientSecret) });
+    }
+    case "mtls": {
+      const { certificate, key, ca } = authorizer;
+      return createMtlsAuthorizer({
+        readCertificate: () => readSecret(certificate),
+        readKey: () => readSecret(key),
+        ...(ca === undefined ? {} : { readCa: () => readSecret(ca) }),
+      });
+    }
+  }
+
+  /** What is asked for is what the Verification role is permitted. */
+  function tokensFor(config: AuthorizerConfig): Omit<WebIdentityRequest, "region"> & { sts: Sts } {
+    const request = webIdentityRequestOf(config);
+    if (request === undefined) throw new Error(`The authorizer ${config.type} needs no token of AWS STS.`);
+    const stsRegion = request.region ?? region;
+    return { ...request, sts: stsRegion === undefined ? nowhere : createSts({ region: stsRegion, credentials }) };
+  }
+}
+
+async function refuse(): Promise<never> {
+  throw new AwsCallError({ name: "NoAwsRegion", status: 400 });
+}
+const nowhere: Sts = { getWebIdentityToken: refuse, assumeRole: refuse };

@@ -1,0 +1,122 @@
+/** Where a task goes when its destination cannot be reached: to the next one of its route, but never once it may have arrived. */
+import { describe, expect, it } from "@jest/globals";
+import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import { accepted, ambiguous, announced, failure, lookedUp, nowMs, play, resumed, success, woken } from "./play.ts";
+import { samplePolicy, sampleTask } from "./sample.ts";
+
+const undelivered = failure({ reason: "unavailable", retryable: true, undelivered: true });
+/** A bare 503, or a host that says that it may have stored the task. */
+const refused = failure({ reason: "unavailable", retryable: true });
+const sent = [woken, announced, woken];
+
+function policyOf(route: string[], { known = ["first", "second", "third"] } = {}): Policy {
+  const sample = samplePolicy();
+  const policy = sample.destinations.get("host");
+  if (policy === undefined) throw new Error("the sample has no destination");
+  return { ...sample, routeOf: () => route, destinations: new Map(known.map((name) => [name, policy])) };
+}
+const policy = policyOf(["first", "second"]);
+
+describe("a task that certainly did not arrive", () => {
+  it("is sent to the next destination of its route at once, and says so in its record before", () => {
+    const moved = play([...sent, undelivered], { policy });
+    expect(moved.task).toMatchObject({ state: "sent", destination: "second", mayHaveArrived: false });
+    expect(moved.last).toEqual([{ type: "wake", delayMs: 0 }]);
+    const next = play([woken], { policy, task: moved.task });
+    expect(next.last).toEqual([{ type: "send" }]);
+    expect(play([success], { policy, task: next.task }).task.outcome).toEqual({
+      type: "answer",
+      text: "A checkpoint.",
+    });
+  });
+
+  it("has what is left of its time there, and a session of its own where that destination ends them", () => {
+    const ending = new Map(policy.destinations);
+    const plain = ending.get("second");
+    if (plain !== undefined) ending.set("second", { ...plain, stopAfterResult: true });
+    const late = { ...undelivered, nowMs: nowMs + 20_000 };
+    const { task } = play([...sent, late], { policy: { ...policy, destinations: ending } });
+    const before = play(sent, { policy }).task;
+    expect(task.params).toMatchObject({ text: before.params?.text, timeout_ms: 40_000, session_id: task.sessionId });
+    expect(task.sessionId).not.toBe(before.sessionId);
+    expect(task.deadlineAtMs).toBe(before.deadlineAtMs);
+  });
+
+  it("comes back to the first one when all have been tried, later after each round", () => {
+    let { task } = play(sent, { policy });
+    const way: [string | undefined, number | undefined][] = [];
+    for (let attempt = 0; attempt < 6; attempt++) {
+      const step = play([undelivered, woken], { policy, task });
+      task = step.task;
+      const [wake] = step.asked[0] ?? [];
+      way.push([task.destination, wake?.type === "wake" ? wake.delayMs : undefined]);
+    }
+    expect(way).toEqual([
+      ["second", 0],
+      ["first", 1000],
+      ["second", 0],
+      ["first", 2000],
+      ["second", 0],
+      ["first", 4000],
+    ]);
+  });
+
+  it("is told as unavailable when every destination was tried as often as one alone would have been", () => {
+    let { task } = play(sent, { policy });
+    let attempts = 0;
+    for (; task.state === "sent"; attempts++) task = play([undelivered, woken], { policy, task }).task;
+    expect(attempts).toBe(16);
+    expect(task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
+  });
+
+  it("follows a route that was changed meanwhile", () => {
+    const { task } = play(sent, { policy: policyOf(["first"]) });
+    expect(play([undelivered], { policy: policyOf(["third"]), task }).task.destination).toBe("third");
+  });
+
+  it("stays where its route names no other, or none that there is", () => {
+    for (const alone of [policyOf(["first"]), policyOf(["first", "second"], { known: ["first"] })]) {
+      const { task, last } = play([...sent, undelivered], { policy: alone });
+      expect(task.destination).toBe("first");
+      expect(last).toEqual([{ type: "wake", delayMs: 1000 }]);
+    }
+  });
+});
+
+describe("a task that may have arrived", () => {
+  it.each([
+    ["an ambiguous send", [ambiguous]],
+    ["a refusal that is no proof, such as a bare 503", [refused]],
+    [
+      "an ambiguous send before one that certainly did not arrive",
+      [ambiguous, lookedUp(failure({ reason: "task_not_found", retryable: false })), undelivered],
+    ],
+    ["a refusal that is no proof before one that certainly did not arrive", [refused, woken, undelivered]],
+    ["an answer that breaks the contract", [failure({ reason: "invalid_response", retryable: false })]],
+    ["a peer that is busy", [failure({ reason: "rate_limited", retryable: true })]],
+  ])("stays with its destination after %s", (_what, events) => {
+    expect(play([...sent, ...events], { policy }).task.destination).toBe("first");
+  });
+
+  it("stays after a worker died of the send, whatever comes then", () => {
+    const { task } = play([...sent, resumed, lookedUp(undelivered), woken, lookedUp(undelivered)], { policy });
+    expect(task).toMatchObject({ destination: "first", mayHaveArrived: true });
+  });
+
+  it("stays when it was accepted, also where its destination is out of reach then", () => {
+    const { task } = play([...sent, accepted, woken, { ...undelivered, act: "poll" }], { policy });
+    expect(task).toMatchObject({ state: "waiting", destination: "first" });
+  });
+
+  it("may be in doubt at a second destination alone, and then stays with that", () => {
+    const { task } = play([...sent, undelivered, woken, refused, woken, undelivered], { policy });
+    expect(task).toMatchObject({ destination: "second", bound: true });
+  });
+});
+
+describe("a task that waits for its turn", () => {
+  it("goes where its route leads by then if its destination is gone", () => {
+    const queued = sampleTask({ state: "queued", destination: "gone", placeholderTs: "1.1", announcedAtMs: nowMs });
+    expect(play([woken], { policy, task: queued }).task).toMatchObject({ state: "announced", destination: "first" });
+  });
+});
