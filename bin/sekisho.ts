@@ -24,6 +24,10 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "one task over a configured transport, its answer on the terminal",
     load: async () => (await import("./commands/send.ts")).send,
   },
+  conformance: {
+    summary: "does an Execution endpoint keep the contract",
+    load: async () => (await import("./commands/conformance.ts")).conformance,
+  },
   manifest: {
     summary: "the manifest from which a Slack app is created",
     load: async () => (await import("./commands/manifest.ts")).manifest,

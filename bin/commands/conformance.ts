@@ -1,0 +1,158 @@
+/** `sekisho conformance`: does an Execution endpoint keep the contract, whatever it is written in? */
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { configDirectory } from "../../lambdas/shared/config/load.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
+import type { Texts } from "../conformance/case.ts";
+import { endpointOf } from "../conformance/endpoint-words.ts";
+import { jsonReport } from "../conformance/json-report.ts";
+import { junitReport } from "../conformance/junit-report.ts";
+import { openPeer } from "../conformance/open-peer.ts";
+import type { Peer } from "../conformance/peer.ts";
+import { probe } from "../conformance/probe.ts";
+import { type CaseReport, isKept, runCases } from "../conformance/run-cases.ts";
+import { createSlowTasks } from "../conformance/slow-tasks.ts";
+import { textReport } from "../conformance/text-report.ts";
+import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+import { requireSecrets, secretsOfDestination } from "./required-secrets.ts";
+
+/** All cases together; one that hangs ends after its own calls' time. */
+const totalMs = 15 * 60_000;
+
+export const conformance: Command = {
+  help: `
+sekisho conformance URL [--auth AUTH] [--dialect D] [options]
+sekisho conformance --destination NAME [--config FILE] [options]
+
+Runs the contract's cases against an Execution endpoint in any language, and says of each
+what was expected and what came. It runs the agent behind the endpoint some twenty times.
+
+  --auth AUTH          how to call a URL: none (loopback only), bearer:ENV_NAME,
+                       sigv4:SERVICE:REGION, web-identity:AUDIENCE
+  --dialect D          whose error numbers it speaks (default: zone)
+  --destination NAME   a destination of the configuration, with its url and authorizer
+  --config FILE        instead of ./sekisho.config.json
+  --text TEXT          what the agent answers with success (default: "Good morning.")
+  --slow-text TEXT     what takes it longer than a call waits (default: "slow 25s", as echo knows it)
+  --fail-text TEXT     what makes it fail (default: "fail", as echo knows it)
+  --ask-text TEXT      what makes it ask back; there is no default
+  --call-timeout S     seconds that one call may take (default: 30)
+  --json               prints the report as one JSON object
+  --junit FILE         writes it as JUnit XML too; an optional case that is not kept is skipped there
+
+What a peer gives no occasion for is skipped, with the reason. docs/conformance.md lists the cases.
+Exit code 0: keeps all that is required; 1: does not; 2: bad usage or configuration; 3: nothing
+there that could be tested (not reachable, no endpoint at this address, credentials refused).
+`,
+  async run(run) {
+    const { values, positionals } = parseArgs({ args: run.words, allowPositionals: true, options });
+    if (positionals.length > 1) throw new UsageError("One URL is needed.");
+    const place = { directory: run.directory, file: values.config };
+    const { auth, dialect, destination } = values;
+    const endpoint = endpointOf({ url: positionals[0], auth, dialect, destination, place });
+    requireSecrets(secretsOfDestination(endpoint.destination));
+    const timeoutMs = millisecondsOf(values["call-timeout"]);
+    const texts = {
+      plain: values.text,
+      slow: values["slow-text"],
+      fail: values["fail-text"],
+      ask: values["ask-text"],
+    };
+    const { executionPort, logLevel } = readEnvironment();
+    const timeOver = AbortSignal.timeout(totalMs);
+    const signal = AbortSignal.any([run.signal, timeOver]);
+    const { peer, close } = await openPeer({
+      ...endpoint,
+      directory: configDirectory(place),
+      executionPort,
+      log: createLog({ service: "sekisho", level: logLevel ?? "error" }),
+      sessionId: `conformance-${randomUUID()}`,
+      timeoutMs,
+      signal,
+    });
+    try {
+      const why = await probe({ peer, id: randomUUID() });
+      if (why !== undefined) {
+        run.note(`${endpoint.called}: ${why}`);
+        return exitCodes.notReachable;
+      }
+      const isIdempotent = endpoint.destination.idempotent;
+      const reports = await runAll({ run, peer, texts, isIdempotent, signal, timeOver });
+      return show({ run, endpoint: endpoint.called, reports, json: values.json, junit: values.junit });
+    } catch (thrown) {
+      if (!run.signal.aborted) throw thrown;
+      run.note("Interrupted; there is no report.");
+      return exitCodes.interrupted;
+    } finally {
+      await close();
+    }
+  },
+};
+
+const options = {
+  auth: { type: "string" },
+  dialect: { type: "string" },
+  destination: { type: "string" },
+  config: { type: "string" },
+  text: { type: "string", default: "Good morning." },
+  "slow-text": { type: "string", default: "slow 25s" },
+  "fail-text": { type: "string", default: "fail" },
+  "ask-text": { type: "string" },
+  "call-timeout": { type: "string", default: "30" },
+  json: { type: "boolean", default: false },
+  junit: { type: "string" },
+} as const;
+
+function millisecondsOf(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds >= 0.1 && seconds <= 600) return seconds * 1000;
+  throw new UsageError(`--call-timeout: "${text}" is no number of seconds (0.1 to 600).`);
+}
+
+/** Progress is told by theme: the cases of one take hardly any time, but for those of slow tasks. */
+async function runAll(request: {
+  run: CommandRun;
+  peer: Peer;
+  texts: Texts;
+  isIdempotent: boolean;
+  signal: AbortSignal;
+  timeOver: AbortSignal;
+}): Promise<CaseReport[]> {
+  const { run, peer, texts, isIdempotent, signal, timeOver } = request;
+  let shown = "";
+  return runCases({
+    run: {
+      peer,
+      texts,
+      slowTasks: createSlowTasks({ peer, text: texts.slow, newId: randomUUID }),
+      newId: randomUUID,
+      now: () => performance.now(),
+      sleep: (ms) => delay(ms, undefined, { signal }),
+    },
+    isIdempotent,
+    interrupt: run.signal,
+    timeOver,
+    onCase(name) {
+      const [theme = ""] = name.split("/");
+      if (theme !== shown) run.note(theme === "accepted" ? `${theme} ("${texts.slow}")` : theme);
+      shown = theme;
+    },
+  });
+}
+
+function show(request: {
+  run: CommandRun;
+  endpoint: string;
+  reports: readonly CaseReport[];
+  json: boolean;
+  junit: string | undefined;
+}): number {
+  const { run, json, junit, ...report } = request;
+  if (junit !== undefined) writeFileSync(resolve(run.directory, junit), junitReport(report));
+  run.print(json ? jsonReport(report) : textReport(report));
+  return isKept(report.reports) ? exitCodes.success : exitCodes.failed;
+}

@@ -1,0 +1,73 @@
+/** What came back from a peer: the JSON-RPC Response where it is one, and in any case words for a person. */
+import { type JsonRpcResponse, responseSchema } from "../../contracts/envelope.ts";
+import type { ClientReason } from "../../contracts/errors.ts";
+import { redact } from "../../lambdas/verification/transport/redact.ts";
+import type { TransportResponse } from "../../lambdas/verification/transport/transport.ts";
+
+export type Answer = {
+  status: number | undefined;
+  response: JsonRpcResponse | undefined;
+  /** Why nothing that can be read came, as the transport says it. */
+  failure: ClientReason | "late" | undefined;
+  came: string;
+};
+
+const longestExcerpt = 240;
+
+export function answerOf({ status, body }: TransportResponse): Answer {
+  const json = parse(body);
+  const response = responseSchema.safeParse(json).data;
+  const head = status === undefined ? "" : `HTTP ${status}, `;
+  const came = `${head}${response === undefined ? withoutEnvelope({ body, json }) : excerpt(membersOf(response))}`;
+  return { status, response, failure: undefined, came };
+}
+
+export function noAnswer({ failure, timeoutMs }: { failure: ClientReason | "late"; timeoutMs: number }): Answer {
+  return { status: undefined, response: undefined, failure, came: wordsOf({ failure, timeoutMs }) };
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(strictUtf8.decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+function withoutEnvelope({ body, json }: { body: Uint8Array; json: unknown }): string {
+  if (body.byteLength === 0) return "no JSON-RPC body";
+  if (json === undefined) return `${body.byteLength} bytes that are no JSON in UTF-8`;
+  return `JSON that is no JSON-RPC Response: ${excerpt(json)}`;
+}
+
+/** What a Response says beside its version, in the order in which one reads it. */
+function membersOf(response: JsonRpcResponse): object {
+  return "error" in response
+    ? { error: response.error, id: response.id }
+    : { result: response.result, id: response.id };
+}
+
+/** Without secrets, and without what a terminal would act upon. */
+function excerpt(json: unknown): string {
+  const text = JSON.stringify(redact(json)).replace(/[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "?");
+  return text.length > longestExcerpt ? `${text.slice(0, longestExcerpt)}…` : text;
+}
+
+function wordsOf({ failure, timeoutMs }: { failure: ClientReason | "late"; timeoutMs: number }): string {
+  switch (failure) {
+    case "late":
+      return `no answer within ${timeoutMs / 1000} s`;
+    case "unavailable":
+      return "no connection";
+    case "ambiguous":
+      return "the connection broke before the answer was there";
+    case "invalid_response":
+      return "a head that the Verification zone refuses: a redirect, a content type that is not JSON, a content encoding, or no HTTP";
+    case "payload_too_large":
+      return "an answer larger than the Verification zone reads";
+    default:
+      return `no answer (${failure})`;
+  }
+}

@@ -1,0 +1,47 @@
+/** What a case of the conformance command is, and the two ways in which it does not end well. */
+import type { Peer } from "./peer.ts";
+import type { SlowTasks } from "./slow-tasks.ts";
+
+/**
+ * `required`: the Verification zone cannot work with a peer that does otherwise. `idempotent`: required of a peer that is
+ * declared to deduplicate by request id, optional for others.
+ */
+type Level = "required" | "optional" | "idempotent";
+
+/** What the agent behind the peer is asked; what depends on a text that is not given is skipped. */
+export type Texts = { plain: string; slow: string; fail: string; ask: string | undefined };
+
+export type CaseRun = {
+  peer: Peer;
+  texts: Texts;
+  slowTasks: SlowTasks;
+  newId: () => string;
+  now: () => number;
+  sleep: (ms: number) => Promise<void>;
+};
+
+export type ConformanceCase = {
+  /** Its theme and what it is about, as `envelope/batch`. */
+  name: string;
+  level: Level;
+  /** One sentence for a person. */
+  expects: string;
+  /** Resolves to what came, in words. Throws a Deviation or a NotApplicable. */
+  check(run: CaseRun): Promise<string>;
+};
+
+/** The peer does otherwise; the message says what came. */
+export class Deviation extends Error {
+  constructor(came: string) {
+    super(came);
+    this.name = "Deviation";
+  }
+}
+
+/** The peer gives no occasion for the case; the message says why. */
+export class NotApplicable extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = "NotApplicable";
+  }
+}

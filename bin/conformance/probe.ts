@@ -1,0 +1,26 @@
+/** One look before the cases: is there anything at all that could keep the contract? */
+import type { Answer } from "./answer.ts";
+import { errorOf, means } from "./expect.ts";
+import type { Peer } from "./peer.ts";
+
+/** Resolves to why no case can be run, for a person; undefined where they can. No agent is run for it. */
+export async function probe({ peer, id }: { peer: Peer; id: string }): Promise<string | undefined> {
+  const answer = await peer.call({ method: "sekisho.no_such_method", params: {}, id });
+  return answer.response === undefined ? withoutResponse(answer) : withoutRights({ answer, peer });
+}
+
+function withoutResponse({ failure, status, came }: Answer): string | undefined {
+  if (failure === "unavailable" || failure === "late") return `It cannot be reached: ${came}.`;
+  if (failure === "unauthenticated") return "There are no credentials for it: see --auth.";
+  if (status === 404 || status === 405) return `There is no Execution endpoint at this address: ${came}.`;
+  if (status === 401 || status === 403) return `It refuses the credentials: ${came}. See --auth.`;
+  return undefined;
+}
+
+function withoutRights({ answer, peer: { dialect } }: { answer: Answer; peer: Peer }): string | undefined {
+  const error = errorOf(answer);
+  const isRefused =
+    error !== undefined &&
+    (["unauthenticated", "permission_denied"] as const).some((reason) => means({ error, reason, dialect }));
+  return isRefused ? `It refuses the credentials: ${answer.came}. See --auth.` : undefined;
+}

@@ -1,0 +1,56 @@
+/** The two tasks that show how a peer goes on with what takes long: one is awaited, the other one canceled. */
+import type { TaskResult } from "../../contracts/methods.ts";
+import type { Answer } from "./answer.ts";
+import { NotApplicable } from "./case.ts";
+import { resultOf } from "./expect.ts";
+import type { Peer } from "./peer.ts";
+import { channel } from "./run-task.ts";
+
+export type AcceptedTask = {
+  requestId: string;
+  params: Readonly<Record<string, unknown>>;
+  result: Extract<TaskResult, { status: "accepted" }>;
+  came: string;
+};
+
+export type SlowTasks = {
+  /** What the peer said to the first of them, whatever it is. */
+  firstAnswer(): Promise<Answer>;
+  /** Each rejects with a NotApplicable where the peer does not accept, and so gives no occasion. */
+  awaited(): Promise<AcceptedTask>;
+  canceled(): Promise<AcceptedTask>;
+};
+
+type Sent = { requestId: string; params: Readonly<Record<string, unknown>>; answer: Answer };
+
+/** Both are sent at the same time when the first of them is asked for, since each may take as long as the peer waits itself. */
+export function createSlowTasks({ peer, text, newId }: { peer: Peer; text: string; newId: () => string }): SlowTasks {
+  let sent: readonly [Promise<Sent>, Promise<Sent>] | undefined;
+
+  async function send(): Promise<Sent> {
+    const requestId = newId();
+    const params = { channel, text };
+    return { requestId, params, answer: await peer.call({ method: "execute_task", params, id: requestId }) };
+  }
+
+  function start() {
+    sent ??= [send(), send()];
+    // Where the command is interrupted, nobody may be there to hear of the second.
+    for (const one of sent) one.catch(() => {});
+    return sent;
+  }
+
+  return {
+    firstAnswer: async () => (await start()[0]).answer,
+    awaited: async () => accepted({ text, ...(await start()[0]) }),
+    canceled: async () => accepted({ text, ...(await start()[1]) }),
+  };
+}
+
+function accepted({ text, answer, requestId, params }: Sent & { text: string }): AcceptedTask {
+  const { response, came } = answer;
+  if (response === undefined || "error" in response) throw new NotApplicable(`to "${text}" came ${came}`);
+  const result = resultOf({ answer, method: "execute_task", id: requestId });
+  if (result.status === "accepted") return { requestId, params, result, came };
+  throw new NotApplicable(`the peer answers "${text}" at once and not by "accepted"`);
+}
