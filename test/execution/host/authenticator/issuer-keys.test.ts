@@ -1,0 +1,141 @@
+/** The keys of an issuer: fetched seldom, replaced when they change, and nobody let in where they cannot be had. */
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { KeyTimes } from "../../../../lambdas/execution/host/authenticator/issuer-keys.ts";
+import { jwtAuthenticator } from "../../../../lambdas/execution/host/authenticator/jwt.ts";
+import { type JwksIssuer, startJwksIssuer } from "../../../doubles/issuers/jwks.ts";
+import { closeLater, serve, unavailable } from "./ask.ts";
+
+const claims = { aud: "agents", sub: "verifier" };
+const discoveryPath = "/.well-known/openid-configuration";
+
+async function start({ keyTimes = {}, byUrl = false }: { keyTimes?: Partial<KeyTimes>; byUrl?: boolean } = {}) {
+  const issuer = closeLater(await startJwksIssuer());
+  const trusted = {
+    issuer: issuer.issuer,
+    ...(byUrl && { jwksUrl: issuer.jwksUrl }),
+    audience: "agents",
+    subjects: ["verifier"],
+    algorithms: ["ES256" as const],
+    clockToleranceSeconds: 0,
+  };
+  return { issuer, ...(await serve(jwtAuthenticator({ issuers: [trusted], keyTimes }))) };
+}
+
+describe("keys", () => {
+  it("are fetched once for many callers at once and after one another", async () => {
+    const { issuer, call } = await start();
+    const token = await issuer.sign(claims);
+    const all = await Promise.all(Array.from({ length: 20 }, () => call(token)));
+    expect(new Set([...all, await call(token)])).toEqual(new Set(["success"]));
+    expect(issuer.fetched).toEqual([discoveryPath, "/keys"]);
+  });
+
+  it("that a token names and nobody knows are looked for: the issuer may have rotated them", async () => {
+    const { issuer, call } = await start({ keyTimes: { coolDownMs: 0 } });
+    const old = await issuer.sign(claims);
+    expect(await call(old)).toBe("success");
+    await issuer.rotate();
+    expect(await call(old)).toBe("success");
+    expect(await call(await issuer.sign(claims))).toBe("success");
+    expect(await call(old)).toBe("unauthenticated");
+  });
+
+  it("that nobody has are not looked for with each token that names one", async () => {
+    const { issuer, call } = await start();
+    expect(await call(await issuer.sign(claims))).toBe("success");
+    const flood = Array.from({ length: 60 }, async (_, n) => call(await issuer.sign(claims, { kid: `nobody's ${n}` })));
+    expect(new Set(await Promise.all(flood))).toEqual(new Set(["unauthenticated"]));
+    expect(issuer.fetched).toEqual([discoveryPath, "/keys"]);
+  });
+
+  it("that were withdrawn are good no longer than they may be kept", async () => {
+    const { issuer, call } = await start({ keyTimes: { maxAgeMs: 0 }, byUrl: true });
+    const old = await issuer.sign(claims);
+    expect(await call(old)).toBe("success");
+    await issuer.rotate();
+    expect(await call(old)).toBe("unauthenticated");
+  });
+
+  it("that are kept are used while the issuer is away", async () => {
+    const { issuer, call } = await start();
+    const token = await issuer.sign(claims);
+    expect(await call(token)).toBe("success");
+    await issuer.close();
+    expect(await call(token)).toBe("success");
+  });
+});
+
+describe("where the keys cannot be had", () => {
+  let stranger: JwksIssuer;
+  let redirected: string[];
+  beforeAll(async () => {
+    stranger = await startJwksIssuer();
+    redirected = stranger.fetched;
+  });
+  afterAll(() => stranger.close());
+
+  const onKeys = (answer: () => Response | Promise<Response>) => (path: string) =>
+    path === "/keys" ? answer() : undefined;
+  const large = JSON.stringify({ keys: [], padding: "x".repeat(300_000) });
+  const cases: Record<string, (path: string) => Response | Promise<Response> | undefined> = {
+    "an answer of 500": onKeys(() => new Response("no", { status: 500 })),
+    "an answer of 404": () => new Response(null, { status: 404 }),
+    "a reset connection": onKeys(() => Promise.reject(new Error("reset"))),
+    "what is no JSON": onKeys(() => new Response("<html>")),
+    "what is no set of keys": onKeys(() => Response.json({ keys: "none" })),
+    "more than is read": onKeys(() => new Response(large)),
+    "more than is read, without an end": onKeys(() => endless()),
+    "a slow answer": onKeys(() => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }))),
+    "a redirect": onKeys(() => new Response(null, { status: 302, headers: { location: stranger.jwksUrl } })),
+    "a document of another issuer": (path) =>
+      path === discoveryPath ? Response.json({ issuer: stranger.issuer, jwks_uri: stranger.jwksUrl }) : undefined,
+    "a document without the place of the keys": (path) => (path === discoveryPath ? Response.json({}) : undefined),
+  };
+
+  it.each(Object.keys(cases))("because of %s, nobody is let in, and the caller may try again", async (name) => {
+    const { issuer, hear, lines } = await start({ keyTimes: { timeoutMs: 150 } });
+    issuer.misbehave(cases[name] ?? (() => undefined));
+    expect(await hear(await issuer.sign(claims))).toEqual(unavailable);
+    expect(lines.join("")).toContain('"message":"authenticator_failed"');
+    expect(lines.join("")).not.toContain(issuer.issuer);
+    expect(redirected).toEqual([]);
+  });
+
+  it("because the document leads to plain http, the keys are not fetched", async () => {
+    const { issuer, hear } = await start();
+    // A name that would resolve to nothing: it is refused before.
+    const document = { issuer: issuer.issuer, jwks_uri: "http://keys.example/keys" };
+    issuer.misbehave((path) => (path === discoveryPath ? Response.json(document) : undefined));
+    expect(await hear(await issuer.sign(claims))).toEqual(unavailable);
+    expect(issuer.fetched).toEqual([discoveryPath]);
+  });
+
+  it("because nothing listens, nobody is let in", async () => {
+    const { issuer, hear } = await start();
+    const token = await issuer.sign(claims);
+    await issuer.close();
+    expect(await hear(token)).toEqual(unavailable);
+  });
+
+  it("the issuer is left alone for a while, however many ask", async () => {
+    const { issuer, call } = await start({ byUrl: true });
+    issuer.misbehave(() => new Response(null, { status: 503 }));
+    const token = await issuer.sign(claims);
+    for (let count = 0; count < 20; count++) expect(await call(token)).toBe("unavailable");
+    expect(issuer.fetched).toEqual(["/keys"]);
+  });
+
+  it("they are had as soon as the issuer is back and the while is over", async () => {
+    const { issuer, call } = await start({ keyTimes: { failureCoolDownMs: 0 } });
+    issuer.misbehave(() => new Response(null, { status: 503 }));
+    const token = await issuer.sign(claims);
+    expect(await call(token)).toBe("unavailable");
+    issuer.misbehave(() => undefined);
+    expect(await call(token)).toBe("success");
+  });
+});
+
+function endless(): Response {
+  const chunk = new Uint8Array(50_000).fill(0x20);
+  return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) }));
+}
