@@ -87,6 +87,21 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
+    name: "a peer that says that it is unavailable took nothing",
+    script: (call) => failure(call, "unavailable"),
+    async check({ execute, calls }) {
+      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+      expect(calls).toHaveLength(3);
+    },
+  },
+  {
+    name: "a peer that names the task that it may have stored may have taken it, whatever it says the next time",
+    script: (call) => failure(call, "unavailable", call.count === 1 ? { details: { task_id: "task-1" } } : {}),
+    async check({ execute }) {
+      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", undelivered: false });
+    },
+  },
+  {
     name: "a peer that says when to come back is asked again then, with the same id",
     script: (call) =>
       call.count === 1 ? failure(call, "rate_limited", { details: { retry_after_ms: 1500 } }) : success(call),

@@ -131,7 +131,8 @@ export const faultCases: readonly TransportCase[] = [
     name: "a caller that had given up before sends nothing",
     script: success,
     async check({ execute, calls }) {
-      await expect(execute({ signal: AbortSignal.abort() })).rejects.toMatchObject({ reason: "unavailable" });
+      const given = execute({ signal: AbortSignal.abort() });
+      await expect(given).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
       expect(calls).toHaveLength(0);
     },
   },
@@ -158,7 +159,7 @@ export const faultCases: readonly TransportCase[] = [
     unreachable: true,
     script: success,
     async check({ execute, pauses }) {
-      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", retryable: true });
+      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", retryable: true, undelivered: true });
       expect(pauses).toHaveLength(2);
     },
   },

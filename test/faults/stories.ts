@@ -53,7 +53,7 @@ export const stories: readonly Story[] = [
   /** Nobody is there to take it: it goes to the second. */
   { ...sync, name: "moved", first: "away" },
   /** Whatever may have arrived at the first is never sent to the second. */
-  { ...sync, name: "spared", first: "there", isForeign: true },
+  { ...sync, name: "spared", first: "there" },
   /** Two minutes and many polls. */
   { ...accepted, name: "long", agentMs: 120_000, pollAfterMs: 1000 },
   { ...accepted, name: "pushed", agentMs: 120_000, isPushed: true },

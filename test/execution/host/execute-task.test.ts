@@ -240,7 +240,7 @@ describe("the deadline", () => {
 });
 
 describe("the store away", () => {
-  it("is unavailable, stores and starts nothing; the same id works later", async () => {
+  it("is unavailable, stores and starts nothing; the same id works later, and the id of the task says that it may be stored", async () => {
     const store = memoryStore();
     let away = true;
     const create: typeof store.create = async (request) => {
@@ -251,6 +251,7 @@ describe("the store away", () => {
     const id = randomUUID();
     const { error } = await call("execute_task", hello, { id });
     expect(error).toMatchObject({ code: -32071, data: { reason: "unavailable", retryable: true } });
+    expect(error?.data.task_id).toMatch(/./);
     expect(JSON.stringify([error, lines])).not.toContain("hunter2");
     away = false;
     expect((await call("get_task", { request_id: id })).error?.data.reason).toBe("task_not_found");

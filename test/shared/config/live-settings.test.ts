@@ -11,10 +11,20 @@ import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 const bearer = { type: "bearer", token: { secretsManager: "sekisho/dev/TOKEN" } };
 const sigv4 = { type: "sigv4", service: "lambda", region: "eu-central-1" };
 const far = { transport: "https", url: "https://a.example/", authorizer: bearer };
+const federated = {
+  transport: "https",
+  url: "https://c.example/",
+  authorizer: { type: "web-identity", audience: "https://c.example/" },
+};
+const assumed = {
+  transport: "https",
+  url: "https://d.example/",
+  authorizer: { ...sigv4, assumeRoleArn: "arn:aws:iam::123456789012:role/agents" },
+};
 const signed = { transport: "https", url: "https://b.example/", authorizer: sigv4 };
 
 function configWith(changes: Record<string, unknown>) {
-  const destinations = { local: { transport: "https" }, far, signed };
+  const destinations = { local: { transport: "https" }, far, signed, federated, assumed };
   return parseConfig({ json: { destinations, routes: [{ destination: "local" }], ...changes } });
 }
 const deployed = configWith({});
@@ -23,11 +33,13 @@ describe("the live settings", () => {
   it("carry the routes and what needs no permission to where they are read", () => {
     const edited = configWith({
       destinations: {
-        local: { transport: "https", deadlineMs: 60_000 },
+        local: { transport: "https", deadlineMs: 60_000, concurrency: "parallel", longPollMs: 5000 },
         far: { ...far, url: "https://other.example/", idempotent: true },
         signed,
+        federated: { ...federated, url: "https://other.example/" },
+        assumed: { ...assumed, url: "https://other.example/" },
       },
-      routes: [{ channel: "C1", destination: "far" }, { destination: "local" }],
+      routes: [{ channel: "C1", word: "deploy", destination: ["far", "local"] }, { destination: "local" }],
     });
     expect(needDeploy({ config: edited, deployed: fingerprintsOf(deployed) })).toEqual([]);
     const json = JSON.parse(JSON.stringify(liveSettingsOf(edited)));
@@ -42,10 +54,16 @@ describe("the live settings", () => {
     ["another transport", { far: { transport: "agentcore", runtimeArn: arn() } }],
     ["another authorizer", { far: { ...far, authorizer: sigv4 } }],
     ["another address of a signed call", { signed: { ...signed, url: "https://c.example/" } }],
+    ["another audience", { federated: { ...federated, authorizer: { type: "web-identity", audience: "other" } } }],
+    [
+      "another role",
+      { assumed: { ...assumed, authorizer: { ...sigv4, assumeRoleArn: "arn:aws:iam::123456789012:role/other" } } },
+    ],
+    ["the bot token", { far: { ...far, forwardBotToken: true } }],
     ["an address where there was none", { local: far }],
     ["a new destination", { new: far }],
   ])("do not hold %s, which needs a deploy", (_what, changes) => {
-    const destinations = { local: { transport: "https" }, far, signed, ...changes };
+    const destinations = { local: { transport: "https" }, far, signed, federated, assumed, ...changes };
     const [name] = Object.keys(changes);
     const edited = configWith({ destinations });
     expect(needDeploy({ config: edited, deployed: fingerprintsOf(deployed) })).toEqual([name]);
