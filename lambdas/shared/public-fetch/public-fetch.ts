@@ -30,7 +30,7 @@ export function createPublicFetch({
   allowLoopback?: boolean;
 } = {}): PublicFetch {
   return async ({ url: address, maxBytes, timeoutMs, signal }) => {
-    const url = checkedUrl({ address, allowLoopback });
+    const url = checkedUrl(address);
     return untilStopped({
       timeoutMs,
       signal,
@@ -43,10 +43,10 @@ export function createPublicFetch({
   };
 }
 
-/** Ports are as given: what is reachable at a public address is public at all of them. */
-function checkedUrl({ address, allowLoopback }: { address: string; allowLoopback: boolean }): URL {
+/** https, and http for loopback, whose addresses are another matter. Ports are as given: all of a public address are public. */
+function checkedUrl(address: string): URL {
   const url = URL.parse(address);
-  const isPlain = url?.protocol === "http:" && allowLoopback && isLoopbackHost(url.hostname);
+  const isPlain = url?.protocol === "http:" && isLoopbackHost(url.hostname);
   if (url === null || !(url.protocol === "https:" || isPlain)) throw new SekishoError("permission_denied");
   if (url.username !== "" || url.password !== "") throw new SekishoError("permission_denied");
   return url;
