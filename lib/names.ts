@@ -26,4 +26,5 @@ export const verificationOutputs = {
   tableName: "TableName",
   routesParameter: "RoutesParameter",
   deployedDestinations: "DeployedDestinations",
+  executionAddress: "ExecutionAddress",
 } as const;

@@ -149,6 +149,7 @@ export class VerificationStack extends Stack {
       tableName: table.tableName,
       routesParameter: settingsParameter.ref,
       deployedDestinations: JSON.stringify(fingerprintsOf(config)),
+      executionAddress: entry === undefined ? "null" : this.toJsonString(entry.address),
     };
     for (const [name, value] of Object.entries(outputs)) {
       new CfnOutput(this, verificationOutputs[name as keyof typeof outputs], { value });

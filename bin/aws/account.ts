@@ -4,15 +4,26 @@ import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import { AwsFailure, callAws } from "./aws-failure.ts";
 import type { NamedStage } from "./stage.ts";
 
-/** The account of the credentials at hand. */
-export async function callerAccount({ region, signal }: { region: string; signal: AbortSignal }): Promise<string> {
+/** Whose the credentials at hand are. */
+export async function callerIdentity({
+  region,
+  signal,
+}: {
+  region: string;
+  signal: AbortSignal;
+}): Promise<{ account: string; arn: string }> {
   const sts = new STSClient({ region });
-  const { Account } = await callAws({
+  const { Account = "unknown", Arn = "unknown" } = await callAws({
     doing: "ask AWS whose credentials these are",
     signal,
     call: (options) => sts.send(new GetCallerIdentityCommand({}), options),
   });
-  return Account ?? "unknown";
+  return { account: Account, arn: Arn };
+}
+
+/** The account of the credentials at hand. */
+export async function callerAccount(request: { region: string; signal: AbortSignal }): Promise<string> {
+  return (await callerIdentity(request)).account;
 }
 
 /** Rejects unless the credentials are of the Verification account, where all of the command line's work but secrets is. */

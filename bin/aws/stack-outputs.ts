@@ -40,5 +40,7 @@ export async function readStackOutputs({
     tableName: output("tableName"),
     routesParameter: output("routesParameter"),
     deployedDestinations: output("deployedDestinations"),
+    // Of a stack that was deployed before it had this output.
+    executionAddress: values.get(verificationOutputs.executionAddress) ?? "null",
   };
 }

@@ -27,6 +27,7 @@ export async function openDestination({
   directory,
   executionPort,
   readSecret = readSecretHere,
+  region = readEnvironment().awsRegion,
   log,
 }: {
   config: Config;
@@ -34,6 +35,8 @@ export async function openDestination({
   directory: string;
   executionPort: number;
   readSecret?: (reference: SecretReference) => Promise<string>;
+  /** Whose STS is asked, where the destination does not say. */
+  region?: string | undefined;
   log: Log;
 }): Promise<OpenedDestination> {
   const only = Object.fromEntries(Object.entries(config.destinations).filter(([key]) => key === name));
@@ -44,7 +47,7 @@ export async function openDestination({
     localUrl: `http://127.0.0.1:${executionPort}/`,
     handle: async (request) => (host === undefined ? new Response(null, { status: 404 }) : host.handle(request)),
     readSecret,
-    region: readEnvironment().awsRegion,
+    region,
     log,
     wrap: ({ transport: bare }) => {
       transport = bare;

@@ -1,0 +1,79 @@
+/** One destination in words, for a list of them. Pure. */
+import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
+import type { Route } from "../../lambdas/shared/config/schema.ts";
+import { durationText } from "../tasks/words.ts";
+
+export type DestinationRow = {
+  name: string;
+  transport: Destination["transport"];
+  address: string;
+  authorizer: string;
+  idempotent: boolean;
+  deadlineMs: number;
+  /** The routes that lead here, counted from 1, and whether as the first choice (1) or later. */
+  routes: { place: number; choice: number }[];
+  needsDeploy: boolean;
+};
+
+export function rowOf({
+  name,
+  destination,
+  routes,
+  ownAddress,
+  needsDeploy,
+}: {
+  name: string;
+  destination: Destination;
+  routes: readonly Route[];
+  /** Where a destination without an address of its own leads. */
+  ownAddress: string;
+  needsDeploy: boolean;
+}): DestinationRow {
+  const { transport, idempotent, deadlineMs } = destination;
+  const leading = routes.map((route, index) => ({ place: index + 1, choice: route.destination.indexOf(name) + 1 }));
+  return {
+    name,
+    transport,
+    address: addressOf(destination) ?? ownAddress,
+    authorizer: authorizerOf(destination),
+    idempotent,
+    deadlineMs,
+    routes: leading.filter(({ choice }) => choice > 0),
+    needsDeploy,
+  };
+}
+
+/** Undefined where it is the Execution zone of this configuration, wherever that is. */
+export function addressOf(destination: Destination): string | undefined {
+  if (destination.transport === "agentcore") return destination.runtimeArn;
+  return destination.transport === "https" ? destination.url : "the same process";
+}
+
+export function authorizerOf(destination: Destination): string {
+  if (destination.transport === "agentcore") return "sigv4";
+  return destination.transport === "https" ? destination.authorizer.type : "none";
+}
+
+export function rowText({
+  name,
+  transport,
+  address,
+  authorizer,
+  idempotent,
+  deadlineMs,
+  ...row
+}: DestinationRow): string {
+  const facts = [
+    `${transport} ${address}`,
+    `authorizer ${authorizer}`,
+    idempotent ? "idempotent" : "not idempotent",
+    `deadline ${durationText(deadlineMs)}`,
+    row.routes.length === 0 ? "no route leads here" : row.routes.map(routeText).join(", "),
+    ...(row.needsDeploy ? ["not deployed so: needs a deploy"] : []),
+  ];
+  return `${name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
+}
+
+function routeText({ place, choice }: { place: number; choice: number }): string {
+  return choice === 1 ? `route ${place}` : `route ${place} (failover, choice ${choice})`;
+}

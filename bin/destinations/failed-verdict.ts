@@ -1,0 +1,90 @@
+/** Why nothing came back from a destination, and what to do about it. Pure; only codes, since texts may hold anything. */
+import { SekishoError } from "../../contracts/errors.ts";
+import { reasonWords, type Verdict } from "./verdict.ts";
+
+/** `address`: the url, or an ARN. `timedOutMs`: the time that was over, where that is why. */
+export type Failed = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
+
+export function failedVerdict({ thrown, address, authorizer, timedOutMs }: Failed): Verdict {
+  const error = SekishoError.from(thrown);
+  const code = codeIn(error);
+  const credential = credentialWords({ error, code, authorizer });
+  if (credential !== undefined) return { health: "unhealthy", words: credential };
+  if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
+  const words = code === undefined ? undefined : networkWords({ code, address });
+  if (words !== undefined) return unreachable(words);
+  if (error.reason === "unavailable" || error.reason === "ambiguous") {
+    return unreachable(`The connection ended before an answer came${code === undefined ? "" : ` (${code})`}.`);
+  }
+  return { health: "unhealthy", words: reasonWords({ reason: error.reason, authorizer }) ?? error.message };
+}
+
+/** Undefined where it did not fail on the way to a credential. */
+function credentialWords({
+  error,
+  code,
+  authorizer,
+}: {
+  error: SekishoError;
+  code: string | undefined;
+  authorizer: string;
+}): string | undefined {
+  const names = chain(error).map(({ name }) => name);
+  if (code === "CredentialsProviderError" || names.includes("CredentialsProviderError")) {
+    return "There are no AWS credentials here. Set AWS_PROFILE, or log in as for the AWS command line.";
+  }
+  if (!names.includes("CredentialError")) {
+    return error.reason === "unauthenticated" && error.code === undefined && authorizer !== "sigv4"
+      ? "What the configuration refers to is no credential that could be sent. Look at the secret."
+      : undefined;
+  }
+  if (code?.startsWith("OutboundWebIdentityFederationDisabled")) {
+    return "The AWS account does not issue tokens for others yet: npx sekisho federation enable.";
+  }
+  if (code?.startsWith("AccessDenied")) {
+    return "AWS STS does not give these credentials what the call needs: they lack the permission, or the role does not trust them.";
+  }
+  return error.reason === "unauthenticated"
+    ? `Whoever issues its credential refuses (${code}). Check the authorizer, and what the issuer was told.`
+    : `Whoever issues its credential cannot be reached, or gives none (${code}).`;
+}
+
+function networkWords({ code, address }: { code: string; address: string }): string | undefined {
+  const host = URL.parse(address)?.host || address;
+  if (code === "ENOTFOUND") return `There is no host ${host}: check the url, or this machine's DNS.`;
+  if (code.startsWith("EAI_")) return `DNS does not answer for ${host}: check this machine's network.`;
+  if (code === "ECONNREFUSED") return `Nobody listens at ${host}: is it started, and is the port right?`;
+  if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL)$/.test(code)) {
+    return `There is no way to ${host} (${code}): a firewall, a VPN, a proxy?`;
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return `The certificate of ${host} is for another name.`;
+  if (/^(CERT_|UNABLE_TO_|DEPTH_ZERO|ERR_TLS_CERT|SELF_SIGNED|HOSTNAME_)/.test(code)) {
+    return `The certificate of ${host} is not to be believed (${code}): expired, or issued by someone unknown here.`;
+  }
+  if (/^(EPROTO|ERR_SSL_|ERR_TLS_)/.test(code)) {
+    return `TLS with ${host} fails (${code}): is it https at all, and does it want a client certificate?`;
+  }
+  return undefined;
+}
+
+function unreachable(words: string): Verdict {
+  return { health: "unreachable", words };
+}
+
+/** The first code of the chain of causes, or of a list of attempts (one for each address of a host). */
+function codeIn(error: SekishoError): string | undefined {
+  const found = chain(error).find(({ code }) => typeof code === "string" && /^[\w.]{1,80}$/.test(code));
+  return typeof found?.code === "string" ? found.code : undefined;
+}
+
+type Link = { name?: unknown; code?: unknown; cause?: unknown };
+
+function chain(error: SekishoError): Link[] {
+  const links: Link[] = [];
+  for (let cause: unknown = error.cause; typeof cause === "object" && cause !== null && links.length < 5; ) {
+    const link: Link = cause;
+    links.push(link);
+    cause = link.cause;
+  }
+  return links;
+}

@@ -1,0 +1,49 @@
+/** Calls a destination twice, for real: what it is, whether it can be used, and how long it takes. */
+import { randomUUID } from "node:crypto";
+import type { Dialect } from "../../contracts/dialects.ts";
+import { newTrace } from "../../lambdas/shared/trace.ts";
+import type { Transport } from "../../lambdas/verification/transport/transport.ts";
+import { type Failed, failedVerdict } from "./failed-verdict.ts";
+import { answeredVerdict, type Verdict } from "./verdict.ts";
+
+/** `firstMs` has connecting and authenticating in it; `secondMs` is a call over the connection that stands. */
+export type Probe = Verdict & { firstMs?: number; secondMs?: number };
+
+/** Never rejects, and ends within twice `timeoutMs`. The second call is made only where the first shows health. */
+export async function probe({
+  transport,
+  dialect,
+  timeoutMs,
+  signal,
+  nowMs = () => performance.now(),
+  newId = randomUUID,
+  ...peer
+}: {
+  transport: Transport;
+  dialect: Dialect;
+  timeoutMs: number;
+  signal: AbortSignal;
+  nowMs?: () => number;
+  newId?: () => string;
+} & Pick<Failed, "address" | "authorizer">): Promise<Probe> {
+  const sessionId = `check-${newId()}`;
+
+  async function call(): Promise<{ verdict: Verdict; ms: number }> {
+    const id = newId();
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method: "rpc.discover", params: {} }));
+    const timer = AbortSignal.timeout(timeoutMs);
+    const startedAtMs = nowMs();
+    const verdict = await transport
+      .send({ body, sessionId, signal: AbortSignal.any([signal, timer]), trace: newTrace() })
+      .then((response) => answeredVerdict({ response, id, dialect, ...peer }))
+      .catch((thrown) => failedVerdict({ thrown, ...peer, timedOutMs: timer.aborted ? timeoutMs : undefined }));
+    return { verdict, ms: Math.round(nowMs() - startedAtMs) };
+  }
+
+  const first = await call();
+  if (first.verdict.health !== "healthy") return first.verdict;
+  const second = await call();
+  if (second.verdict.health !== "healthy") return second.verdict;
+  await transport.stopSession?.({ sessionId, signal: AbortSignal.timeout(timeoutMs) }).catch(() => {});
+  return { ...first.verdict, firstMs: first.ms, secondMs: second.ms };
+}

@@ -1,0 +1,133 @@
+/** What the answer to `rpc.discover` says of a destination, and what to do about it. Pure. */
+import * as z from "zod";
+import { decodeError } from "../../contracts/decode-error.ts";
+import type { Dialect } from "../../contracts/dialects.ts";
+import { type JsonRpcResponse, responseSchema } from "../../contracts/envelope.ts";
+import type { ClientReason, SekishoError } from "../../contracts/errors.ts";
+import { discoverResultSchema } from "../../contracts/methods.ts";
+import { statusToReason } from "../../lambdas/verification/transport/status-to-reason.ts";
+import type { TransportResponse } from "../../lambdas/verification/transport/transport.ts";
+
+/** `unreachable`: nothing answered. `words` are for a person; nothing of what came is in them but a document's title. */
+export type Verdict = {
+  health: "healthy" | "unhealthy" | "unreachable";
+  words: string;
+  /** The methods of its OpenRPC document, where it has one. */
+  methods?: string[];
+};
+
+const documentSchema = z.looseObject({
+  info: z.looseObject({ title: z.string().default("untitled"), version: z.string().default("") }).default({
+    title: "untitled",
+    version: "",
+  }),
+  methods: z.array(z.looseObject({ name: z.string() })).default([]),
+});
+
+export function answeredVerdict({
+  response,
+  id,
+  dialect,
+  authorizer,
+}: {
+  response: TransportResponse;
+  id: string;
+  dialect: Dialect;
+  /** The authorizer's type. */
+  authorizer: string;
+}): Verdict {
+  const { status } = response;
+  const envelope = envelopeIn(response.body);
+  if (envelope === undefined) return withoutEnvelope({ status, authorizer });
+  if ("error" in envelope)
+    return errorVerdict({ error: decodeError({ error: envelope.error, dialect, status }), authorizer });
+  if (envelope.id !== id) return unhealthy("It answers with another id than it was asked with: that is not JSON-RPC.");
+  const document = documentSchema.safeParse(envelope.result).data;
+  if (document === undefined || !discoverResultSchema.safeParse(envelope.result).success) {
+    return {
+      health: "healthy",
+      words: "It answers JSON-RPC, although rpc.discover with something that is no OpenRPC document.",
+    };
+  }
+  const { title, version } = document.info;
+  const words = printable(`${title} ${version}`);
+  return { health: "healthy", words, methods: document.methods.map(({ name }) => printable(name)) };
+}
+
+/** What a reason asks for, where it speaks against health; undefined where it does not. */
+export function reasonWords({ reason, authorizer }: { reason: ClientReason; authorizer: string }): string | undefined {
+  switch (reason) {
+    case "unauthenticated":
+      return `It does not know the caller. ${credentialHint(authorizer)}`;
+    case "permission_denied":
+      return `It knows the caller, or does not want to know it, and does not let it in. ${credentialHint(authorizer)}`;
+    case "rate_limited":
+      return "It asks for fewer calls. Try again in a minute.";
+    case "unavailable":
+      return "It answers that it is not available now. Try again in a minute; then look at its own log.";
+    case "agent_not_found":
+      return "There is no such agent or runtime: check the address.";
+    case "payload_too_large":
+      return "Its answer is larger than maxResponseBytes, or it takes no request of that size.";
+    case "invalid_response":
+      return "What answers there does not speak JSON (a page, a redirect, something compressed?): check the address and its path.";
+    case "ambiguous":
+      return "It failed, or something before it did. Look at its log.";
+    default:
+      return undefined;
+  }
+}
+
+/** An error is a sign of life: a peer need not know the method. */
+function errorVerdict({ error, authorizer }: { error: SekishoError; authorizer: string }): Verdict {
+  const words = reasonWords({ reason: error.reason, authorizer });
+  if (words !== undefined && error.exact) return unhealthy(words);
+  if (error.reason === "internal" && error.exact) return unhealthy("It fails with an internal error. Look at its log.");
+  return { health: "healthy", words: `It answers JSON-RPC, and does not know rpc.discover (error ${error.code}).` };
+}
+
+function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): Verdict {
+  const told = status === undefined ? "" : ` (HTTP ${status})`;
+  if (status === 404 || status === 405)
+    return unhealthy(`There is nothing to call at this path${told}: check the url.`);
+  if (status === undefined || status < 400) return unhealthy(`What it answers is not JSON-RPC${told}: check the url.`);
+  const words = reasonWords({ reason: statusToReason(status), authorizer });
+  return unhealthy(`${words ?? "It refuses the call."}${told}`);
+}
+
+function credentialHint(authorizer: string): string {
+  switch (authorizer) {
+    case "none":
+      return "Give the destination an authorizer.";
+    case "sigv4":
+      return "Its policy over there must name the role, and the role must be permitted the call.";
+    case "web-identity":
+    case "google":
+    case "azure":
+      return "The other side must know the issuer, the audience and the role: npx sekisho federation show.";
+    case "mtls":
+      return "Is the certificate the one that it expects, and not expired?";
+    default:
+      return "Is the token or secret the one that it expects?";
+  }
+}
+
+function envelopeIn(body: Uint8Array): JsonRpcResponse | undefined {
+  try {
+    return responseSchema.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function unhealthy(words: string): Verdict {
+  return { health: "unhealthy", words };
+}
+
+/** It goes to a terminal, and others wrote it. */
+function printable(text: string): string {
+  return text
+    .replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "")
+    .trim()
+    .slice(0, 100);
+}
