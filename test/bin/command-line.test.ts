@@ -12,7 +12,7 @@ describe("the sekisho command", () => {
   it("says what it can do, for every command", async () => {
     const overview = await run(["--help"]);
     expect(overview.code).toBe(0);
-    const local = ["start", "verification", "execution", "send", "manifest", "config check"];
+    const local = ["start", "verification", "execution", "execution bundle", "send", "manifest", "config check"];
     const aws = ["config push", "secrets put", "dead-letters list", "dead-letters redrive", "cost"];
     const both = ["tasks list", "tasks show", "tasks cancel", "tasks retry"];
     for (const command of [...local, ...aws, ...both]) {
@@ -29,6 +29,7 @@ describe("the sekisho command", () => {
       [["start", "--loud"], "--loud"],
       [["send"], "One text is needed"],
       [["send", "hi", "--destination", "nowhere"], 'no destination "nowhere"'],
+      [["execution", "bundle"], "--out is missing"],
       [["execution", "--port", "http"], '"http" is no port number'],
       [["execution", "--agent", "./nothing.ts", "--port", "0"], "does not exist"],
       [["verification"], "SLACK_SIGNING_SECRET is not set"],

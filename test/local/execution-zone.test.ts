@@ -1,0 +1,32 @@
+/** The Execution zone of the local run, where no platform is in front of it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, it } from "@jest/globals";
+import { openSqliteEngine } from "../../bin/local/engine.ts";
+import { startExecutionZone } from "../../bin/local/execution-zone.ts";
+import { parseConfig } from "../../lambdas/shared/config/load.ts";
+import { silentLog } from "../../lambdas/shared/log.ts";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+it("lets in who is on this machine where a platform would authenticate, but no page of a browser", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "sekisho-zone-"));
+  closing.push(() => rmSync(directory, { recursive: true }));
+  const { url, close } = await startExecutionZone({
+    config: parseConfig({ json: { execution: { authenticator: { type: "platform" } } } }).execution,
+    openEngine: () => openSqliteEngine({ file: join(directory, "execution.db") }),
+    directory,
+    port: 0,
+    log: silentLog,
+  });
+  closing.push(close);
+  const request = { jsonrpc: "2.0", id: "1", method: "execute_task", params: { channel: "C1", text: "hello" } };
+  const ask = (headers: Record<string, string>) =>
+    fetch(url, { method: "POST", headers, body: Buffer.from(JSON.stringify(request)) });
+  expect(await (await ask({})).json()).toMatchObject({ result: { status: "success" } });
+  expect((await ask({ origin: "https://evil.example" })).status).toBe(401);
+});
