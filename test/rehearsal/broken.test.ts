@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { broken, without } from "./break.ts";
-import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
+import { type Elsewhere, startWithToken } from "./elsewhere.ts";
 import { askAndRead, isPoisoned } from "./stories.ts";
 import { synthesizeKind } from "./synthesized.ts";
 import { type Assembly, readAssembly } from "./template/assembly.ts";
@@ -16,7 +16,7 @@ let goodAgentCore: Assembly;
 let world: World | undefined;
 
 beforeAll(async () => {
-  home = await startElsewhere({ token: executionToken });
+  home = await startWithToken({ token: executionToken });
   closing.push(home.close);
   const urls = { homeUrl: home.url, elsewhereUrl: home.url };
   const synthesized = await Promise.all([

@@ -1,11 +1,14 @@
-/** An Execution host of another company: our own server on loopback with a token, where the echo agent runs. */
+/** An Execution host of another company: our own server on loopback, where the echo agent runs. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
+import type { Authenticator } from "../../lambdas/execution/host/authenticator/authenticator.ts";
 import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
+import { webIdentityAuthenticator } from "../../lambdas/execution/host/authenticator/web-identity.ts";
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
+import { elsewhereAudience, verificationRoleArn } from "./synthesized.ts";
 
 export type Elsewhere = {
   url: string;
@@ -14,13 +17,23 @@ export type Elsewhere = {
   close(): Promise<void>;
 };
 
-export async function startElsewhere({ token }: { token: string }): Promise<Elsewhere> {
+/** One that knows its callers by a token which both sides keep. */
+export function startWithToken({ token }: { token: string }): Promise<Elsewhere> {
+  return start(bearerAuthenticator({ readTokens: async () => [token] }));
+}
+
+/** One that keeps no secret: it trusts the issuer of the Verification account, for the Verification role. */
+export function startWithIssuer({ issuer }: { issuer: string }): Promise<Elsewhere> {
+  return start(webIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles: [verificationRoleArn] }));
+}
+
+async function start(authenticator: Authenticator): Promise<Elsewhere> {
   const lines: string[] = [];
   const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
   const host = createHost({
     agent: createEchoAgent(),
     store: createMemoryTaskStore({ parse: parseExecutionTask }),
-    authenticator: bearerAuthenticator({ readTokens: async () => [token] }),
+    authenticator,
     syncBudgetMs: 1200,
     log,
   });

@@ -4,20 +4,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
-import { type Elsewhere, startElsewhere } from "./elsewhere.ts";
+import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
+import { type Elsewhere, startWithIssuer, startWithToken } from "./elsewhere.ts";
 import { type Counts, countsOf, keptCountsOf, perPoll } from "./measure.ts";
+import { changeRoutes, isMoved } from "./moves.ts";
 import { isForged, isPolledInstead, isPushed } from "./pushes.ts";
 import { quiet } from "./stage.ts";
-import {
-  alarmOfDeadLetters,
-  answer,
-  askAndRead,
-  changeRoutes,
-  isDeliveredThrice,
-  isPoisoned,
-  logged,
-  redrive,
-} from "./stories.ts";
+import { alarmOfDeadLetters, answer, askAndRead, isDeliveredThrice, isPoisoned, logged, redrive } from "./stories.ts";
 import { synthesizeKind } from "./synthesized.ts";
 import { readAssembly } from "./template/assembly.ts";
 import { unexplained } from "./verdict.ts";
@@ -35,20 +28,50 @@ export function rehearse(kind: ExecutionKind): void {
     let world: World;
     let home: Elsewhere;
     let elsewhere: Elsewhere;
+    let issuer: TokenIssuer;
 
     beforeAll(async () => {
-      const open = () => startElsewhere({ token: executionToken });
-      [home, elsewhere] = await Promise.all([open(), open()]);
+      issuer = await startTokenIssuer();
+      closing.push(issuer.close);
+      [home, elsewhere] = await Promise.all([
+        startWithToken({ token: executionToken }),
+        startWithIssuer({ issuer: issuer.url }),
+      ]);
       closing.push(home.close, elsewhere.close);
       const { folder, remove } = await synthesizeKind({ kind, homeUrl: home.url, elsewhereUrl: elsewhere.url });
       closing.push(remove);
-      world = await startWorld({ assembly: readAssembly({ folder }) });
+      world = await startWorld({ assembly: readAssembly({ folder }), issuer });
       closing.push(world.close);
     }, setUpMs);
 
     afterAll(async () => {
       for (const step of closing.reverse()) await step();
     });
+
+    /** Where the agent began with a task, as often as it did. */
+    function startsOf(requestId: string): string[] {
+      const isStart = (line: string) => line.includes(requestId) && line.includes('"task_started"');
+      const lines = { home: [...home.lines, ...world.lines.map(({ line }) => line)], elsewhere: elsewhere.lines };
+      return Object.entries(lines).flatMap(([place, all]) => all.filter(isStart).map(() => place));
+    }
+
+    function rehearseMove(): void {
+      it(
+        "takes tasks elsewhere as soon as a route is edited, while others are under way: all are run once and answered once",
+        async () => {
+          const { before, meanwhile, after } = await isMoved(world, "elsewhere");
+          await quiet(world);
+          for (const { message } of [...before, ...meanwhile, ...after])
+            expect(world.answersTo(message)).toHaveLength(1);
+          const placesOf = (asked: typeof before) => asked.map(({ requestId }) => startsOf(requestId));
+          expect(placesOf(before)).toEqual(before.map(() => ["home"]));
+          for (const places of placesOf(meanwhile)) expect(places).toHaveLength(1);
+          expect(placesOf(after)).toEqual(after.map(() => ["elsewhere"]));
+          for (const { requestId } of before) expect(elsewhere.lines.join()).not.toContain(requestId);
+        },
+        storyMs,
+      );
+    }
 
     it(
       "answers at once, and later where the agent takes its time, with as many calls of AWS as lib/measured-calls.json says",
@@ -89,10 +112,7 @@ export function rehearse(kind: ExecutionKind): void {
       async () => {
         const { requestId, answers } = await isDeliveredThrice(world);
         expect(answers).toBe(1);
-        const started = [...home.lines, ...elsewhere.lines].filter(
-          (line) => line.includes(requestId) && line.includes('"task_started"'),
-        );
-        expect(started.length + logged(world, { request_id: requestId, message: "task_started" }).length).toBe(1);
+        expect(startsOf(requestId)).toEqual(["home"]);
       },
       storyMs,
     );
@@ -114,12 +134,14 @@ export function rehearse(kind: ExecutionKind): void {
 
     if (kind !== "external") rehearsePushes({ world: () => world });
 
+    if (kind === "agentcore") rehearseMove();
+
     it(
-      "follows routes that are pushed",
+      "takes a task to the next destination of its route where the first cannot be reached",
       async () => {
-        await changeRoutes(world, "elsewhere");
+        await changeRoutes(world, "nowhere", "elsewhere");
         const { requestId } = await askAndRead(world, "who is there?", /who is there/);
-        expect(elsewhere.lines.some((line) => line.includes(requestId))).toBe(true);
+        expect(startsOf(requestId)).toEqual(["elsewhere"]);
       },
       storyMs,
     );
@@ -133,8 +155,9 @@ export function rehearse(kind: ExecutionKind): void {
     });
 
     it("writes no secret into any log", () => {
-      const text = world.lines.map(({ line }) => line).join("\n");
-      for (const secret of Object.values(world.secrets)) expect(text).not.toContain(secret);
+      const text = [...world.lines.map(({ line }) => line), ...home.lines, ...elsewhere.lines].join("\n");
+      expect(issuer.issued.length).toBeGreaterThan(0);
+      for (const secret of [...Object.values(world.secrets), ...issuer.issued]) expect(text).not.toContain(secret);
       expect(text).not.toContain("What is a sekisho");
     });
   });

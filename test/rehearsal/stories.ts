@@ -5,7 +5,7 @@ import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { alarmsOfQueue, isBreached } from "./alarms.ts";
 import { awsFailure } from "./aws/failure.ts";
 import type { Fault } from "./aws/gateway.ts";
-import { consumerOf, queueArnOf, quiet, verificationOutput } from "./stage.ts";
+import { consumerOf, queueArnOf, quiet } from "./stage.ts";
 import type { World } from "./world.ts";
 
 /** One line of a log, of any function. */
@@ -99,12 +99,4 @@ export async function redrive(world: World, requestId: string): Promise<void> {
   const body = JSON.stringify({ type: "redrive", requestId });
   await world.queues.send({ arn: queueArnOf(world, "queueUrl"), body });
   await quiet(world);
-}
-
-/** As `config push` does it. A worker that starts looks at once; a warm one within half a minute. */
-export async function changeRoutes(world: World, destination: string): Promise<void> {
-  await quiet(world);
-  const parameter = verificationOutput(world, "routesParameter");
-  world.values.parameterValues.set(parameter, JSON.stringify({ routes: [{ destination }] }));
-  await Promise.all([...world.functions.values()].map((fn) => fn.cool()));
 }

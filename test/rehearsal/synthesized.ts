@@ -5,10 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
+import { roleNameOf } from "../../lib/names.ts";
 
 export const stageName = "rehearsal";
 
 const verification = { account: "111111111111", region: "eu-central-1" };
+/** What a host elsewhere is told of who may call it. */
+export const verificationRoleArn = `arn:aws:iam::${verification.account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+export const elsewhereAudience = "https://elsewhere.example";
 const execution = { account: "222222222222", region: "eu-central-1" };
 const synthTimeoutMs = 60_000;
 
@@ -18,19 +22,27 @@ type Wish = {
   /** Beside or instead of what all rehearsals have. */
   execution?: Record<string, unknown>;
   limits?: Record<string, unknown>;
-  /** The Execution hosts of another company, to which a token leads; all goes to the first where the kind is `external`. */
+  /** The Execution host of another company that all goes to where the kind is `external`; a token leads to it. */
   homeUrl: string;
+  /** Another one, to which a web identity leads. */
   elsewhereUrl: string;
 };
 
 function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, execution: times, limits }: Wish) {
   const deadlineMs = 60_000;
-  const authorizer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
-  const foreign = (url: string) => ({ transport: "https", url, authorizer, idempotent: true, deadlineMs });
-  const home = kind === "external" ? foreign(homeUrl) : { transport: "https", deadlineMs };
+  const bearer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
+  const webIdentity = { type: "web-identity", audience: elsewhereAudience };
+  const foreign = { transport: "https", idempotent: true, deadlineMs };
+  const home =
+    kind === "external" ? { ...foreign, url: homeUrl, authorizer: bearer } : { transport: "https", deadlineMs };
   return {
     allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
-    destinations: { home, elsewhere: foreign(elsewhereUrl) },
+    destinations: {
+      home,
+      elsewhere: { ...foreign, url: elsewhereUrl, authorizer: webIdentity },
+      // Nobody listens there.
+      nowhere: { ...foreign, url: "http://127.0.0.1:9/", authorizer: bearer },
+    },
     routes: [{ destination: "home" }],
     execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500, ...times },
     limits: {

@@ -13,7 +13,9 @@ import { impliedBy } from "./aws/implied.ts";
 import { type KeptValues, keepValues, secretArn } from "./aws/kept-values.ts";
 import { models } from "./aws/models.ts";
 import { createQueues, type Queues } from "./aws/queues.ts";
+import { stsBackend } from "./aws/sts.ts";
 import { createTables } from "./aws/tables.ts";
+import type { TokenIssuer } from "./aws/token-issuer.ts";
 import { wiringProblems } from "./checks.ts";
 import { startEventSource, startFunctions, startRuntime } from "./compute.ts";
 import { crossStackProblems } from "./cross-stack.ts";
@@ -61,6 +63,8 @@ const patienceMs = 40_000;
 
 type Wish = {
   assembly: Assembly;
+  /** Of the Verification account; where absent, nobody must ask for a token. */
+  issuer?: TokenIssuer;
   /** How soon a message comes again whose function was killed; as the templates have it where absent. */
   visibilitySeconds?: number;
   /** Before each redelivery of an event; Slack's own where absent. */
@@ -83,6 +87,7 @@ export async function startWorld(wish: Wish): Promise<World> {
 /** `opened` is what `close` ends, last first. */
 async function start({
   assembly,
+  issuer,
   visibilitySeconds,
   retryDelaysMs,
   opened,
@@ -126,6 +131,7 @@ async function start({
       ssm: values.parameters,
       bedrock: models,
       "bedrock-agentcore": agentCoreBackend({ runtimes: runningRuntimes }),
+      ...(issuer && { sts: stsBackend({ issuer, onAssumed: (caller) => gateway.register(caller) }) }),
     },
     endpointArn: endpointArnOf({ runtimes }),
     secretArn: ({ id, caller: { account, region } }) => secretArn({ id, account, region }),

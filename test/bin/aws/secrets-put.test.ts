@@ -93,6 +93,44 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
   });
 
+  it("puts whatever authorizers need, and refuses a certificate or a key that is none, or a key that is encrypted", async () => {
+    const far = { transport: "https", url: "https://far.example/rpc" };
+    const clientSecret = { env: "CLIENT_SECRET" };
+    const tokenUrl = "https://login.example/token";
+    const oauth = { type: "oauth-client-credentials", tokenUrl, clientId: "sekisho", clientSecret };
+    const mtls = { type: "mtls", certificate: { env: "CERT" }, key: { env: "KEY" }, ca: { env: "CA" } };
+    const destinations = { oauth: { ...far, authorizer: oauth }, mtls: { ...far, authorizer: mtls } };
+    const json = { ...twoAccounts, destinations, routes: [{ destination: "oauth" }] };
+    const path = writeConfig({ folder, name: "authorizers.json", json });
+    const pem = (label: string) => `-----BEGIN ${label}-----\nMII=\n-----END ${label}-----\n`;
+    const good = {
+      CLIENT_SECRET: "s3cret-of-oauth",
+      CERT: pem("CERTIFICATE"),
+      KEY: pem("PRIVATE KEY"),
+      CA: pem("CERTIFICATE"),
+    };
+    const putAll = (env: Record<string, string>) => put(["--config", path], { ...values, ...good, ...env });
+    for (const wrong of [
+      { CERT: good.KEY },
+      { KEY: good.CERT },
+      { KEY: pem("ENCRYPTED PRIVATE KEY") },
+      { CA: "ca.pem" },
+    ]) {
+      const [name = ""] = Object.keys(wrong);
+      expect(await putAll(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining(`${name}: a `) });
+    }
+    expect(aws.secrets.all.size).toBe(0);
+    expect(await putAll({})).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("private key of destination mtls"),
+    });
+    expect(aws.secrets.all.get("sekisho/prod/KEY")?.value).toBe(good.KEY.trim());
+    expect([...aws.secrets.all.keys()]).toEqual(
+      expect.arrayContaining(["CLIENT_SECRET", "CERT", "CA"].map((name) => `sekisho/prod/${name}`)),
+    );
+    for (const secret of Object.values(good)) expect(output).not.toContain(secret);
+  });
+
   it("only looks for a secret that someone else keeps, and exits with 1 where it is not there", async () => {
     const slack = { botToken: { secretsManager: "our/slack" } };
     const kept = writeConfig({ folder, name: "kept.json", json: { ...twoAccounts, slack } });

@@ -6,7 +6,7 @@ export type RunningFunction = {
   fn: LambdaFunction;
   /** Waits where as many run as are wanted at most. Never rejects. */
   invoke(event: unknown): Promise<Outcome>;
-  /** The next invocation finds no warm instance. */
+  /** No later invocation finds an instance that is warm now: those at work end when they are done. */
   cool(): Promise<void>;
   /** Ends an instance at work without a warning; its invocation fails, and nobody hears of it. False where none is at work. */
   kill(): Promise<boolean>;
@@ -34,6 +34,7 @@ export function runFunction({
   const all = new Set<Instance>();
   const atWork = new Set<Instance>();
   const killed = new Set<Instance>();
+  const last = new Set<Instance>();
   const queue: (() => void)[] = [];
   let running = 0;
 
@@ -58,6 +59,7 @@ export function runFunction({
       const outcome = await instance.invoke(event);
       atWork.delete(instance);
       running--;
+      if (last.delete(instance)) await instance.close();
       if (!instance.isGone()) idle.push(instance);
       queue.shift()?.();
       if (!outcome.ok && !killed.has(instance)) onFailure(outcome.error);
@@ -71,6 +73,7 @@ export function runFunction({
       return true;
     },
     async cool() {
+      for (const instance of atWork) last.add(instance);
       await Promise.all(idle.splice(0).map((instance) => instance.close()));
     },
     async close() {
