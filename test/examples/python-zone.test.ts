@@ -1,0 +1,158 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { resolve } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { silentLog } from "../../lambdas/shared/log.ts";
+import { newTrace } from "../../lambdas/shared/trace.ts";
+import { createBearerAuthorizer } from "../../lambdas/verification/transport/authorizer/bearer.ts";
+import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
+import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
+import { createClient } from "../../lambdas/verification/transport/runner.ts";
+import { commandHere } from "../bin/aws/command-here.ts";
+import { dockerfile, endPython, type Python, spawnPython, startPython, whyNoPython } from "./python-image.ts";
+
+const file = resolve(import.meta.dirname, "../../examples/execute-elsewhere/python/agent.py");
+const source = readFileSync(file, "utf8");
+const env = { AGENT_TOKEN: "t0ken-of-the-test" };
+const clients: ExecutionClient[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+});
+afterAll(endPython);
+
+/** Our own client, as the Verification zone has one for such a destination. */
+function ask(url: string, { text = "Good morning", token = env.AGENT_TOKEN } = {}) {
+  const transport = createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => token }) });
+  const destination = { name: "python", dialect: "zone", idempotent: false, callTimeoutMs: 10_000 } as const;
+  const client = createClient({ transport, destination, log: silentLog });
+  clients.push(client);
+  const [id, sessionId] = [randomUUID(), `session-${"0123456789".repeat(4)}`];
+  const params = { channel: "C1", text };
+  return client.call({
+    method: "execute_task",
+    params,
+    id,
+    requestId: id,
+    sessionId,
+    timeoutMs: 10_000,
+    trace: newTrace(),
+  });
+}
+
+/** The example with another line in place of its agent's. */
+function withAgent(line: string) {
+  return (text: string) => {
+    const edited = text.replace(/^ {4}return f"Python read.*$/m, line);
+    if (edited === text) throw new Error("the agent's line was not found");
+    return edited;
+  };
+}
+
+describe("the Python example", () => {
+  it("is at most 40 lines of code, none of which is long, and needs the standard library only", () => {
+    const code = source.replace(/^""".*"""$/m, "").split("\n");
+    expect(code.filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(40);
+    expect(code.filter((line) => line.length > 120)).toEqual([]);
+    const imported = [...source.matchAll(/^(?:import|from) ([\w, .]+?)(?: import .*)?$/gm)].map(([, names]) => names);
+    expect(imported).toEqual(["hmac, json, os, signal, sys", "http.server"]);
+  });
+
+  it("has an image that listens where its platform asks, and is not root", () => {
+    expect(dockerfile).toMatch(/^ENV HOST=0\.0\.0\.0$/m);
+    expect(dockerfile).toMatch(/^USER 65532:65532$/m);
+  });
+});
+
+const suite = whyNoPython === undefined ? describe : describe.skip;
+suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out: ${whyNoPython})`}`, () => {
+  let python: Python;
+  beforeAll(async () => {
+    python = await startPython({ env });
+  });
+
+  it("keeps what the contract requires", async () => {
+    const { url } = python;
+    const { code, stdout } = await commandHere(["conformance", url, "--auth", "bearer:AGENT_TOKEN", "--json"], env);
+    const { cases } = JSON.parse(stdout) as { cases: { name: string; level: string; outcome: string }[] };
+    const required = cases.filter(({ level }) => level === "required");
+    expect(required.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(required.filter(({ outcome }) => outcome === "passed").length).toBeGreaterThan(20);
+    expect(code).toBe(0);
+  });
+
+  it("answers a task of the Verification zone, in any script", async () => {
+    const { url } = python;
+    const result = await ask(url, { text: "関所 🏯" });
+    expect(result).toEqual({ status: "success", response_text: "Python read: 関所 🏯" });
+  });
+
+  it("lets nobody in without its token", async () => {
+    const { url } = python;
+    for (const token of ["another", "t0ken-of-the-tes", "t0ken-of-the-test2", "é"]) {
+      const response = await fetch(url, { method: "POST", body: "{}", headers: { authorization: `Bearer ${token}` } });
+      expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    }
+    await expect(ask(url, { token: "another" })).rejects.toMatchObject({ reason: "unauthenticated" });
+  });
+
+  it("looks at the token and the size before it reads a body", async () => {
+    const { url } = python;
+    expect(await headOfAnswer(url, ["content-length: 50"])).toContain(" 401 ");
+    const known = `authorization: Bearer ${env.AGENT_TOKEN}`;
+    expect(await headOfAnswer(url, [known, "content-length: 262145"])).toContain(" 413 ");
+    expect(await headOfAnswer(url, [known, "content-length: -1"])).toContain(" 413 ");
+  });
+
+  it("tells of an agent that fails, but not why", async () => {
+    const edit = withAgent('    raise ValueError("the cause")');
+    const { url, said } = await startPython({ env, edit });
+    await expect(ask(url)).rejects.toMatchObject({ reason: "execution_failed", exact: true });
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 7,
+      method: "execute_task",
+      params: { channel: "C1", text: "a" },
+    });
+    const headers = { authorization: `Bearer ${env.AGENT_TOKEN}` };
+    const response = await fetch(url, { method: "POST", body, headers });
+    expect(await response.json()).toEqual({
+      jsonrpc: "2.0",
+      id: 7,
+      error: { code: -32064, message: "execution_failed" },
+    });
+    expect(said()).toContain("The agent failed: ValueError");
+    expect(said()).not.toContain("the cause");
+  });
+
+  it("does not start without a token", async () => {
+    for (const variables of [{}, { AGENT_TOKEN: "" }]) {
+      const { ended, said } = spawnPython({ env: variables });
+      expect(await ended).toBe(1);
+      expect(said()).toBe("Set AGENT_TOKEN to the token that callers must send.\n");
+    }
+  });
+
+  it("gives the answer that is under way when it is ended, and then ends", async () => {
+    const edit = withAgent('    import time; print("at work", flush=True); time.sleep(0.5); return "late"');
+    const { url, child, said, ended } = await startPython({ env, edit });
+    const answer = ask(url);
+    while (!said().includes("at work")) await new Promise((passed) => setTimeout(passed, 10));
+    child.kill("SIGTERM");
+    await expect(answer).resolves.toMatchObject({ response_text: "late" });
+    expect(await ended).toBe(0);
+  });
+});
+
+/** What comes back to a request whose body never does. */
+async function headOfAnswer(url: string, headers: readonly string[]): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve: settle } = Promise.withResolvers<string>();
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on("error", () => {});
+  socket.once("data", (data) => settle(String(data)));
+  socket.write(`POST / HTTP/1.1\r\nhost: ${hostname}\r\n${headers.join("\r\n")}\r\n\r\n`);
+  const head = await promise;
+  socket.destroy();
+  return head;
+}
