@@ -28,6 +28,7 @@ export function credentialFailure({
   const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
   return new SekishoError(isFinal ? "unauthenticated" : "unavailable", {
     details: isFinal || retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
+    undelivered: true,
     cause: new CredentialError(code),
   });
 }

@@ -17,6 +17,8 @@ export type SendOnceRequest = {
   signal: AbortSignal;
   maxResponseBytes: number;
   nowMs: number;
+  /** For the address, the connection and TLS together: who is not there by then is not waited for. */
+  connectTimeoutMs?: number | undefined;
 };
 
 /** Alerts of TLS about the client's certificate, as OpenSSL names them. */
@@ -36,6 +38,7 @@ export async function sendOnce({
   signal,
   maxResponseBytes,
   nowMs,
+  connectTimeoutMs = 5000,
 }: SendOnceRequest): Promise<TransportResponse & { status: number }> {
   if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
   const send = target.protocol === "https:" ? httpsRequest : httpRequest;
@@ -44,10 +47,12 @@ export async function sendOnce({
   signal.addEventListener("abort", abort);
 
   let written = false;
+  const timer = setTimeout(() => request.destroy(new Error("not connected")), connectTimeoutMs);
   const responded = Promise.withResolvers<IncomingMessage>();
   request.once("socket", (socket) => {
     const markWritten = () => {
       written = true;
+      clearTimeout(timer);
     };
     if (request.reusedSocket) markWritten();
     else socket.once("encrypted" in socket ? "secureConnect" : "connect", markWritten);
@@ -63,9 +68,12 @@ export async function sendOnce({
   } catch (thrown) {
     request.destroy();
     if (thrown instanceof SekishoError) throw thrown;
-    if (codeOf(thrown).startsWith("HPE_")) throw new SekishoError("invalid_response", { cause: thrown });
-    throw new SekishoError(written ? "ambiguous" : "unavailable", { cause: thrown, undelivered: !written });
+    const code = codeOf(thrown);
+    if (code.startsWith("HPE_")) throw new SekishoError("invalid_response", { cause: thrown });
+    const undelivered = !written || certificateRefusal.test(code);
+    throw new SekishoError(undelivered ? "unavailable" : "ambiguous", { cause: thrown, undelivered });
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener("abort", abort);
   }
 }

@@ -23,11 +23,13 @@ export function createHttpsTransport({
   url: address,
   authorizer,
   maxResponseBytes = defaultMaxResponseBytes,
+  connectTimeoutMs,
   now = Date.now,
 }: {
   url: string;
   authorizer: Authorizer;
   maxResponseBytes?: number;
+  connectTimeoutMs?: number;
   now?: () => number;
 }): Transport {
   const url = checkedUrl(address);
@@ -44,6 +46,7 @@ export function createHttpsTransport({
       signal,
       maxResponseBytes,
       nowMs: now(),
+      connectTimeoutMs,
     }).catch((thrown) => {
       // A certificate that the peer does not take ends the connection, without a word about why.
       if (added.tls !== undefined) authorizer.refresh?.(added);
@@ -78,8 +81,8 @@ async function authorize({
     const added = authorizer.authorize(request);
     return added instanceof Promise ? await abortable({ promise: added, signal: request.signal }) : added;
   } catch (thrown) {
-    if (thrown instanceof SekishoError && thrown.reason !== "unavailable") throw thrown;
-    const cause = thrown instanceof SekishoError ? thrown.cause : thrown;
-    throw new SekishoError("unavailable", { cause, undelivered: true });
+    throw thrown instanceof SekishoError
+      ? thrown
+      : new SekishoError("unavailable", { cause: thrown, undelivered: true });
   }
 }

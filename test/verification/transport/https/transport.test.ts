@@ -47,7 +47,8 @@ async function socketPeer(serve: (socket: Socket) => void, protocol = "http") {
   await listening.promise;
   toClose.push(async () => void server.close());
   const { port } = server.address() as AddressInfo;
-  return { transport: transportTo(`${protocol}://127.0.0.1:${port}`), connections: () => connections };
+  const url = `${protocol}://127.0.0.1:${port}`;
+  return { url, transport: transportTo(url), connections: () => connections };
 }
 
 function send(transport: Transport, { signal = AbortSignal.timeout(5000), body = "{}" } = {}) {
@@ -153,6 +154,30 @@ describe("the https transport", () => {
     await expect(send(transport, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ reason: "unavailable" });
   });
 
+  it("does not wait longer for a handshake than a connection may take, and says that nothing was sent", async () => {
+    const { url } = await socketPeer(() => {}, "https");
+    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 });
+    toClose.push(async () => transport.close?.());
+    await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+  });
+
+  it("waits for the answer as long as the call may take, however soon it must be connected", async () => {
+    const { url } = await peer(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return json({});
+    });
+    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 100 });
+    toClose.push(async () => transport.close?.());
+    for (const _connection of ["new", "kept"]) await expect(send(transport)).resolves.toMatchObject({ status: 200 });
+  });
+
+  it("takes a peer that switches protocols unasked for one that may have got the request", async () => {
+    const { transport } = await socketPeer((socket) =>
+      socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n"),
+    );
+    await expect(send(transport)).rejects.toMatchObject({ reason: "ambiguous", undelivered: false });
+  });
+
   it("takes a name that does not resolve for unavailable", async () => {
     const transport = transportTo("https://sekisho.invalid", createBearerAuthorizer({ readToken: async () => "t" }));
     await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
@@ -207,6 +232,26 @@ describe("authorization of the https transport", () => {
     );
     expect(await send(transport)).toMatchObject({ status: 401 });
     expect(requests).toHaveLength(2);
+  });
+
+  it("renews once what many calls at once were refused", async () => {
+    let reads = 0;
+    const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
+    const { transport } = await peer(
+      (request) => (request.headers.get("authorization") === "Bearer t1" ? raw("", { status: 401 }) : json({})),
+      authorizer,
+    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(transport)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(reads).toBe(2);
+  });
+
+  it("lets a 403 stand, but shows it no old token again", async () => {
+    let reads = 0;
+    const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
+    const { transport, requests } = await peer(() => raw("", { status: 403 }), authorizer);
+    expect([await send(transport), await send(transport)]).toMatchObject([{ status: 403 }, { status: 403 }]);
+    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t1", "Bearer t2"]);
   });
 
   it("does not repeat a 401 where there is nothing to renew", async () => {
