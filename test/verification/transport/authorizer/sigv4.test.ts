@@ -1,11 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
+import { createSts } from "../../../../lambdas/shared/aws/sts.ts";
 import { newTrace } from "../../../../lambdas/shared/trace.ts";
 import { createSigV4Authorizer } from "../../../../lambdas/verification/transport/authorizer/sigv4.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
 import { json } from "../../../doubles/answers.ts";
+import { assumableRoleArn, externalId, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
 import { sigv4Problem } from "../../../doubles/sigv4-check.ts";
 import { type Received, startWebServer } from "../../../doubles/web-server.ts";
 import { credentials, runtimeArn } from "../agentcore/sample.ts";
+import { added, closedAfterwards, movableClock } from "./sample.ts";
 
 const scope = { service: "bedrock-agentcore", region: "eu-central-1" };
 
@@ -90,5 +93,83 @@ describe("the sigv4 authorizer", () => {
     expect(request.request.headers.get("x-amz-date")).toBe("20260102T030405Z");
     expect(sigv4Problem({ received: request, credentials, ...scope, service: "lambda" })).toBe("stale");
     expect(sigv4Problem({ received: request, credentials, ...scope })).toBe("wrong scope");
+  });
+});
+
+describe("the sigv4 authorizer with another role", () => {
+  const agent = { url: "https://abc.execute-api.eu-central-1.amazonaws.com/tasks", region: "eu-central-1" };
+
+  async function setUp(role: { externalId?: string } = { externalId }) {
+    const aws = closedAfterwards(await startAwsSts({ credentials, region: agent.region }));
+    const sts = createSts({ region: agent.region, credentials: async () => credentials, endpoint: aws.url });
+    const { clock, seams } = movableClock();
+    const assumeRole = { sts, roleArn: assumableRoleArn, ...role };
+    const authorizer = createSigV4Authorizer({ service: "execute-api", region: agent.region, assumeRole, ...seams });
+    return { aws, clock, authorizer };
+  }
+
+  /** Whose signature it is, checked as AWS does. */
+  async function signedBy({ aws, authorizer }: Pick<Awaited<ReturnType<typeof setUp>>, "aws" | "authorizer">) {
+    const { headers } = await added(authorizer, agent.url);
+    const request = new Request(agent.url, { method: "POST", headers: { ...headers } });
+    const received = { request, target: new URL(agent.url).pathname, body: new Uint8Array() };
+    return aws.lent.findIndex(
+      (lent) =>
+        sigv4Problem({ received, credentials: lent, service: "execute-api", region: agent.region }) === undefined,
+    );
+  }
+
+  it("signs as that role, which it assumes once for many calls", async () => {
+    const { aws, authorizer } = await setUp();
+    const signers = await Promise.all(Array.from({ length: 10 }, () => signedBy({ aws, authorizer })));
+    expect(signers).toEqual(Array(10).fill(0));
+    expect(aws.inputs).toEqual([
+      { RoleArn: assumableRoleArn, RoleSessionName: "sekisho", DurationSeconds: "3600", ExternalId: externalId },
+    ]);
+  });
+
+  it("assumes it anew shortly before the credentials expire", async () => {
+    const { aws, clock, authorizer } = await setUp();
+    expect(await signedBy({ aws, authorizer })).toBe(0);
+    clock.nowMs += 280_000;
+    expect(await signedBy({ aws, authorizer })).toBe(0);
+    clock.nowMs += 3000_000 - 280_000;
+    const { headers } = await added(authorizer, agent.url);
+    expect(headers?.["x-amz-security-token"]).toBe(aws.lent[1]?.sessionToken);
+  });
+
+  it("assumes it anew once after many refusals of the same session, and not for those of an earlier one", async () => {
+    const { aws, authorizer } = await setUp();
+    const refused = await Promise.all(Array.from({ length: 5 }, () => added(authorizer, agent.url)));
+    for (const credentials of refused) authorizer.refresh?.(credentials);
+    expect(await signedBy({ aws, authorizer })).toBe(1);
+    for (const credentials of refused) authorizer.refresh?.(credentials);
+    expect(await signedBy({ aws, authorizer })).toBe(1);
+    expect(aws.lent).toHaveLength(2);
+  });
+
+  it("is refused without the external id", async () => {
+    const { authorizer } = await setUp({});
+    await expect(added(authorizer, agent.url)).rejects.toMatchObject({
+      reason: "unauthenticated",
+      cause: { code: "AccessDenied" },
+    });
+  });
+
+  it("takes an answer without credentials for none", async () => {
+    const { aws, authorizer } = await setUp();
+    aws.instead = () =>
+      new Response("<AssumeRoleResponse><AssumeRoleResult/></AssumeRoleResponse>", {
+        headers: { "content-type": "text/xml" },
+      });
+    await expect(added(authorizer, agent.url)).rejects.toMatchObject({
+      reason: "unavailable",
+      cause: { code: "NoCredentials" },
+    });
+  });
+
+  it("has nothing to renew where it signs as itself", () => {
+    const authorizer = createSigV4Authorizer({ ...scope, credentials: async () => credentials });
+    expect(authorizer.refresh).toBeUndefined();
   });
 });

@@ -1,0 +1,51 @@
+/** An authority that issues certificates, made at run time. Whoever uses it imports "reflect-metadata" first. */
+import "reflect-metadata";
+import { BasicConstraintsExtension, SubjectAlternativeNameExtension, X509CertificateGenerator } from "@peculiar/x509";
+
+const ecdsa = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const hourMs = 3600_000;
+
+/** In PEM. */
+export type Certified = { cert: string; key: string };
+export type Authority = {
+  /** Its own certificate, in PEM. */
+  ca: string;
+  /** Good for 127.0.0.1, and for an hour from now unless `notAfter` says otherwise. */
+  issue(request: { name: string; notAfter?: Date }): Promise<Certified>;
+};
+
+export async function createAuthority(name: string): Promise<Authority> {
+  const keys = await newKeys();
+  const common = { signingAlgorithm: ecdsa, notBefore: new Date(Date.now() - hourMs) };
+  const own = await X509CertificateGenerator.createSelfSigned({
+    ...common,
+    name: `CN=${name}`,
+    keys,
+    notAfter: new Date(Date.now() + hourMs),
+    extensions: [new BasicConstraintsExtension(true, undefined, true)],
+  });
+  return {
+    ca: own.toString("pem"),
+    async issue({ name: subject, notAfter = new Date(Date.now() + hourMs) }) {
+      const { publicKey, privateKey } = await newKeys();
+      const certificate = await X509CertificateGenerator.create({
+        ...common,
+        subject: `CN=${subject}`,
+        issuer: own.subject,
+        notAfter,
+        publicKey,
+        signingKey: keys.privateKey,
+        extensions: [new SubjectAlternativeNameExtension([{ type: "ip", value: "127.0.0.1" }])],
+      });
+      const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", privateKey)).toString("base64");
+      return {
+        cert: certificate.toString("pem"),
+        key: `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`,
+      };
+    },
+  };
+}
+
+function newKeys() {
+  return crypto.subtle.generateKey(ecdsa, true, ["sign", "verify"]);
+}

@@ -1,0 +1,52 @@
+/** Google's STS and IAM Credentials in one server, which refuse whatever is not asked as their references say. */
+import { SignJWT } from "jose";
+import { type Asked, type Issuer, oauthError, startIssuer } from "./issuer.ts";
+
+export const workloadIdentityProvider =
+  "projects/123456789/locations/global/workloadIdentityPools/sekisho/providers/aws";
+export const serviceAccount = "caller@a-project.iam.gserviceaccount.com";
+
+const federatedToken = "federated-token-of-nobody";
+
+/** https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token and …/credentials/rest/v1/projects.serviceAccounts/generateIdToken */
+export async function startGoogle({ isSubject }: { isSubject: (token: string) => boolean }): Promise<Issuer> {
+  const key = crypto.getRandomValues(new Uint8Array(32));
+
+  function exchange({ form }: Asked): Response {
+    const { subject_token = "", ...rest } = form;
+    const expected = {
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      audience: `//iam.googleapis.com/${workloadIdentityProvider}`,
+      scope: "https://www.googleapis.com/auth/cloud-platform",
+      requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
+      subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+    };
+    if (JSON.stringify(rest) !== JSON.stringify(expected)) return oauthError("invalid_request");
+    if (!isSubject(subject_token)) return oauthError("invalid_grant");
+    const issued_token_type = "urn:ietf:params:oauth:token-type:access_token";
+    return Response.json({ access_token: federatedToken, issued_token_type, token_type: "Bearer", expires_in: 300 });
+  }
+
+  async function identify({ headers, text }: Asked): Promise<Response> {
+    if (headers.get("authorization") !== `Bearer ${federatedToken}`) return apiError(401, "UNAUTHENTICATED");
+    const { audience, includeEmail } = JSON.parse(text) as Record<string, unknown>;
+    const email = includeEmail === true ? { email: serviceAccount, email_verified: true } : {};
+    // The clock of the other side is an hour off.
+    const iat = Math.floor(Date.now() / 1000) - 3600;
+    const claims = { iss: "https://accounts.google.com", aud: String(audience), iat, exp: iat + 3600, ...email };
+    return Response.json({ token: await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(key) });
+  }
+
+  return startIssuer({
+    answer(asked) {
+      if (asked.target === "/v1/token") return exchange(asked);
+      const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
+      return asked.target === account ? identify(asked) : apiError(404, "NOT_FOUND");
+    },
+  });
+}
+
+/** https://cloud.google.com/apis/design/errors */
+export function apiError(code: number, status: string): Response {
+  return Response.json({ error: { code, status, message: "words that nobody should repeat" } }, { status: code });
+}

@@ -1,0 +1,37 @@
+/** A server in an issuer's place: what it was asked, and whatever a test wants it to answer instead. */
+import { type Received, startWebServer } from "../web-server.ts";
+
+export type Asked = { target: string; headers: Headers; form: Record<string, string>; text: string };
+export type Answer = (asked: Asked) => Response | Promise<Response>;
+export type Issuer = {
+  url: URL;
+  asked: Asked[];
+  /** Answers in place of the issuer, where it is set. */
+  instead: Answer | undefined;
+  close(): Promise<void>;
+};
+
+/** `answer` is the issuer's own. */
+export async function startIssuer({
+  answer,
+}: {
+  answer: (asked: Asked, received: Received) => Response | Promise<Response>;
+}): Promise<Issuer> {
+  const server = await startWebServer({
+    async handle(received) {
+      const text = Buffer.from(received.body).toString();
+      const isForm = received.request.headers.get("content-type")?.startsWith("application/x-www-form-urlencoded");
+      const form = isForm ? Object.fromEntries(new URLSearchParams(text)) : {};
+      const asked = { target: received.target, headers: received.request.headers, form, text };
+      issuer.asked.push(asked);
+      return issuer.instead?.(asked) ?? answer(asked, received);
+    },
+  });
+  const issuer: Issuer = { url: new URL(server.url), asked: [], instead: undefined, close: server.close };
+  return issuer;
+}
+
+/** RFC 6749, section 5.2. */
+export function oauthError(error: string, status = 400): Response {
+  return Response.json({ error, error_description: "words that nobody should repeat" }, { status });
+}

@@ -1,0 +1,126 @@
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { createMtlsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/mtls.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
+import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
+import { startTlsPeer } from "../../../doubles/issuers/tls-peer.ts";
+import { added, closedAfterwards, movableClock } from "./sample.ts";
+
+let authority: Authority;
+let alice: Certified;
+let bob: Certified;
+let stranger: Certified;
+beforeAll(async () => {
+  authority = await createAuthority("an authority");
+  alice = await authority.issue({ name: "alice" });
+  bob = await authority.issue({ name: "bob" });
+  stranger = await (await createAuthority("another authority")).issue({ name: "stranger" });
+});
+
+/** The store of secrets, which may be rotated, or be down. */
+function storeOf(certified: Certified) {
+  const store = { ...certified, ca: authority.ca, isDown: false, reads: 0 };
+  const read = (name: "cert" | "key" | "ca") => async () => {
+    if (name === "cert") store.reads += 1;
+    if (store.isDown) throw new Error("the store is down");
+    return store[name];
+  };
+  const { clock, seams } = movableClock();
+  const readers = { readCertificate: read("cert"), readKey: read("key"), readCa: read("ca") };
+  return { store, clock, authorizer: createMtlsAuthorizer({ ...readers, ...seams }), readers };
+}
+
+async function setUp({ certified = alice, required = true } = {}) {
+  const peer = closedAfterwards(await startTlsPeer({ authority, required }));
+  const { store, clock, authorizer } = storeOf(certified);
+  const transport = createHttpsTransport({ url: peer.url, authorizer });
+  closedAfterwards({ close: async () => transport.close?.() });
+  const send = () =>
+    transport.send({
+      body: Buffer.from("{}"),
+      sessionId: "s".repeat(33),
+      signal: AbortSignal.timeout(5000),
+      trace: newTrace(),
+    });
+  return { peer, store, clock, send };
+}
+
+describe("the mtls authorizer", () => {
+  it("shows its certificate, and keeps the connection", async () => {
+    const { peer, store, send } = await setUp();
+    expect([await send(), await send()]).toMatchObject([{ status: 200 }, { status: 200 }]);
+    expect(peer.clients).toEqual(["alice", "alice"]);
+    expect([peer.handshakes, store.reads]).toEqual([1, 1]);
+  });
+
+  it("shows a rotated certificate after some minutes, on a connection of its own", async () => {
+    const { peer, store, clock, send } = await setUp();
+    await send();
+    Object.assign(store, bob);
+    await send();
+    clock.nowMs += 301_000;
+    await send();
+    expect(peer.clients).toEqual(["alice", "alice", "bob"]);
+    expect(peer.handshakes).toBe(2);
+  });
+
+  it("goes on with what it has while the store is down", async () => {
+    const { peer, store, clock, send } = await setUp();
+    await send();
+    store.isDown = true;
+    clock.nowMs += 3600_000;
+    expect(await send()).toMatchObject({ status: 200 });
+    expect(peer.clients).toEqual(["alice", "alice"]);
+  });
+
+  it("shows a rotated one at the next call where the handshake fails", async () => {
+    const { peer, store, send } = await setUp({ certified: stranger });
+    // A peer that ends the connection without a word may have read the request.
+    await expect(send()).rejects.toMatchObject({ reason: expect.stringMatching(/^(ambiguous|unavailable)$/) });
+    Object.assign(store, alice);
+    expect(await send()).toMatchObject({ status: 200 });
+    expect(peer.clients).toEqual(["alice"]);
+  });
+
+  it("shows a rotated one at once after a 401, and at the next call after a 403", async () => {
+    const { peer, store, send } = await setUp();
+    peer.status = 401;
+    await send();
+    expect([peer.clients.length, store.reads]).toEqual([2, 2]);
+    peer.status = 403;
+    expect(await send()).toMatchObject({ status: 403 });
+    Object.assign(store, bob);
+    peer.status = 200;
+    await send();
+    expect(peer.clients).toEqual(["alice", "alice", "alice", "bob"]);
+  });
+
+  it("hands over the answer of a peer that refuses by status and not by the handshake", async () => {
+    const { send } = await setUp({ certified: stranger, required: false });
+    expect(await send()).toMatchObject({ status: 403 });
+  });
+
+  it("trusts no server but those of its own authority", async () => {
+    const { store, send } = await setUp();
+    store.ca = stranger.cert;
+    await expect(send()).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+  });
+
+  it.each<[string, () => Partial<Certified>]>([
+    ["no certificate", () => ({ cert: "not a certificate" })],
+    ["no key", () => ({ key: "not a key" })],
+    ["the key of another", () => ({ key: bob.key })],
+  ])("refuses %s before anything is sent, without showing it", async (_what, over) => {
+    const { store, authorizer } = storeOf(alice);
+    Object.assign(store, over());
+    await expect(added(authorizer)).rejects.toMatchObject({
+      reason: "unauthenticated",
+      cause: { code: expect.stringMatching(/^ERR_OSSL_/) },
+    });
+  });
+
+  it("refuses an address without TLS, where there is nothing to show it to", async () => {
+    const { authorizer } = storeOf(alice);
+    await expect(added(authorizer, "http://127.0.0.1:1/")).rejects.toMatchObject({ reason: "unauthenticated" });
+  });
+});

@@ -1,0 +1,35 @@
+/** What the tests of authorizers ask of them, and how they await a refusal. */
+import { afterEach } from "@jest/globals";
+import type { AddedCredentials, Authorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** Closed after the test. */
+export function closedAfterwards<T extends { close(): Promise<void> }>(opened: T): T {
+  closing.push(() => opened.close());
+  return opened;
+}
+
+export async function added(authorizer: Authorizer, url = "https://agent.example/"): Promise<AddedCredentials> {
+  return authorizer.authorize({
+    method: "POST",
+    url: new URL(url),
+    headers: {},
+    body: new Uint8Array(),
+    signal: AbortSignal.timeout(5000),
+  });
+}
+
+export async function tokenOf(authorizer: Authorizer): Promise<string> {
+  const { headers } = await added(authorizer);
+  return (headers?.authorization ?? "").replace(/^Bearer /, "");
+}
+
+/** A clock that a test moves, for authorizers that renew. */
+export function movableClock() {
+  const clock = { nowMs: Date.now() };
+  return { clock, seams: { now: () => clock.nowMs, random: () => 0 } };
+}
