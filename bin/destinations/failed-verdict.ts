@@ -41,6 +41,8 @@ function credentialWords({
   if (code?.startsWith("OutboundWebIdentityFederationDisabled")) {
     return "The AWS account does not issue tokens for others yet: npx sekisho federation enable.";
   }
+  if (code === "NoAwsRegion")
+    return 'Nobody says in which region AWS STS is to be asked: AWS_REGION, or "region" of the authorizer.';
   if (code?.startsWith("AccessDenied")) {
     return "AWS STS does not give these credentials what the call needs: they lack the permission, or the role does not trust them.";
   }

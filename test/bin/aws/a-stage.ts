@@ -51,11 +51,13 @@ export function deploy({
   json,
   queues,
   tableName = "tasks",
+  executionAddress,
 }: {
   aws: AwsServices;
   json: unknown;
   queues?: Record<string, string>;
   tableName?: string;
+  executionAddress?: string;
 }) {
   const deployed = stageConfig({ config: parseConfig({ json }), stageName: "prod" });
   aws.parameters.all.set(routesParameter, { value: "{}", tier: "Standard" });
@@ -66,5 +68,6 @@ export function deploy({
     TableName: tableName,
     RoutesParameter: routesParameter,
     DeployedDestinations: JSON.stringify(fingerprintsOf(deployed)),
+    ...(executionAddress === undefined ? {} : { ExecutionAddress: executionAddress }),
   });
 }

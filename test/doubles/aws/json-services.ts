@@ -1,11 +1,12 @@
 /**
- * Secrets Manager, Systems Manager, STS and CloudFormation at one address over a real socket, as far as the command line
+ * Secrets Manager, Systems Manager, STS, IAM and CloudFormation at one address over a real socket, as far as the command line
  * uses them, and a task table. What is for SQS, and for DynamoDB where it has one, goes on to its emulator. Every request
  * must be signed right for its service.
  */
 
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../web-server.ts";
+import { createFederation, type Federation } from "./json-services-federation.ts";
 import { createParameters, type Parameters } from "./json-services-parameters.ts";
 import { createSecrets, type Secrets } from "./json-services-secrets.ts";
 import { describeStacks, type Stacks } from "./json-services-stacks.ts";
@@ -22,6 +23,7 @@ export type AwsServices = {
   secrets: Secrets;
   parameters: Parameters;
   stacks: Stacks;
+  federation: Federation;
   tasks: TaskStates;
   /** All calls so far, in order. */
   calls: ServiceCall[];
@@ -41,6 +43,13 @@ const servicesByTarget: Record<string, string> = {
   DynamoDB_20120810: "dynamodb",
 };
 
+/** Of the query protocol, where the form says no service; the rest is STS. */
+const queryServices: Record<string, string> = {
+  DescribeStacks: "cloudformation",
+  EnableOutboundWebIdentityFederation: "iam",
+  GetOutboundWebIdentityFederationInfo: "iam",
+};
+
 export async function startAwsServices({
   account,
   sqsUrl,
@@ -54,6 +63,7 @@ export async function startAwsServices({
   const secrets = createSecrets();
   const parameters = createParameters();
   const stacks: Stacks = new Map();
+  const federation = createFederation();
   const tasks: TaskStates = new Map();
   const calls: ServiceCall[] = [];
   const refusals: AwsServices["refusals"] = new Map();
@@ -79,7 +89,12 @@ export async function startAwsServices({
       case "dynamodb":
         return getTaskItem({ tasks, action, input: JSON.parse(body) });
       case "sts":
-        return xml({ action, result: `<Account>${services.account}</Account>` });
+        return xml({
+          action,
+          result: `<Account>${services.account}</Account><Arn>arn:aws:iam::${services.account}:user/operator</Arn>`,
+        });
+      case "iam":
+        return federation.handle({ action });
       case "cloudformation":
         return describeStacks({ stacks, stack: new URLSearchParams(body).get("StackName") ?? "" });
     }
@@ -99,6 +114,7 @@ export async function startAwsServices({
     secrets,
     parameters,
     stacks,
+    federation,
     tasks,
     calls,
     refusals,
@@ -116,7 +132,7 @@ function readCall({ request, body }: Received) {
   if (service !== undefined) return { service, action, isJson: true, body: text };
   const form = new URLSearchParams(text);
   const name = form.get("Action") ?? "";
-  return { service: name === "DescribeStacks" ? "cloudformation" : "sts", action: name, isJson: false, body: text };
+  return { service: queryServices[name] ?? "sts", action: name, isJson: false, body: text };
 }
 
 async function forward({ received: { request, body }, url }: { received: Received; url: string }): Promise<Response> {
