@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { broken, without } from "./break.ts";
 import { type Elsewhere, startWithToken } from "./elsewhere.ts";
+import { changeRoutes } from "./moves.ts";
 import { askAndRead, isPoisoned } from "./stories.ts";
-import { synthesizeKind } from "./synthesized.ts";
+import { elsewhereAudience, synthesizeKind } from "./synthesized.ts";
 import { type Assembly, readAssembly } from "./template/assembly.ts";
 import { record } from "./template/wiring.ts";
 import { executionToken, startWorld, type World } from "./world.ts";
@@ -52,6 +53,12 @@ const ask = (running: World) => askAndRead(running, "slow 1s", /slow 1s/);
 async function endsLater(running: World): Promise<void> {
   running.ask({ text: "slow 2s" });
   await running.until("problem", () => undefined);
+}
+
+/** A task for the host that wants a web identity. */
+async function goesElsewhere(running: World): Promise<void> {
+  await changeRoutes(running, "elsewhere");
+  await ask(running);
 }
 
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
@@ -115,6 +122,35 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     async (action) => {
       const problems = await tellsOf(without({ assembly: good, action }));
       expect(problems.join("\n")).toMatch(new RegExp(`\\w+ may not ${action} on arn:`));
+    },
+    storyMs,
+  );
+
+  it.each([
+    {
+      title: "nothing allows tokens for a web identity",
+      break: () => without({ assembly: good, action: "sts:GetWebIdentityToken" }),
+    },
+    {
+      title: "tokens for a web identity are allowed for somebody else alone",
+      break: () =>
+        broken({
+          assembly: good,
+          type: "AWS::IAM::Policy",
+          which: (_, { Properties }) => JSON.stringify(Properties).includes(elsewhereAudience),
+          edit: (properties) => {
+            const document = JSON.stringify(properties.PolicyDocument);
+            properties.PolicyDocument = JSON.parse(document.replaceAll(elsewhereAudience, "https://other.example"));
+          },
+        }),
+    },
+  ])(
+    "$title",
+    async ({ break: breakOne }) => {
+      const problems = await tellsOf(breakOne(), goesElsewhere);
+      expect(problems).toEqual([
+        expect.stringMatching(/Worker\w* may not sts:GetWebIdentityToken on arn:aws:sts::111111111111:self: nothing/),
+      ]);
     },
     storyMs,
   );

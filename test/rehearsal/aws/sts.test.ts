@@ -1,0 +1,145 @@
+import { AssumeRoleCommand, GetWebIdentityTokenCommand, STSClient } from "@aws-sdk/client-sts";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createRemoteJWKSet, jwtVerify } from "jose";
+import { createToy, far, near, toyCaller, toyRole } from "../toy.ts";
+import type { Caller } from "./callers.ts";
+import { startGateway } from "./gateway.ts";
+import { stsBackend } from "./sts.ts";
+import { startTokenIssuer } from "./token-issuer.ts";
+
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of closing.splice(0).reverse()) await step();
+});
+
+const callerArn = `arn:aws:iam::${near.account}:role/caller`;
+const farArn = `arn:aws:iam::${far.account}:role/far`;
+const tokens = {
+  Effect: "Allow",
+  Action: "sts:GetWebIdentityToken",
+  Resource: "*",
+  Condition: {
+    "ForAllValues:StringEquals": { "sts:IdentityTokenAudience": ["https://far.example"] },
+    Null: { "sts:IdentityTokenAudience": "false" },
+    StringEquals: { "sts:SigningAlgorithm": "RS256" },
+    NumericLessThanEquals: { "sts:DurationSeconds": 300 },
+  },
+};
+const assume = { Effect: "Allow", Action: "sts:AssumeRole", Resource: farArn };
+
+/** A caller that may do what the statements say, and a role of another account that trusts it by an external id. */
+async function start(...statements: unknown[]) {
+  const trust = {
+    Effect: "Allow",
+    Action: "sts:AssumeRole",
+    Principal: { AWS: callerArn },
+    Condition: { StringEquals: { "sts:ExternalId": "sekisho" } },
+  };
+  const farRole = toyRole([tokens], "far");
+  const toy = createToy({
+    stacks: [
+      { place: near, resources: { Caller: toyRole(statements, "caller") } },
+      {
+        place: far,
+        resources: {
+          Far: {
+            Type: "AWS::IAM::Role",
+            Properties: { ...farRole.Properties, AssumeRolePolicyDocument: { Statement: [trust] } },
+          },
+        },
+      },
+    ],
+    code: "",
+  });
+  closing.push(toy.close);
+  const issuer = await startTokenIssuer();
+  closing.push(issuer.close);
+  const gateway = await startGateway({
+    authority: toy.authority,
+    implied: () => [],
+    backends: {
+      sts: stsBackend({ issuer, onAssumed: (caller) => gateway.register(caller) }),
+    },
+    endpointArn: ({ runtimeArn }) => runtimeArn,
+    secretArn: ({ id }) => id,
+    onProblem: toy.onProblem,
+  });
+  closing.push(gateway.close);
+  const caller = toyCaller(toy, "Caller");
+  gateway.register(caller);
+  const clientOf = ({ credentials, region }: Pick<Caller, "credentials" | "region">) => {
+    const client = new STSClient({ endpoint: gateway.url, region, credentials, maxAttempts: 1 });
+    closing.push(() => client.destroy());
+    return client;
+  };
+  const tokenFor = (
+    input: { Audience?: string[]; SigningAlgorithm?: string; DurationSeconds?: number } = {},
+    who: Pick<Caller, "credentials" | "region"> = caller,
+  ) =>
+    clientOf(who).send(
+      new GetWebIdentityTokenCommand({ Audience: ["https://far.example"], SigningAlgorithm: "RS256", ...input }),
+    );
+  const roleFor = (input: { ExternalId?: string } = {}) =>
+    clientOf(caller).send(new AssumeRoleCommand({ RoleArn: farArn, RoleSessionName: "caller", ...input }));
+  return { issuer, problems: toy.problems, authority: toy.authority, tokenFor, roleFor };
+}
+
+describe("AWS STS", () => {
+  it("gives a role that may have it a token that anyone can verify by the issuer's published key", async () => {
+    const { issuer, problems, tokenFor } = await start(tokens);
+    const { WebIdentityToken: token = "", Expiration } = await tokenFor({ DurationSeconds: 120 });
+    const discovery = await fetch(`${issuer.url}/.well-known/openid-configuration`);
+    const { jwks_uri, issuer: named } = (await discovery.json()) as Record<string, string>;
+    const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(jwks_uri ?? "")), {
+      issuer: issuer.url,
+      audience: "https://far.example",
+      subject: callerArn,
+    });
+    expect(named).toBe(issuer.url);
+    expect(Number(payload.exp) - Number(payload.iat)).toBe(120);
+    expect(Expiration).toBeInstanceOf(Date);
+    expect(payload["https://sts.amazonaws.com/"]).toMatchObject({ aws_account: near.account });
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    { title: "another audience", input: { Audience: ["https://elsewhere.example"] } },
+    { title: "another audience beside the right one", input: { Audience: ["https://far.example", "other"] } },
+    { title: "another algorithm", input: { SigningAlgorithm: "ES384" } },
+    { title: "a longer life", input: { DurationSeconds: 301 } },
+  ])("refuses a token for $title, and the line says who asked", async ({ input }) => {
+    const { problems, tokenFor } = await start(tokens);
+    await expect(tokenFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
+    expect(problems).toEqual([
+      `Caller may not sts:GetWebIdentityToken on arn:aws:sts::${near.account}:self: nothing in the role's policies or the resource's policy allows it.`,
+    ]);
+  });
+
+  it("lends a role of another account where both sides agree, and its credentials act as that role", async () => {
+    const { issuer, problems, authority, tokenFor, roleFor } = await start(assume);
+    const { Credentials } = await roleFor({ ExternalId: "sekisho" });
+    const {
+      AccessKeyId: accessKeyId = "",
+      SecretAccessKey: secretAccessKey = "",
+      SessionToken: sessionToken = "",
+    } = Object(Credentials);
+    const { WebIdentityToken: token = "" } = await tokenFor(
+      {},
+      { region: far.region, credentials: { accessKeyId, secretAccessKey, sessionToken } },
+    );
+    expect(issuer.issued).toEqual([token]);
+    expect(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).sub).toBe(farArn);
+    expect(problems).toEqual([]);
+    expect(authority.unused()).toEqual([]);
+  });
+
+  it.each([
+    { title: "without the external id that its trust asks for", statements: [assume], input: {} },
+    { title: "to whom no policy of its own allows it", statements: [], input: { ExternalId: "sekisho" } },
+  ])("lends no role $title", async ({ statements, input }) => {
+    const { problems, roleFor } = await start(...statements);
+    await expect(roleFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
+    expect(problems).toEqual([expect.stringMatching(`^Caller may not sts:AssumeRole on ${farArn}: nothing`)]);
+  });
+});
