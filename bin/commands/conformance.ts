@@ -1,7 +1,7 @@
 /** `sekisho conformance`: does an Execution endpoint keep the contract, whatever it is written in? */
 import { randomUUID } from "node:crypto";
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -56,6 +56,7 @@ there that could be tested (not reachable, no endpoint at this address, credenti
     const endpoint = endpointOf({ url: positionals[0], auth, dialect, destination, place });
     requireSecrets(secretsOfDestination(endpoint.destination));
     const timeoutMs = millisecondsOf(values["call-timeout"]);
+    const junit = values.junit === undefined ? undefined : fileOf({ path: values.junit, directory: run.directory });
     const texts = {
       plain: values.text,
       slow: values["slow-text"],
@@ -82,7 +83,7 @@ there that could be tested (not reachable, no endpoint at this address, credenti
       }
       const isIdempotent = endpoint.destination.idempotent;
       const reports = await runAll({ run, peer, texts, isIdempotent, signal, timeOver });
-      return show({ run, endpoint: endpoint.called, reports, json: values.json, junit: values.junit });
+      return show({ run, endpoint: endpoint.called, reports, json: values.json, junit });
     } catch (thrown) {
       if (!run.signal.aborted) throw thrown;
       run.note("Interrupted; there is no report.");
@@ -111,6 +112,13 @@ function millisecondsOf(text: string): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds >= 0.1 && seconds <= 600) return seconds * 1000;
   throw new UsageError(`--call-timeout: "${text}" is no number of seconds (0.1 to 600).`);
+}
+
+/** Better said before all the cases than after. */
+function fileOf({ path, directory }: { path: string; directory: string }): string {
+  const file = resolve(directory, path);
+  if (existsSync(dirname(file))) return file;
+  throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
 }
 
 /** Progress is told by theme: the cases of one take hardly any time, but for those of slow tasks. */
@@ -152,7 +160,7 @@ function show(request: {
   junit: string | undefined;
 }): number {
   const { run, json, junit, ...report } = request;
-  if (junit !== undefined) writeFileSync(resolve(run.directory, junit), junitReport(report));
+  if (junit !== undefined) writeFileSync(junit, junitReport(report));
   run.print(json ? jsonReport(report) : textReport(report));
   return isKept(report.reports) ? exitCodes.success : exitCodes.failed;
 }

@@ -51,7 +51,9 @@ function membersOf(response: JsonRpcResponse): object {
 
 /** Without secrets, and without what a terminal would act upon. */
 function excerpt(json: unknown): string {
-  const text = JSON.stringify(redact(json)).replace(/[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "?");
+  const text = JSON.stringify(redact(json))
+    .replace(/\b(bearer|basic)\s+[^\s"\\]+/gi, "$1 [redacted]")
+    .replace(/[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "?");
   return text.length > longestExcerpt ? `${text.slice(0, longestExcerpt)}…` : text;
 }
 

@@ -25,6 +25,7 @@ export function endpointOf({ url, auth, dialect, destination: name, place }: Wor
     }
     return found({ config: loadConfig(place), name, called: `destination "${name}"` });
   }
+  if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
   const destination = { transport: "https", url, authorizer: authorizerOf(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
   return found({ config: parseConfig({ json, name: "This endpoint" }), name: "endpoint", called: String(url) });

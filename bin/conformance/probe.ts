@@ -11,7 +11,7 @@ export async function probe({ peer, id }: { peer: Peer; id: string }): Promise<s
 
 function withoutResponse({ failure, status, came }: Answer): string | undefined {
   if (failure === "unavailable" || failure === "late") return `It cannot be reached: ${came}.`;
-  if (failure === "unauthenticated") return "There are no credentials for it: see --auth.";
+  if (failure === "unauthenticated") return "No credentials for it could be had.";
   if (status === 404 || status === 405) return `There is no Execution endpoint at this address: ${came}.`;
   if (status === 401 || status === 403) return `It refuses the credentials: ${came}. See --auth.`;
   return undefined;

@@ -1,7 +1,7 @@
 /** Cases of `execute_task`: what the Verification zone sends day by day is answered with a result. */
 import { maxRequestBytes } from "../../../contracts/methods.ts";
 import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, means } from "../expect.ts";
+import { errorOf, expectError, means, resultOf } from "../expect.ts";
 import { channel, runTask, successOf } from "../run-task.ts";
 
 const japanese = "関所を通る 🏯👩‍💻";
@@ -12,6 +12,8 @@ const attachment = {
   size: 12,
   url: "https://files.sekisho.invalid/F0CONFORMANCE",
 };
+
+const refusals = ["invalid_params", "invalid_request"] as const;
 
 export const executeCases: readonly ConformanceCase[] = [
   {
@@ -44,13 +46,11 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "attachments: anything but a refusal of the params, even where the file cannot be read",
     async check(run) {
       const params = { text: run.texts.plain, attachments: [attachment] };
-      const { answer } = await runTask({ run, params, id: run.newId() });
+      const { answer, id } = await runTask({ run, params, id: run.newId() });
       const error = errorOf(answer);
       const { dialect } = run.peer;
-      const refused =
-        error !== undefined &&
-        (["invalid_params", "invalid_request"] as const).some((reason) => means({ error, reason, dialect }));
-      if (answer.response === undefined || refused) throw new Deviation(answer.came);
+      if (error === undefined) resultOf({ answer, method: "execute_task", id });
+      else if (refusals.some((reason) => means({ error, reason, dialect }))) throw new Deviation(answer.came);
       return answer.came;
     },
   },
@@ -97,13 +97,12 @@ const shortMs = 1000;
 async function timesOut(run: CaseRun): Promise<string> {
   const { peer, texts, newId, now } = run;
   const sentAtMs = now();
-  const { answer } = await runTask({ run, params: { text: texts.slow, timeout_ms: shortMs }, id: newId() });
-  const error = errorOf(answer);
-  if (error !== undefined && means({ error, reason: "timeout", dialect: peer.dialect })) return answer.came;
-  if (error === undefined && now() - sentAtMs < shortMs) {
-    throw new NotApplicable(`"${texts.slow}" took less than a second`);
+  const { answer, id } = await runTask({ run, params: { text: texts.slow, timeout_ms: shortMs }, id: newId() });
+  if (errorOf(answer) === undefined) {
+    resultOf({ answer, method: "execute_task", id });
+    if (now() - sentAtMs < shortMs) throw new NotApplicable(`"${texts.slow}" took less than a second`);
   }
-  throw new Deviation(answer.came);
+  return expectError({ answer, reasons: ["timeout"], ids: [id], dialect: peer.dialect });
 }
 
 async function answered(run: CaseRun, more: Record<string, unknown>, id = run.newId()): Promise<string> {

@@ -54,7 +54,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   {
     name: "idempotency/not-run-again",
     level: "idempotent",
-    expects: "an accepted task sent again while it runs: accepted with the same task_id",
+    expects: "an accepted task sent again: accepted with the same task_id, or its result",
     async check({ peer, slowTasks }) {
       const { requestId, params, result } = await slowTasks.awaited();
       const answer = await peer.call({ method: "execute_task", params, id: requestId });

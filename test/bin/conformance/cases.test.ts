@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { conformanceCases } from "../../../bin/conformance/cases.ts";
+import type { Host } from "../../../lambdas/execution/host/host.ts";
+import { result, success } from "../../doubles/answers.ts";
+import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
+import { type Break, broken } from "./break.ts";
+import { requestBreaks } from "./break-requests.ts";
+import { resultBreaks } from "./break-results.ts";
+import { taskBreaks } from "./break-tasks.ts";
+import { conform, namesOf, ownHost, token } from "./endpoint.ts";
+
+const breaks = [...requestBreaks, ...resultBreaks, ...taskBreaks];
+let hosts: Host[] = [];
+afterEach(async () => {
+  await Promise.all(hosts.map((host) => host.stop({ graceMs: 0 })));
+  hosts = [];
+});
+
+function endpoint(how: Break["how"]) {
+  const host = ownHost();
+  hosts.push(host);
+  return broken({ host, how });
+}
+
+describe("an endpoint that keeps the contract", () => {
+  it("passes what is required, if it only answers at once and stores nothing; the rest is not kept or skipped", async () => {
+    const reports = await conform({ handle: minimalEndpoint({ token }) });
+    const failed = reports.filter(({ outcome }) => outcome === "failed");
+    expect(failed.filter(({ level }) => level === "required")).toEqual([]);
+    expect(failed.map(({ name }) => name)).toContain("idempotency/other-content");
+    expect(namesOf(reports, "skipped")).toEqual(
+      conformanceCases
+        .map(({ name }) => name)
+        .filter(
+          (name) =>
+            (/^(accepted|cancel|ended|discover)\//.test(name) && name !== "accepted/in-time") ||
+            ["execute/timeout-ms", "errors/failed-task", "tasks/question", "idempotency/not-run-again"].includes(name),
+        ),
+    );
+  });
+
+  it("must deduplicate only where it is declared to", async () => {
+    const handle = minimalEndpoint({ token });
+    const asked = { handle, theme: "idempotency/other-content" };
+    expect(await conform(asked)).toMatchObject([{ level: "optional", outcome: "failed" }]);
+    expect(await conform({ ...asked, isIdempotent: true })).toMatchObject([{ level: "required", outcome: "failed" }]);
+  });
+
+  it("may ask a question, which is answered by its first option", async () => {
+    const question = { status: "input_required", task_id: "1", prompt: "?", options: [{ id: "a", label: "A" }] };
+    const how = ({ sent }: { sent: { id: string; method: string; params: { option_id?: string } } }) =>
+      sent.method === "execute_task" ? result(sent, question) : success(sent, `took ${sent.params.option_id}`);
+    const reports = await conform({ handle: endpoint(how), theme: "tasks/question", ask: "ask" });
+    expect(reports).toMatchObject([{ outcome: "passed", came: expect.stringContaining("took a") }]);
+  });
+});
+
+describe("an endpoint that", () => {
+  it.each(breaks.map((one) => [one.what, one.found.join(", "), one] as const))(
+    "%s is found by %s",
+    async (_what, _found, { how, found, ...asked }) => {
+      const reports = await conform({ handle: endpoint(how), ...asked });
+      expect(namesOf(reports, "failed")).toEqual(found);
+    },
+  );
+
+  it("does otherwise in any way that a case is about is among these", () => {
+    const found = new Set(breaks.flatMap((one) => one.found));
+    expect(conformanceCases.map(({ name }) => name).filter((name) => !found.has(name))).toEqual([]);
+  });
+});
