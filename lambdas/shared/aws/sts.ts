@@ -101,5 +101,7 @@ function failureOf(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown instanceof AwsCallError) return thrown;
   const { $metadata } = thrown as { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;
-  return status === undefined ? thrown : new AwsCallError({ name: thrown.name, status });
+  if (status === undefined) return thrown;
+  // Only what has the form of a name: who answers may repeat anything that it was shown.
+  return new AwsCallError({ name: /^[A-Za-z.]{1,80}$/.test(thrown.name) ? thrown.name : "NoName", status });
 }

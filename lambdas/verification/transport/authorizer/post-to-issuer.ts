@@ -69,11 +69,14 @@ function parse(body: Uint8Array): Record<string, unknown> | undefined {
   }
 }
 
-/** `error` of OAuth 2 (RFC 6749, section 5.2), or `error.status` of Google's APIs. A word, so that nothing secret can be in it. */
+/**
+ * `error` of OAuth 2 (RFC 6749, section 5.2), or `error.status` of Google's APIs. Only what has the form of such a word: an issuer
+ * may repeat anything that it was shown.
+ */
 function refusalOf(answer: Record<string, unknown> | undefined): string | undefined {
   const error = answer?.error;
-  const code = isObject(error) ? error.status : error;
-  return typeof code === "string" && /^[a-zA-Z_]{1,40}$/.test(code) ? code : undefined;
+  const [code, form] = isObject(error) ? [error.status, /^[A-Z]+(_[A-Z]+)*$/] : [error, /^[a-z]+(_[a-z]+)+$/];
+  return typeof code === "string" && code.length <= 40 && form.test(code) ? code : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
