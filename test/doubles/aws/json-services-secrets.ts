@@ -25,6 +25,8 @@ export function createSecrets(): Secrets {
             ...(known.value === undefined ? {} : { VersionIdsToStages: { "v-1": ["AWSCURRENT"] } }),
             ...(known.deleted ? { DeletedDate: 1_790_000_000 } : {}),
           });
+        case "GetSecretValue":
+          return known?.value === undefined ? absent() : json({ Name: SecretId, SecretString: known.value });
         case "CreateSecret":
           if (all.has(Name)) return jsonError({ status: 400, name: "ResourceExistsException", message: Name });
           all.set(Name, { value: SecretString ?? "", description: Description ?? "", tags: Tags });

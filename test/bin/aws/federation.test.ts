@@ -1,0 +1,175 @@
+/** `sekisho federation enable` and `show`, against an IAM over a real socket. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+import { commandHere } from "./command-here.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sekisho-federation-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const pool = "projects/123456789/locations/global/workloadIdentityPools/sekisho-pool";
+const at = (authorizer: unknown) => ({ transport: "https", url: "https://elsewhere.example/", authorizer });
+const federated = {
+  ...twoAccounts,
+  destinations: {
+    ...twoAccounts.destinations,
+    own: at({ type: "web-identity", audience: "sekisho agents" }),
+    run: at({
+      type: "google",
+      workloadIdentityProvider: `${pool}/providers/aws-prod`,
+      serviceAccount: "agents@p.iam.gserviceaccount.com",
+    }),
+    entra: at({
+      type: "azure",
+      tenantId: "0f5f3f6e-3f0f-4a67-8f9b-2f2f0c1d2e3f",
+      clientId: "1a5f3f6e-3f0f-4a67-8f9b-2f2f0c1d2e3f",
+      scope: "api://agents/.default",
+    }),
+  },
+  stages: {
+    ...twoAccounts.stages,
+    other: { verification: { account: "333333333333", region: "us-gov-west-1" } },
+  },
+};
+const role = `arn:aws:iam::${verificationAccount}:role/sekisho-prod-verification`;
+
+let aws: AwsServices;
+beforeEach(async () => {
+  aws = await startAwsServices({ account: verificationAccount });
+});
+afterEach(() => aws.close());
+
+function federation(words: string[], json: unknown = federated) {
+  const config = writeConfig({ folder, name: "federated.json", json });
+  return commandHere(["federation", ...words, "--config", config], aws.env);
+}
+
+const iamCalls = () => aws.calls.filter(({ action }) => action.startsWith("iam:")).map(({ action }) => action.slice(4));
+
+describe("sekisho federation enable", () => {
+  it("switches it on once, shows the account first, and is content where it is on already", async () => {
+    const first = await federation(["enable"]);
+    expect(first).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^Account 111111111111, .*stage prod\.\nNow/),
+    });
+    expect(first.stdout).toContain(aws.federation.issuer);
+    expect(iamCalls()).toEqual(["EnableOutboundWebIdentityFederation"]);
+    const again = await federation(["enable"]);
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("already; nothing changed") });
+    expect(again.stdout).toBe(first.stdout);
+  });
+
+  it("asks IAM nothing with the credentials of another account, and says what AWS refuses", async () => {
+    aws.account = executionAccount;
+    expect(await federation(["enable"])).toMatchObject({ code: 1, stderr: expect.stringContaining("AWS_PROFILE") });
+    expect(iamCalls()).toEqual([]);
+    aws.account = verificationAccount;
+    aws.refusals.set("iam:EnableOutboundWebIdentityFederation", { status: 403, name: "AccessDenied" });
+    expect(await federation(["enable"])).toMatchObject({ code: 1, stderr: expect.stringContaining("may not do that") });
+    expect(await federation(["enable", "--stage", "nowhere"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("sekisho federation show", () => {
+  it.each(["never", "off"] as const)(
+    "says how to switch it on where it is not (%s), and switches nothing",
+    async (state) => {
+      aws.federation.state = state;
+      const ended = await federation(["show"]);
+      expect(ended).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringContaining("npx sekisho federation enable --stage prod"),
+      });
+      expect(aws.federation.state).toBe(state);
+    },
+  );
+
+  it("prints the issuer with its addresses, and the role of each stage", async () => {
+    aws.federation.state = "on";
+    const { code, stdout } = await federation(["show"]);
+    expect(code).toBe(0);
+    for (const text of [
+      aws.federation.issuer,
+      `${aws.federation.issuer}/.well-known/openid-configuration`,
+      `${aws.federation.issuer}/.well-known/jwks.json`,
+      `role of stage prod  ${role}\n`,
+      "role of stage other  arn:aws-us-gov:iam::333333333333:role/sekisho-other-verification (of another account",
+    ]) {
+      expect(stdout).toContain(text);
+    }
+  });
+
+  it("prints an authenticator that our own host takes as it is", async () => {
+    aws.federation.state = "on";
+    const { stdout } = await federation(["show", "--json"]);
+    const { destinations } = JSON.parse(stdout);
+    expect(destinations.map(({ destination }: { destination: string }) => destination)).toEqual([
+      "own",
+      "run",
+      "entra",
+    ]);
+    const { authenticator } = destinations[0].json;
+    expect(authenticator).toEqual({
+      type: "web-identity",
+      issuer: aws.federation.issuer,
+      audience: "sekisho agents",
+      roles: [role],
+    });
+    expect(parseConfig({ json: { routes: [], execution: { authenticator } } }).execution.authenticator).toEqual(
+      authenticator,
+    );
+    const pasted = (await federation(["show"])).stdout.split('"authenticator": ')[1]?.split("\nAny other")[0] ?? "";
+    expect(JSON.parse(pasted)).toEqual(authenticator);
+  });
+
+  it("prints the commands by which Google trusts the role, and Entra's federated credential", async () => {
+    aws.federation.state = "on";
+    const { destinations } = JSON.parse((await federation(["show", "--json"])).stdout);
+    const google = destinations[1].lines.join("\n").replaceAll(" \\\n ", "");
+    for (const command of [
+      "gcloud iam workload-identity-pools create sekisho-pool --location=global --project=PROJECT_ID",
+      `gcloud iam workload-identity-pools providers create-oidc aws-prod --workload-identity-pool=sekisho-pool --location=global --project=PROJECT_ID --issuer-uri=${aws.federation.issuer} --allowed-audiences=https://iam.googleapis.com/${pool}/providers/aws-prod --attribute-mapping=google.subject=assertion.sub --attribute-condition='assertion.sub == "${role}"'`,
+      `gcloud iam service-accounts add-iam-policy-binding agents@p.iam.gserviceaccount.com --role=roles/iam.workloadIdentityUser --member=principal://iam.googleapis.com/${pool}/subject/${role}`,
+      "--role=roles/run.invoker --member=serviceAccount:agents@p.iam.gserviceaccount.com",
+    ]) {
+      expect(google).toContain(command);
+    }
+    expect(destinations[2].json).toEqual({
+      name: "sekisho-prod",
+      issuer: aws.federation.issuer,
+      subject: role,
+      audiences: ["api://AzureADTokenExchange"],
+    });
+    expect(destinations[2].lines.join("\n")).toContain("az ad app federated-credential create --id 1a5f3f6e-");
+  });
+
+  it("quotes for a shell what a shell would take apart", async () => {
+    aws.federation.state = "on";
+    const tokenAudience = "it's $HOME";
+    const run = at({ ...(federated.destinations.run.authorizer as object), tokenAudience });
+    const { stdout } = await federation(["show"], { ...federated, destinations: { ...federated.destinations, run } });
+    expect(stdout).toContain(`--allowed-audiences='it'\\''s $HOME'`);
+  });
+
+  it("says so where no destination needs it", async () => {
+    aws.federation.state = "on";
+    expect((await federation(["show"], twoAccounts)).stdout).toContain("nobody needs to be told yet");
+  });
+});
+
+describe("the help of the commands for destinations and federation", () => {
+  it.each(["destinations list", "destinations check", "destinations set", "federation enable", "federation show"])(
+    "is there for %s, with the exit codes",
+    async (command) => {
+      const help = await commandHere([...command.split(" "), "--help"], {});
+      expect(help).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining(`sekisho ${command}`) });
+      expect(help.stdout).toContain("Exit code");
+    },
+  );
+});
