@@ -5,7 +5,6 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { commandHere } from "../bin/aws/command-here.ts";
 import { type JwksIssuer, startJwksIssuer } from "../doubles/issuers/jwks.ts";
-import { sekisho } from "../e2e/processes.ts";
 import { endWithUs } from "../rehearsal/reaper.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -28,10 +27,10 @@ describe("our own host with the example's configuration, as its image runs it", 
     issuer = await startJwksIssuer({ alg: "RS256" });
     folder = mkdtempSync(join(tmpdir(), "sekisho-cloud-run-"));
     const authenticator = { ...example.execution.authenticator, issuer: issuer.issuer };
-    const execution = { ...example.execution, authenticator, syncBudgetMs: 100 };
+    const execution = { ...example.execution, authenticator };
     writeFileSync(join(folder, "config.json"), JSON.stringify({ ...example, execution }));
-    const words = ["execution", "bundle", "--config", "config.json", "--out", "app"];
-    expect(await sekisho({ words, cwd: folder }).exited).toMatchObject({ code: 0 });
+    const words = ["execution", "bundle", "--config", join(folder, "config.json"), "--out", join(folder, "app")];
+    expect(await commandHere(words, {})).toMatchObject({ code: 0 });
     child = spawn(process.execPath, [join(folder, startWord)], {
       cwd: folder,
       env: { PORT: "0", SEKISHO_HOSTNAME: "127.0.0.1" },
@@ -54,11 +53,11 @@ describe("our own host with the example's configuration, as its image runs it", 
 
   it("keeps what the contract requires, for tokens of the Verification role", async () => {
     const env = { TOKEN: await tokenOf(role) };
-    const words = ["conformance", url, "--auth", "bearer:TOKEN", "--slow-text", "slow 1s", "--json"];
+    const words = ["conformance", url, "--auth", "bearer:TOKEN", "--slow-text", "slow 300ms", "--json"];
     const { code, stdout } = await commandHere(words, env);
-    const { cases } = JSON.parse(stdout) as { cases: { name: string; level: string; outcome: string }[] };
+    const { cases } = JSON.parse(stdout) as { cases: { outcome: string }[] };
     expect(cases.filter(({ outcome }) => outcome === "failed")).toEqual([]);
-    expect(cases.filter(({ name, outcome }) => name.startsWith("ended/") && outcome === "passed")).not.toEqual([]);
+    expect(cases.filter(({ outcome }) => outcome === "passed").length).toBeGreaterThan(30);
     expect(code).toBe(0);
   });
 
