@@ -40,7 +40,9 @@ function routeProblems({ routes, destinations }: Config): Problem[] {
 function destinationProblems({ destinations }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
     if (destination.transport !== "https" || destination.url === undefined) return [];
-    if (destination.authorizer.type !== "none" || isLoopbackHost(new URL(destination.url).hostname)) return [];
+    // What is no URL is a problem of its own, told already.
+    const hostname = URL.parse(destination.url)?.hostname;
+    if (destination.authorizer.type !== "none" || hostname === undefined || isLoopbackHost(hostname)) return [];
     const message = '"none" is refused for anything but loopback; name another authorizer';
     return [{ path: ["destinations", name, "authorizer"], message }];
   });

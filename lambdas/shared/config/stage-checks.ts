@@ -43,7 +43,7 @@ function signingProblems(name: string, destination: Destination): Problem[] {
     const message = `no permission can be given for it; a stage signs for "lambda" and "execute-api" only`;
     return [{ path: ["destinations", name, "authorizer", "service"], message }];
   }
-  const [id = "", ...rest] = new URL(destination.url).hostname.split(".");
+  const [id = "", ...rest] = URL.parse(destination.url)?.hostname.split(".") ?? [];
   const domain = `execute-api.${region}.amazonaws.com`;
   if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
   const message = `no permission can be given for it; name the API's own host, ID.${domain}`;
@@ -53,7 +53,7 @@ function signingProblems(name: string, destination: Destination): Problem[] {
 function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
   if (typeof agent === "string") return [];
   if (agent.type === "openai-compatible") {
-    if (!isLoopbackHost(new URL(agent.baseUrl).hostname)) return [];
+    if (!isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")) return [];
     const message = `a loopback address reaches nothing on AWS (stage ${stageName}); name an address that the stage can reach`;
     return [{ path: ["execution", "agent", "baseUrl"], message }];
   }

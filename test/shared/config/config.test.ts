@@ -71,6 +71,15 @@ describe("the configuration file", () => {
     ]);
   });
 
+  it("says of an address that is none what it is, with and without credentials and a stage", () => {
+    for (const authorizer of [{ type: "none" }, { type: "sigv4", service: "execute-api", region: "eu-west-1" }]) {
+      const far = { transport: "https", url: "nonsense", authorizer };
+      expect(problemsOf({ destinations: { far }, routes: [], stages: { dev: stage } }).join()).toContain(
+        "an https URL",
+      );
+    }
+  });
+
   it("refuses to send without credentials to anything but loopback", () => {
     const destinations = { far: { transport: "https", url: "https://agents.example/" } };
     expect(problemsOf({ destinations, routes: [] }).join()).toContain("destinations.far.authorizer");

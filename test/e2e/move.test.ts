@@ -1,0 +1,190 @@
+/** Execution moves to another cloud: one name in the configuration file changes while tasks are under way, and no secret is stored for it. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, it } from "@jest/globals";
+import { openStandIn } from "../../bin/local/both-zones.ts";
+import { openSqliteEngine } from "../../bin/local/engine.ts";
+import type { Asked } from "../../bin/local/slack-stand-in.ts";
+import { startVerificationZone } from "../../bin/local/verification-zone.ts";
+import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
+import type { Authenticator } from "../../lambdas/execution/host/authenticator/authenticator.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
+import { webIdentityAuthenticator } from "../../lambdas/execution/host/authenticator/web-identity.ts";
+import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
+import { createHost } from "../../lambdas/execution/host/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
+import { createLog, silentLog } from "../../lambdas/shared/log.ts";
+import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import type { Task } from "../../lambdas/verification/task/task.ts";
+import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
+import { roleArn, startAwsSts } from "../doubles/issuers/aws-sts.ts";
+import { startWebServer } from "../doubles/web-server.ts";
+
+const region = "eu-central-1";
+const runtimeArn = `arn:aws:bedrock-agentcore:${region}:123456789012:runtime/agent-abc123`;
+const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret-of-this-test" };
+const audience = "https://agents.example/";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  delete process.env.AWS_ENDPOINT_URL_STS;
+});
+
+function hostWith(authenticator: Authenticator) {
+  const lines: string[] = [];
+  const log = createLog({ service: "execution", level: "info", write: (line) => lines.push(line) });
+  const store = createMemoryTaskStore({ parse: parseExecutionTask });
+  const host = createHost({ agent: createEchoAgent(), store, authenticator, syncBudgetMs: 200, log });
+  closing.push(() => host.stop({ graceMs: 0 }));
+  return { host, started: (id: string) => lines.some((line) => line.includes("task_started") && line.includes(id)) };
+}
+
+/** AgentCore in front of a host, an endpoint elsewhere that believes nobody but the issuer of the account, and a port where nobody listens. */
+async function startPlaces() {
+  const sts = await startAwsSts({ credentials, region });
+  closing.push(sts.close);
+  process.env.AWS_ENDPOINT_URL_STS = sts.url.href;
+  const runtime = hostWith(noAuthenticator());
+  const handle = (request: Request) =>
+    runtime.host.handle(
+      new Request("http://127.0.0.1/invocations", {
+        ...request,
+        method: "POST",
+        headers: request.headers,
+        body: request.body,
+        duplex: "half",
+      } as RequestInit),
+    );
+  const agentcore = await startAgentCoreStub({ handle, runtimeArn, credentials });
+  closing.push(agentcore.close);
+  const elsewhere = hostWith(webIdentityAuthenticator({ issuer: sts.tokens.url, audience, roles: [roleArn] }));
+  const server = await startExecutionServer({ host: elsewhere.host, port: 0 });
+  closing.push(server.close);
+  const gone = await startWebServer({ handle: async () => new Response() });
+  await gone.close();
+  return { sts, runtime, agentcore, elsewhere, elsewhereUrl: `${server.url}/`, goneUrl: `${gone.url}/` };
+}
+
+function configFile(json: object): { folder: string; edit(from: string, to: string): void } {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-move-"));
+  closing.push(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "sekisho.config.json");
+  writeFileSync(file, JSON.stringify(json, null, 2));
+  return {
+    folder,
+    edit(from, to) {
+      const text = readFileSync(file, "utf8");
+      expect(text.split(from)).toHaveLength(2);
+      writeFileSync(file, text.replace(from, to));
+    },
+  };
+}
+
+/** The Verification zone as the file has it by now, on the tasks that are there. */
+async function startZone({
+  folder,
+  slack,
+}: {
+  folder: string;
+  slack: Awaited<ReturnType<typeof openStandIn>>["slack"];
+}) {
+  const config = loadConfig({ directory: folder });
+  const tasks = new Map<string, Task>();
+  const secrets: string[] = [];
+  const destinations = createDestinations({
+    config,
+    readSecret: async (reference) => {
+      secrets.push(JSON.stringify(reference));
+      throw new Error("there is no secret");
+    },
+    credentials: async () => credentials,
+    region,
+    log: silentLog,
+  });
+  const zone = await startVerificationZone({
+    config,
+    openEngine: () => openSqliteEngine({ file: join(folder, "verification.db") }),
+    port: 0,
+    ...slack,
+    slackApiUrl: slack.apiUrl,
+    destinations,
+    observe: ({ requestId, task }) => void tasks.set(requestId, task),
+    log: silentLog,
+  });
+  const close = async () => {
+    await zone.close();
+    for (const { client } of destinations.values()) await client.close();
+  };
+  closing.push(close);
+  const until = async ({ requestId }: Asked, state: Task["state"]) => {
+    while (tasks.get(requestId)?.state !== state) await new Promise((resolve) => setTimeout(resolve, 20));
+    return tasks.get(requestId);
+  };
+  return { eventsUrl: `${zone.url}/slack/events`, until, secrets, close };
+}
+
+const limits = { callTimeoutMs: 3000, leaseMs: 4000, visibilityTimeoutMs: 5000 };
+
+it("by an edit of one destination, made while tasks are under way, with no task lost", async () => {
+  const { sts, runtime, agentcore, elsewhere, elsewhereUrl } = await startPlaces();
+  const { folder, edit } = configFile({
+    destinations: {
+      runtime: { transport: "agentcore", runtimeArn, endpoint: agentcore.endpoint },
+      elsewhere: {
+        transport: "https",
+        url: elsewhereUrl,
+        authorizer: { type: "web-identity", audience },
+        idempotent: true,
+      },
+    },
+    routes: [{ destination: "runtime" }],
+    limits,
+  });
+  const { standIn, slack } = await openStandIn({ log: silentLog });
+  closing.push(() => standIn.close());
+
+  const before = await startZone({ folder, slack });
+  const early = ["slow 2s one", "slow 2s two"].map((text) => standIn.ask({ eventsUrl: before.eventsUrl, text }));
+  for (const asked of early) await before.until(asked, "waiting");
+  await before.close();
+  edit('"destination": "runtime"', '"destination": "elsewhere"');
+  const after = await startZone({ folder, slack });
+  const late = standIn.ask({ eventsUrl: after.eventsUrl, text: "three" });
+
+  for (const asked of [...early, late]) {
+    expect((await after.until(asked, "done"))?.outcome?.type).toBe("answer");
+    const answers = standIn.thread(asked.message).filter(({ ts }) => ts !== asked.message.ts);
+    expect(answers).toHaveLength(1);
+  }
+  expect(early.map(({ requestId }) => [runtime.started(requestId), elsewhere.started(requestId)])).toEqual([
+    [true, false],
+    [true, false],
+  ]);
+  expect([runtime.started(late.requestId), elsewhere.started(late.requestId)]).toEqual([false, true]);
+  expect(sts.inputs).toEqual([{ Audience: [audience], SigningAlgorithm: "RS256", DurationSeconds: "300" }]);
+  expect([...before.secrets, ...after.secrets]).toEqual([]);
+  expect(agentcore.problems).toEqual([]);
+});
+
+it("by itself to the next destination of the route where nobody listens at the first", async () => {
+  const { elsewhere, elsewhereUrl, goneUrl } = await startPlaces();
+  const authorizer = { type: "web-identity", audience };
+  const { folder } = configFile({
+    destinations: {
+      gone: { transport: "https", url: goneUrl, authorizer },
+      elsewhere: { transport: "https", url: elsewhereUrl, authorizer },
+    },
+    routes: [{ destination: ["gone", "elsewhere"] }],
+    limits,
+  });
+  const { standIn, slack } = await openStandIn({ log: silentLog });
+  closing.push(() => standIn.close());
+  const zone = await startZone({ folder, slack });
+  const asked = standIn.ask({ eventsUrl: zone.eventsUrl, text: "Is anybody there?" });
+  expect(await zone.until(asked, "done")).toMatchObject({ destination: "elsewhere", outcome: { type: "answer" } });
+  expect(elsewhere.started(asked.requestId)).toBe(true);
+});
