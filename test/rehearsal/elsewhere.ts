@@ -19,15 +19,23 @@ export type Elsewhere = {
 
 /** One that knows its callers by a token which both sides keep. */
 export function startWithToken({ token }: { token: string }): Promise<Elsewhere> {
-  return start(bearerAuthenticator({ readTokens: async () => [token] }));
+  return startHost({ authenticator: bearerAuthenticator({ readTokens: async () => [token] }) });
 }
 
 /** One that keeps no secret: it trusts the issuer of the Verification account, for the Verification role. */
 export function startWithIssuer({ issuer }: { issuer: string }): Promise<Elsewhere> {
-  return start(webIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles: [verificationRoleArn] }));
+  const roles = [verificationRoleArn];
+  return startHost({ authenticator: webIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles }) });
 }
 
-async function start(authenticator: Authenticator): Promise<Elsewhere> {
+export async function startHost({
+  authenticator,
+  platformPrincipal,
+}: {
+  authenticator: Authenticator;
+  /** Who everyone is that gets through, where something in front has seen to that. */
+  platformPrincipal?: string;
+}): Promise<Elsewhere> {
   const lines: string[] = [];
   const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
   const host = createHost({
@@ -37,7 +45,7 @@ async function start(authenticator: Authenticator): Promise<Elsewhere> {
     syncBudgetMs: 1200,
     log,
   });
-  const server = await startExecutionServer({ host, port: 0, log });
+  const server = await startExecutionServer({ host, port: 0, log, ...(platformPrincipal && { platformPrincipal }) });
   return {
     url: `${server.url}/`,
     lines,

@@ -1,14 +1,14 @@
 /** The rehearsal of one kind: its templates run, people ask, and in the end every permission was needed and none was missing. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
+import { madeUpCredential } from "./aws/callers.ts";
 import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
 import { type Elsewhere, startWithIssuer, startWithToken } from "./elsewhere.ts";
-import { type Counts, countsOf, keptCountsOf, perPoll } from "./measure.ts";
+import { keepMeasured, measureCalls, readMeasured, withoutChance } from "./measured-calls.ts";
 import { changeRoutes, isMoved } from "./moves.ts";
 import { isForged, isPolledInstead, isPushed } from "./pushes.ts";
+import { startWithSignature } from "./signed-elsewhere.ts";
 import { quiet } from "./stage.ts";
 import { alarmOfDeadLetters, answer, askAndRead, isDeliveredThrice, isPoisoned, logged, redrive } from "./stories.ts";
 import { synthesizeKind } from "./synthesized.ts";
@@ -18,7 +18,6 @@ import { executionToken, startWorld, type World } from "./world.ts";
 
 const setUpMs = 90_000;
 const storyMs = 60_000;
-const measuredFile = join(__dirname, "../../lib/measured-calls.json");
 
 export function rehearse(kind: ExecutionKind): void {
   const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
@@ -28,6 +27,7 @@ export function rehearse(kind: ExecutionKind): void {
     let world: World;
     let home: Elsewhere;
     let elsewhere: Elsewhere;
+    let signed: Elsewhere | undefined;
     let issuer: TokenIssuer;
 
     beforeAll(async () => {
@@ -38,7 +38,16 @@ export function rehearse(kind: ExecutionKind): void {
         startWithIssuer({ issuer: issuer.url }),
       ]);
       closing.push(home.close, elsewhere.close);
-      const { folder, remove } = await synthesizeKind({ kind, homeUrl: home.url, elsewhereUrl: elsewhere.url });
+      if (kind === "external") {
+        signed = await startWithSignature({ callerOf: (accessKeyId) => world.callerOf(accessKeyId) });
+        closing.push(signed.close);
+      }
+      const { folder, remove } = await synthesizeKind({
+        kind,
+        homeUrl: home.url,
+        elsewhereUrl: elsewhere.url,
+        ...(signed && { signedUrl: signed.url }),
+      });
       closing.push(remove);
       world = await startWorld({ assembly: readAssembly({ folder }), issuer });
       closing.push(world.close);
@@ -51,8 +60,24 @@ export function rehearse(kind: ExecutionKind): void {
     /** Where the agent began with a task, as often as it did. */
     function startsOf(requestId: string): string[] {
       const isStart = (line: string) => line.includes(requestId) && line.includes('"task_started"');
-      const lines = { home: [...home.lines, ...world.lines.map(({ line }) => line)], elsewhere: elsewhere.lines };
+      const lines = {
+        home: [...home.lines, ...world.lines.map(({ line }) => line)],
+        elsewhere: elsewhere.lines,
+        signed: signed?.lines ?? [],
+      };
       return Object.entries(lines).flatMap(([place, all]) => all.filter(isStart).map(() => place));
+    }
+
+    function rehearseSigned(): void {
+      it(
+        "signs as a role that another account lends it",
+        async () => {
+          await changeRoutes(world, "signed");
+          const { requestId } = await askAndRead(world, "who lent it?", /who lent it/);
+          expect(startsOf(requestId)).toEqual(["signed"]);
+        },
+        storyMs,
+      );
     }
 
     function rehearseMove(): void {
@@ -76,23 +101,9 @@ export function rehearse(kind: ExecutionKind): void {
     it(
       "answers at once, and later where the agent takes its time, with as many calls of AWS as lib/measured-calls.json says",
       async () => {
-        // One batch at a time: two workers at one task would meet by chance, and make it one call more.
-        world.pace.mostBatches = 1;
-        await askAndRead(world, "good morning", /good morning/);
-        await quiet(world);
-        const sync = await countsDuring(world, () => askAndRead(world, "What is a sekisho?", /What is a sekisho/));
-        const short = await countsDuring(world, () => askAndRead(world, "slow 2s", /slow 2s/));
-        const long = await countsDuring(world, () => askAndRead(world, "slow 4s", /slow 4s/));
-        const keptCounts = keptCountsOf(world.gateway.calls);
-        world.pace.mostBatches = Number.POSITIVE_INFINITY;
-        const polls = long.polls - short.polls;
-        expect(polls).toBeGreaterThan(0);
-        const measured = {
-          sync: sorted({ ...keptCounts, ...sync.counts }),
-          perPoll: sorted(perPoll({ long: long.counts, short: short.counts, polls })),
-        };
-        if (process.env.UPDATE === "1") keepMeasured(kind, measured);
-        expect(withoutChance(kind, measured)).toEqual(withoutChance(kind, readMeasured().kinds[kind]));
+        const calls = await measureCalls(world);
+        if (process.env.UPDATE === "1") keepMeasured({ kind, calls });
+        expect(withoutChance({ kind, calls })).toEqual(withoutChance({ kind, calls: readMeasured(kind) }));
       },
       storyMs,
     );
@@ -146,6 +157,8 @@ export function rehearse(kind: ExecutionKind): void {
       storyMs,
     );
 
+    if (kind === "external") rehearseSigned();
+
     it("makes no call that the templates do not allow, and meets nothing else that a deploy would", () => {
       expect(world.problems).toEqual([]);
     });
@@ -158,6 +171,7 @@ export function rehearse(kind: ExecutionKind): void {
       const text = [...world.lines.map(({ line }) => line), ...home.lines, ...elsewhere.lines].join("\n");
       expect(issuer.issued.length).toBeGreaterThan(0);
       for (const secret of [...Object.values(world.secrets), ...issuer.issued]) expect(text).not.toContain(secret);
+      expect(text).not.toMatch(madeUpCredential);
       expect(text).not.toContain("What is a sekisho");
     });
   });
@@ -188,36 +202,4 @@ function rehearsePushes({ world }: { world: () => World }): void {
     },
     storyMs,
   );
-}
-
-async function countsDuring(world: World, story: () => Promise<{ requestId: string }>) {
-  const from = world.gateway.calls.length;
-  const { requestId } = await story();
-  await quiet(world);
-  const polls = logged(world, { request_id: requestId, message: "call_answered", method: "get_task" }).length;
-  return { counts: countsOf(world.gateway.calls.slice(from)), polls };
-}
-
-/** How often a long poll looks into the table depends on how long the agent takes to begin. */
-function withoutChance(kind: ExecutionKind, measured: Calls | undefined) {
-  if (kind !== "lambda" || measured === undefined) return measured;
-  const { "dynamodb:GetItem": reads, ...sync } = measured.sync;
-  expect(reads).toBeGreaterThan(0);
-  return { ...measured, sync };
-}
-
-function sorted(counts: Counts): Counts {
-  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-type Calls = { sync: Counts; perPoll: Counts };
-type Measured = { kinds: Partial<Record<ExecutionKind, Calls>> };
-
-function readMeasured(): Measured {
-  return JSON.parse(readFileSync(measuredFile, "utf8")) as Measured;
-}
-
-function keepMeasured(kind: ExecutionKind, measured: Calls): void {
-  const { kinds } = readMeasured();
-  writeFileSync(measuredFile, `${JSON.stringify({ kinds: { ...kinds, [kind]: measured } }, null, 2)}\n`);
 }

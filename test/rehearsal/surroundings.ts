@@ -9,6 +9,8 @@ export type Surroundings = {
   /** The template's variables, with the addresses that it believes in led to where they are here; and the credentials. */
   environmentOf(place: Place): Record<string, string>;
   callerFor(request: { place: Place; name: string; kind: Caller["kind"] }): Caller;
+  /** Credentials that were given to a caller later on. */
+  admit(caller: Caller): void;
   /** Whose access key it is. */
   callerOf(accessKeyId: string): Caller | undefined;
   /** From now on `believed` is to be found at `actual`. */
@@ -23,9 +25,13 @@ export function createSurroundings({ gateway, slackApiUrl }: { gateway: Gateway;
   function callerFor({ place, name, kind }: { place: Place; name: string; kind: Caller["kind"] }): Caller {
     const { roleArn, account, region } = place;
     const caller = createCaller({ name, kind, roleArn, account, region });
+    admit(caller);
+    return caller;
+  }
+
+  function admit(caller: Caller): void {
     callers.set(caller.credentials.accessKeyId, caller);
     gateway.register(caller);
-    return caller;
   }
 
   function moved(text: string): string {
@@ -43,6 +49,7 @@ export function createSurroundings({ gateway, slackApiUrl }: { gateway: Gateway;
       return { ...variables, AWS_ENDPOINT_URL: gateway.url };
     },
     callerFor,
+    admit,
     callerOf: (accessKeyId) => callers.get(accessKeyId),
     move: ({ believed, actual }) => void addresses.set(believed, actual),
     moved,

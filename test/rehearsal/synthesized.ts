@@ -13,6 +13,13 @@ const verification = { account: "111111111111", region: "eu-central-1" };
 /** What a host elsewhere is told of who may call it. */
 export const verificationRoleArn = `arn:aws:iam::${verification.account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
 export const elsewhereAudience = "https://elsewhere.example";
+/** A role of an account that is in no template, lent to the Verification role; and how it signs. */
+export const lent = {
+  roleArn: "arn:aws:iam::333333333333:role/may-execute",
+  externalId: "sekisho-of-the-rehearsal",
+  service: "execute-api",
+  region: "eu-west-1",
+} as const;
 const execution = { account: "222222222222", region: "eu-central-1" };
 const synthTimeoutMs = 60_000;
 
@@ -26,12 +33,16 @@ type Wish = {
   homeUrl: string;
   /** Another one, to which a web identity leads. */
   elsewhereUrl: string;
+  /** A third one, to which the signature of a lent role leads. There is no such destination where absent. */
+  signedUrl?: string;
 };
 
-function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, execution: times, limits }: Wish) {
+function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, execution: times, limits }: Wish) {
   const deadlineMs = 60_000;
   const bearer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
   const webIdentity = { type: "web-identity", audience: elsewhereAudience };
+  const { roleArn: assumeRoleArn, ...signing } = lent;
+  const sigv4 = { type: "sigv4", assumeRoleArn, ...signing };
   const foreign = { transport: "https", idempotent: true, deadlineMs };
   const home =
     kind === "external" ? { ...foreign, url: homeUrl, authorizer: bearer } : { transport: "https", deadlineMs };
@@ -40,6 +51,7 @@ function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, execution: time
     destinations: {
       home,
       elsewhere: { ...foreign, url: elsewhereUrl, authorizer: webIdentity },
+      ...(signedUrl && { signed: { ...foreign, url: signedUrl, authorizer: sigv4 } }),
       // Nobody listens there.
       nowhere: { ...foreign, url: "http://127.0.0.1:9/", authorizer: bearer },
     },

@@ -25,8 +25,8 @@ import { type Authority, createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
 import type { RunningFunction } from "./lambda/function.ts";
 import { verificationOutput } from "./stage.ts";
-import { createSurroundings } from "./surroundings.ts";
-import { stageName } from "./synthesized.ts";
+import { createSurroundings, type Surroundings } from "./surroundings.ts";
+import { lent, stageName, verificationRoleArn } from "./synthesized.ts";
 import type { Assembly } from "./template/assembly.ts";
 import { createResolver, type Resolver } from "./template/resolve.ts";
 import { eventSourcesOf, functionsOf, runtimesOf } from "./template/wiring.ts";
@@ -45,6 +45,8 @@ export type World = {
   values: KeptValues;
   /** By ARN. */
   functions: ReadonlyMap<string, RunningFunction>;
+  /** Whose access key it is. */
+  callerOf: Surroundings["callerOf"];
   pace: Pace;
   standIn: SlackStandIn;
   /** Where the tables are, for whoever needs nobody's permission. */
@@ -60,6 +62,16 @@ export type World = {
 };
 
 const patienceMs = 40_000;
+
+/** What the account over there was told to say. */
+const trustOfLent = {
+  Statement: {
+    Effect: "Allow",
+    Action: "sts:AssumeRole",
+    Principal: { AWS: verificationRoleArn },
+    Condition: { StringEquals: { "sts:ExternalId": lent.externalId } },
+  },
+};
 
 type Wish = {
   assembly: Assembly;
@@ -97,7 +109,7 @@ async function start({
   close: () => Promise<void>;
 }): Promise<World> {
   const resolver = createResolver({ assembly });
-  const policies = collectPolicies({ resolver });
+  const policies = collectPolicies({ resolver, trusts: { [lent.roleArn]: trustOfLent } });
   const authority = createAuthority({ policies });
   const declared = functionsOf({ assembly, resolver });
   const runtimes = runtimesOf({ assembly, resolver });
@@ -131,7 +143,7 @@ async function start({
       ssm: values.parameters,
       bedrock: models,
       "bedrock-agentcore": agentCoreBackend({ runtimes: runningRuntimes }),
-      ...(issuer && { sts: stsBackend({ issuer, onAssumed: (caller) => gateway.register(caller) }) }),
+      ...(issuer && { sts: stsBackend({ issuer, onAssumed: (caller) => surroundings.admit(caller) }) }),
     },
     endpointArn: endpointArnOf({ runtimes }),
     secretArn: ({ id, caller: { account, region } }) => secretArn({ id, account, region }),
@@ -180,6 +192,7 @@ async function start({
     queues,
     values,
     functions: running,
+    callerOf: surroundings.callerOf,
     pace,
     standIn,
     tablesUrl: dynamodb.endpoint,

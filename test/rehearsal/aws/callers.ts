@@ -12,6 +12,9 @@ export type Caller = {
   credentials: { accessKeyId: string; secretAccessKey: string; sessionToken: string };
 };
 
+/** What all secret keys and session tokens have in common. */
+export const madeUpCredential = /(secret|session)-of-.+-[0-9A-F]{32}/;
+
 export function createCaller(caller: Omit<Caller, "credentials">): Caller {
   const id = randomUUID().replaceAll("-", "").toUpperCase();
   const credentials = {

@@ -19,12 +19,22 @@ const administrator = parsePolicy({
 
 type Documents = Map<string, Statement[]>;
 
-/** Throws where a role has a policy that is not in the templates: nobody could check what that allows. */
-export function collectPolicies({ resolver }: { resolver: Resolver }): Policies {
+/**
+ * `trusts` are the trust policies of roles that are in no template, by ARN. Throws where a role has a policy that is not in
+ * the templates: nobody could check what that allows.
+ */
+export function collectPolicies({
+  resolver,
+  trusts = {},
+}: {
+  resolver: Resolver;
+  trusts?: Record<string, unknown>;
+}): Policies {
   const ofRoles: Documents = new Map();
   const trust: Documents = new Map();
   const ofResources: Documents = new Map();
 
+  for (const [arn, document] of Object.entries(trusts)) add(trust, arn, { label: arn }, document, "*");
   const roleArns = new Map<string, string>();
   for (const role of resolver.resources("AWS::IAM::Role")) {
     const arn = resolver.attribute(role, "Arn");
@@ -76,7 +86,13 @@ export function collectPolicies({ resolver }: { resolver: Resolver }): Policies 
 }
 
 /** `resource` where the document itself names none, as trust policies do not. */
-function add(documents: Documents, arn: string, from: Resource, document: unknown, resource?: string): void {
+function add(
+  documents: Documents,
+  arn: string,
+  from: Pick<Resource, "label">,
+  document: unknown,
+  resource?: string,
+): void {
   const statements = parsePolicy({ document, source: from.label });
   const complete = statements.map((statement) =>
     resource === undefined ? statement : { ...statement, resources: [resource] },
