@@ -20,8 +20,8 @@ import { textReport } from "../conformance/text-report.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 import { requireSecrets, secretsOfDestination } from "./required-secrets.ts";
 
-/** All cases together; one that hangs ends after its own calls' time. */
-const totalMs = 15 * 60_000;
+/** All cases together, with an agent that thinks for a minute at each of its tasks. */
+const totalMs = 30 * 60_000;
 
 export const conformance: Command = {
   help: `

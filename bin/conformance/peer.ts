@@ -3,6 +3,7 @@ import type { Dialect } from "../../contracts/dialects.ts";
 import type { JsonRpcErrorObject } from "../../contracts/envelope.ts";
 import { SekishoError } from "../../contracts/errors.ts";
 import { newTrace, type Trace } from "../../lambdas/shared/trace.ts";
+import { abortable } from "../../lambdas/verification/transport/abortable.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
 import { type Answer, answerOf, noAnswer } from "./answer.ts";
 
@@ -53,7 +54,8 @@ export function createPeer({
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const carrier = as === undefined || typeof strangers === "string" ? transport : strangers[as];
     try {
-      const answer = answerOf(await carrier.send({ sessionId, ...sending, body: bytes, trace, signal }));
+      const promise = carrier.send({ sessionId, ...sending, body: bytes, trace, signal });
+      const answer = answerOf(await abortable({ promise, signal }));
       if (answer.response !== undefined && "error" in answer.response) errors.push(answer.response.error);
       return answer;
     } catch (thrown) {

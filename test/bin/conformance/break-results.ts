@@ -20,7 +20,7 @@ export const resultBreaks: readonly Break[] = [
     theme: "execute/",
     found: [...everySuccess.slice(0, 2), "execute/attachments", ...everySuccess.slice(2), "execute/timeout-ms"],
     how: ({ changed }) => changed((answer) => (answer.id = "1")),
-    now: clockOf({ stepMs: 2000 }),
+    now: clockOf({ stepMs: 10_000 }),
   },
   {
     what: "has another name for the text of its answer",
@@ -93,7 +93,7 @@ export const resultBreaks: readonly Break[] = [
     theme: "execute/timeout-ms",
     found: ["execute/timeout-ms"],
     how: ({ sent }) => success(sent),
-    now: clockOf({ stepMs: 2000 }),
+    now: clockOf({ stepMs: 10_000 }),
   },
   {
     what: "breaks down with its agent",

@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { conformanceCases } from "../../../bin/conformance/cases.ts";
+import { createPeer } from "../../../bin/conformance/peer.ts";
 import type { Host } from "../../../lambdas/execution/host/host.ts";
-import { result, success } from "../../doubles/answers.ts";
+import { raw, result, success } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
 import { type Break, broken } from "./break.ts";
 import { requestBreaks } from "./break-requests.ts";
@@ -39,6 +42,12 @@ describe("an endpoint that keeps the contract", () => {
     );
   });
 
+  it("is not blamed for a task that is over before its time", async () => {
+    const asked = { handle: endpoint(({ kept }) => kept()), theme: "execute/timeout", slow: "slow 300ms" };
+    const reports = await conform({ ...asked, now: () => performance.now() });
+    expect(reports).toMatchObject([{ outcome: "skipped", came: '"slow 300ms" takes too little time to tell' }]);
+  });
+
   it("must deduplicate only where it is declared to", async () => {
     const handle = minimalEndpoint({ token });
     const asked = { handle, theme: "idempotency/other-content" };
@@ -52,6 +61,35 @@ describe("an endpoint that keeps the contract", () => {
       sent.method === "execute_task" ? result(sent, question) : success(sent, `took ${sent.params.option_id}`);
     const reports = await conform({ handle: endpoint(how), theme: "tasks/question", ask: "ask" });
     expect(reports).toMatchObject([{ outcome: "passed", came: expect.stringContaining("took a") }]);
+  });
+});
+
+describe("the command", () => {
+  it("survives an answer that is nested too deep to be looked at", async () => {
+    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    const handle = endpoint(({ sent }) => raw(`{"jsonrpc":"2.0","id":"${sent.id}","result":${deep}}`));
+    expect(await conform({ handle, theme: "execute/answers" })).toMatchObject([{ outcome: "failed" }]);
+  });
+
+  it("waits no longer than it says, even for a way there that forgets its signal", async () => {
+    const transport = { send: () => new Promise<never>(() => {}) };
+    const signal = new AbortController().signal;
+    const timing = { timeoutMs: 50, signal };
+    const peer = createPeer({ transport, strangers: "none", dialect: "zone", sessionId: "s", ...timing });
+    expect(await peer.send({ body: "{}" })).toMatchObject({ failure: "late", came: "no answer within 0.05 s" });
+  });
+
+  it("fails the cases for which there is no time left", async () => {
+    const asked = { handle: minimalEndpoint({ token }), theme: "envelope/b", timeOver: AbortSignal.abort() };
+    const came = "the time for all cases was over";
+    expect(await conform(asked)).toMatchObject([{ level: "required", outcome: "failed", came }]);
+  });
+
+  it("is documented case by case", () => {
+    const page = readFileSync(join(__dirname, "../../../docs/conformance.md"), "utf8");
+    const rows = page.split("\n").filter((line) => /^\| `\w+\//.test(line));
+    const cases = conformanceCases.map(({ name, level, expects }) => `| \`${name}\` | ${level} | ${expects} |`);
+    expect(rows).toEqual(cases);
   });
 });
 

@@ -35,6 +35,7 @@ type Asked = {
   isIdempotent?: boolean;
   now?: () => number;
   timeoutMs?: number;
+  timeOver?: AbortSignal;
 };
 
 /** The reports of the cases, run against a server with that handler. */
@@ -46,9 +47,10 @@ export async function conform(asked: Asked): Promise<CaseReport[]> {
     ask,
     isIdempotent = false,
   } = asked;
-  const { now = () => 0, timeoutMs = 5000 } = asked;
+  const { now = () => 0, timeoutMs = 5000, timeOver = new AbortController().signal } = asked;
   const { url, close } = await startWebServer({ handle });
-  const signal = new AbortController().signal;
+  const interrupt = new AbortController().signal;
+  const signal = AbortSignal.any([interrupt, timeOver]);
   const reach = (bearer: string) =>
     createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => bearer }) });
   const transport = reach(token);
@@ -70,8 +72,8 @@ export async function conform(asked: Asked): Promise<CaseReport[]> {
       },
       cases: conformanceCases.filter(({ name }) => name.startsWith(theme)),
       isIdempotent,
-      interrupt: signal,
-      timeOver: signal,
+      interrupt,
+      timeOver,
     });
   } finally {
     for (const one of [transport, strangers.nobody, strangers.impostor]) await one.close?.();
