@@ -9,10 +9,10 @@ export const configPush: Command = {
   help: `
 sekisho config push [--stage NAME] [--dry-run] [--config FILE]
 
-Brings the routes of the configuration, and of its destinations deadlineMs, dialect, idempotent, maxResponseBytes
-and (with a bearer token) url, to a deployed stage. The workers see it within a minute; no deploy is needed.
-Everything else of the file takes effect with the next deploy. A destination that is new, or is another one in
-what needs permissions, is refused: "needs a deploy".
+Brings the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs, dialect,
+idempotent, maxResponseBytes and (unless calls are permitted by address, as with sigv4) url, to a deployed stage.
+The workers see it within a minute; no deploy is needed. Everything else of the file takes effect with the next
+deploy. A destination that is new, or is another one in what needs permissions, is refused: "needs a deploy".
 
   --stage NAME   of the configuration's stages; without it the first
   --dry-run      only shows what would change

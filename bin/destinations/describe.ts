@@ -1,4 +1,4 @@
-/** One destination in words, for a list of them. Pure. */
+/** One destination in words, for a list of them. */
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import type { Route } from "../../lambdas/shared/config/schema.ts";
 import { durationText } from "../tasks/words.ts";

@@ -1,4 +1,4 @@
-/** Why nothing came back from a destination, and what to do about it. Pure; only codes, since texts may hold anything. */
+/** Why nothing came back from a destination, and what to do about it. Only codes, since texts may hold anything. */
 import { SekishoError } from "../../contracts/errors.ts";
 import { reasonWords, type Verdict } from "./verdict.ts";
 

@@ -1,6 +1,7 @@
 /** Replaces a file's content at once: whoever reads it meanwhile sees the old or the new one, never a part. */
 import {
   closeSync,
+  fchmodSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -15,8 +16,9 @@ import {
 export function replaceFile({ path, before, after }: { path: string; before: string; after: string }): void {
   const real = realpathSync(path);
   const beside = `${real}.${process.pid}.tmp`;
-  const file = openSync(beside, "wx", statSync(real).mode);
+  const file = openSync(beside, "wx");
   try {
+    fchmodSync(file, statSync(real).mode);
     writeFileSync(file, after);
     fsyncSync(file);
     if (readFileSync(real, "utf8") !== before)

@@ -1,4 +1,4 @@
-/** Changes one route in the text of the configuration, and nothing else of the text. Pure. */
+/** Changes one route in the text of the configuration, and nothing else of the text. */
 import { applyEdits, type Edit, findNodeAtLocation, modify, type Node, parseTree } from "jsonc-parser";
 import type { Route } from "../../lambdas/shared/config/schema.ts";
 import { covers, type RouteKey } from "./route-key.ts";

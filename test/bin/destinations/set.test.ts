@@ -85,12 +85,12 @@ describe("sekisho destinations set", () => {
 
 describe("the file of the configuration", () => {
   it("keeps its mode, and stays a link where it is one", () => {
-    chmodSync(file, 0o640);
+    chmodSync(file, 0o660);
     const link = join(folder, "link.json");
     symlinkSync(file, link);
     replaceFile({ path: link, before: text, after: "{}" });
     expect(content()).toBe("{}");
-    expect(statSync(file).mode & 0o777).toBe(0o640);
+    expect(statSync(file).mode & 0o777).toBe(0o660);
     expect(readdirSync(folder).sort()).toEqual(["link.json", "sekisho.config.json"]);
   });
 
