@@ -104,23 +104,23 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     expect(await headOfAnswer(url, [known, "content-length: -1"])).toContain(" 413 ");
   });
 
+  it.each([
+    ["an id that is true", { jsonrpc: "2.0", id: true, method: "execute_task" }, -32600],
+    ["an id that is null", { jsonrpc: "2.0", id: null, method: "execute_task" }, -32600],
+    ["no method", { jsonrpc: "2.0", id: "a" }, -32600],
+    ["more depth than it can follow", "[".repeat(50_000), -32700],
+  ])("refuses a request with %s", async (_what, request, code) => {
+    const { status, answer } = await post(python.url, request);
+    expect([status, answer]).toMatchObject([200, { id: null, error: { code } }]);
+  });
+
   it("tells of an agent that fails, but not why", async () => {
     const edit = withAgent('    raise ValueError("the cause")');
     const { url, said } = await startPython({ env, edit });
     await expect(ask(url)).rejects.toMatchObject({ reason: "execution_failed", exact: true });
-    const body = JSON.stringify({
-      jsonrpc: "2.0",
-      id: 7,
-      method: "execute_task",
-      params: { channel: "C1", text: "a" },
-    });
-    const headers = { authorization: `Bearer ${env.AGENT_TOKEN}` };
-    const response = await fetch(url, { method: "POST", body, headers });
-    expect(await response.json()).toEqual({
-      jsonrpc: "2.0",
-      id: 7,
-      error: { code: -32064, message: "execution_failed" },
-    });
+    const params = { channel: "C1", text: "a" };
+    const { answer } = await post(url, { jsonrpc: "2.0", id: 7, method: "execute_task", params });
+    expect(answer).toEqual({ jsonrpc: "2.0", id: 7, error: { code: -32064, message: "execution_failed" } });
     expect(said()).toContain("The agent failed: ValueError");
     expect(said()).not.toContain("the cause");
   });
@@ -143,6 +143,14 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     expect(await ended).toBe(0);
   });
 });
+
+/** A text is sent as it is. */
+async function post(url: string, request: unknown): Promise<{ status: number; answer: unknown }> {
+  const headers = { authorization: `Bearer ${env.AGENT_TOKEN}` };
+  const body = typeof request === "string" ? request : JSON.stringify(request);
+  const response = await fetch(url, { method: "POST", body, headers });
+  return { status: response.status, answer: await response.json() };
+}
 
 /** What comes back to a request whose body never does. */
 async function headOfAnswer(url: string, headers: readonly string[]): Promise<string> {
