@@ -38,10 +38,12 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
     const inForce = await configInForce({ place: { directory, file: values.config }, stage, signal });
     const { config, named, notDeployed, routesFromFile } = inForce;
     const { routes } = config;
-    const ownAddress =
-      named === undefined ? `http://127.0.0.1:${readEnvironment().executionPort}/` : "the stage's own Execution zone";
+    const own =
+      named === undefined
+        ? { address: `http://127.0.0.1:${readEnvironment().executionPort}/` }
+        : { address: "the stage's own Execution zone", authorizer: "sigv4" };
     const rows = Object.entries(config.destinations).map(([name, destination]) =>
-      rowOf({ name, destination, routes, ownAddress, needsDeploy: notDeployed.includes(name) }),
+      rowOf({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
     );
     const known = { channel, team, text };
     const asked = [channel, team, text].some((fact) => fact !== undefined);

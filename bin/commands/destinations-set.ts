@@ -41,7 +41,12 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
       },
     });
     const { team, channel, word, stage, "dry-run": dryRun } = values;
-    const key = { ...(team && { team }), ...(channel && { channel }), ...(word && { word: word.replace(/:$/, "") }) };
+    // What is given but empty, such as a variable of a shell that is not set, must not mean every message.
+    const key = {
+      ...(team === undefined ? {} : { team }),
+      ...(channel === undefined ? {} : { channel }),
+      ...(word === undefined ? {} : { word: word.replace(/:$/, "") }),
+    };
     const destination = namesIn(positionals);
     const path = configPath({ directory, file: values.config });
     const { routes, destinations, stages } = loadConfig({ directory, file: values.config });

@@ -19,23 +19,24 @@ export function rowOf({
   name,
   destination,
   routes,
-  ownAddress,
+  own,
   needsDeploy,
 }: {
   name: string;
   destination: Destination;
   routes: readonly Route[];
-  /** Where a destination without an address of its own leads. */
-  ownAddress: string;
+  /** Of a destination without an address of its own; `authorizer` where it is not the destination's. */
+  own: { address: string; authorizer?: string };
   needsDeploy: boolean;
 }): DestinationRow {
   const { transport, idempotent, deadlineMs } = destination;
+  const address = addressOf(destination);
   const leading = routes.map((route, index) => ({ place: index + 1, choice: route.destination.indexOf(name) + 1 }));
   return {
     name,
     transport,
-    address: addressOf(destination) ?? ownAddress,
-    authorizer: authorizerOf(destination),
+    address: address ?? own.address,
+    authorizer: (address === undefined ? own.authorizer : undefined) ?? authorizerOf(destination),
     idempotent,
     deadlineMs,
     routes: leading.filter(({ choice }) => choice > 0),

@@ -123,7 +123,7 @@ describe("sekisho destinations list --stage", () => {
 
   it("shows where the stage's own Execution zone is, as the stack tells", async () => {
     const unknown = await listed(twoAccounts);
-    expect(unknown.stdout).toContain("https the stage's own Execution zone");
+    expect(unknown.stdout).toContain("https the stage's own Execution zone\n  authorizer sigv4");
     expect(unknown.stderr).toContain("No routes were pushed");
     const address = { transport: "https", url: "https://abc.lambda-url.eu-west-1.on.aws/", region: "eu-west-1" };
     deploy({ aws, json: twoAccounts, executionAddress: JSON.stringify(address) });

@@ -66,6 +66,7 @@ describe("sekisho destinations set", () => {
       [["far,far"], '"far" is there more than once'],
       [["far", "--channel", "general"], "routes[1].channel"],
       [["far", "--word", "two words"], "routes[1].word"],
+      [["far", "--channel", ""], "routes[1].channel"],
     ] as const) {
       expect(await set(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
     }
