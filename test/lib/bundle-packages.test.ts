@@ -46,7 +46,8 @@ const slack = [
   "p-timeout",
   "retry",
 ];
-const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, "@aws-sdk/client-bedrock-agentcore"];
+const tokens = ["@aws-sdk/client-sts", "jose"];
+const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, "@aws-sdk/client-bedrock-agentcore"];
 
 const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],
