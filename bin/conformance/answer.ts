@@ -62,7 +62,7 @@ function wordsOf({ failure, timeoutMs }: { failure: ClientReason | "late"; timeo
     case "late":
       return `no answer within ${timeoutMs / 1000} s`;
     case "unavailable":
-      return "no connection";
+      return "no connection to it, or to the issuer of its credentials";
     case "ambiguous":
       return "the connection broke before the answer was there";
     case "invalid_response":

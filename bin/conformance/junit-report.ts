@@ -54,7 +54,6 @@ function attributes(values: Readonly<Record<string, unknown>>): string {
 function escaped(text: string): string {
   const named: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
   return text
-    .toWellFormed()
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd")
     .replace(/[&<>"]/g, (character) => named[character] ?? character)
     .replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);

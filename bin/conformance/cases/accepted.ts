@@ -29,19 +29,19 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/by-task-id",
     level: "required",
     expects: "get_task by task_id: the same task, accepted until it is over",
-    check: (run) => asked(run, (task) => ({ task_id: task.result.task_id })),
+    check: (run) => asked({ run, key: (task) => ({ task_id: task.result.task_id }) }),
   },
   {
     name: "accepted/by-request-id",
     level: "required",
     expects: "get_task by request_id, for an accepted that was lost: the same task",
-    check: (run) => asked(run, (task) => ({ request_id: task.requestId })),
+    check: (run) => asked({ run, key: (task) => ({ request_id: task.requestId }) }),
   },
   {
     name: "accepted/long-poll",
     level: "optional",
     expects: "get_task with wait_ms: the same task, at once or when something changes",
-    check: (run) => asked(run, (task) => ({ task_id: task.result.task_id, wait_ms: waitMs })),
+    check: (run) => asked({ run, key: (task) => ({ task_id: task.result.task_id, wait_ms: waitMs }) }),
   },
   {
     name: "accepted/no-key",
@@ -94,13 +94,16 @@ export const endedCases: readonly ConformanceCase[] = [
   },
 ];
 
-async function asked(
-  { peer, slowTasks, newId }: CaseRun,
-  paramsOf: (task: AcceptedTask) => Record<string, unknown>,
-): Promise<string> {
+async function asked({
+  run: { peer, slowTasks, newId },
+  key,
+}: {
+  run: CaseRun;
+  key: (task: AcceptedTask) => Readonly<Record<string, unknown>>;
+}): Promise<string> {
   const task = await slowTasks.awaited();
   const id = newId();
-  const answer = await peer.call({ method: "get_task", params: paramsOf(task), id });
+  const answer = await peer.call({ method: "get_task", params: key(task), id });
   return sameTask({ answer, id, taskId: task.result.task_id });
 }
 

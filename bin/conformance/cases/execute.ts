@@ -20,7 +20,7 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/answers",
     level: "required",
     expects: "channel and text: a result with status success and response_text, and the id that was sent",
-    check: (run) => answered(run, {}),
+    check: (run) => answered({ run }),
   },
   {
     name: "execute/every-param",
@@ -28,15 +28,18 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "every param that the Verification zone may send: success",
     check(run) {
       const requestId = run.newId();
-      return answered(run, {
-        thread_ts: "1700000000.000100",
-        team_id: "T0CONFORMANCE",
-        user_id: "U0CONFORMANCE",
-        correlation_id: requestId,
-        history: [{ role: "user", text: "Good morning", user_id: "U0CONFORMANCE", ts: "1700000000.000000" }],
-        session_id: `conformance-${requestId}`,
-        timeout_ms: 120_000,
-        callback: true,
+      return answered({
+        run,
+        more: {
+          thread_ts: "1700000000.000100",
+          team_id: "T0CONFORMANCE",
+          user_id: "U0CONFORMANCE",
+          correlation_id: requestId,
+          history: [{ role: "user", text: "Good morning", user_id: "U0CONFORMANCE", ts: "1700000000.000000" }],
+          session_id: `conformance-${requestId}`,
+          timeout_ms: 120_000,
+          callback: true,
+        },
       });
     },
   },
@@ -58,7 +61,7 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/unknown-params",
     level: "required",
     expects: "params that are not known: ignored, and success",
-    check: (run) => answered(run, { x_unknown: { a: [1] }, urgency: "high" }),
+    check: (run) => answered({ run, more: { x_unknown: { a: [1] }, urgency: "high" } }),
   },
   {
     name: "execute/unicode",
@@ -80,7 +83,7 @@ export const executeCases: readonly ConformanceCase[] = [
       const id = run.newId();
       const params = { channel, text: run.texts.plain, x_padding: "" };
       const bytes = Buffer.byteLength(JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params }));
-      return answered(run, { x_padding: "x".repeat(maxRequestBytes - bytes) }, id);
+      return answered({ run, more: { x_padding: "x".repeat(maxRequestBytes - bytes) }, id });
     },
   },
   {
@@ -106,7 +109,15 @@ async function timesOut(run: CaseRun): Promise<string> {
   return expectError({ answer, reasons: ["timeout"], ids: [id], dialect: peer.dialect });
 }
 
-async function answered(run: CaseRun, more: Record<string, unknown>, id = run.newId()): Promise<string> {
+async function answered({
+  run,
+  more = {},
+  id = run.newId(),
+}: {
+  run: CaseRun;
+  more?: Readonly<Record<string, unknown>>;
+  id?: string;
+}): Promise<string> {
   const { came } = await successOf({ run, params: { text: run.texts.plain, ...more }, id });
   return came;
 }

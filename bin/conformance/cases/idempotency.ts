@@ -14,7 +14,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const id = run.newId();
       const params = { text: run.texts.plain };
       const first = await successOf({ run, params, id });
-      return sameAs(first, await successOf({ run, params, id }));
+      return sameAs({ first, second: await successOf({ run, params, id }) });
     },
   },
   {
@@ -26,7 +26,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const text = run.texts.plain;
       const first = await successOf({ run, params: { text, timeout_ms: 60_000 }, id });
       const history = [{ role: "user", text: "Good morning" }];
-      return sameAs(first, await successOf({ run, params: { text, timeout_ms: 50_000, history }, id }));
+      const second = await successOf({ run, params: { text, timeout_ms: 50_000, history }, id });
+      return sameAs({ first, second });
     },
   },
   {
@@ -47,8 +48,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     expects: "the same request twice at the same time: one task, one outcome",
     async check(run) {
       const request = { run, params: { text: run.texts.plain }, id: run.newId() };
-      const [one, other] = await Promise.all([successOf(request), successOf(request)]);
-      return sameAs(one, other);
+      const [first, second] = await Promise.all([successOf(request), successOf(request)]);
+      return sameAs({ first, second });
     },
   },
   {
@@ -79,7 +80,7 @@ async function afterRefusal(run: CaseRun): Promise<string> {
 
 type Succeeded = Awaited<ReturnType<typeof successOf>>;
 
-function sameAs(first: Succeeded, second: Succeeded): string {
+function sameAs({ first, second }: { first: Succeeded; second: Succeeded }): string {
   if (isDeepStrictEqual(first.result, second.result)) return second.came;
   throw new Deviation(`first ${first.came}; then ${second.came}`);
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { endpointOf } from "../../../bin/conformance/endpoint-words.ts";
 import type { JsonReport } from "../../../bin/conformance/json-report.ts";
 import type { Host } from "../../../lambdas/execution/host/host.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/server.ts";
@@ -103,6 +104,7 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
 describe("sekisho conformance where there is nothing to test", () => {
   it.each([
     ["a wrong path", () => raw("", { status: 404 }), "no Execution endpoint at this address: HTTP 404"],
+    ["an endpoint that is away", () => raw("", { status: 503 }), "is not available: HTTP 503"],
     ["refused credentials", () => raw("", { status: 403 }), "refuses the credentials: HTTP 403"],
     [
       "credentials refused by an error",
@@ -157,6 +159,25 @@ describe("sekisho conformance with wrong words", () => {
     const ended = await conformance(words);
     expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
     expect(ended.stderr).not.toContain("the-token-itself");
+  });
+});
+
+describe("the words of --auth", () => {
+  it.each([
+    ["bearer:AGENTS_TOKEN", { type: "bearer", token: { env: "AGENTS_TOKEN" } }],
+    ["sigv4:lambda:eu-central-1", { type: "sigv4", service: "lambda", region: "eu-central-1" }],
+    ["web-identity:api://agents", { type: "web-identity", audience: "api://agents", signingAlgorithm: "RS256" }],
+  ])("%s is an authorizer of the configuration", (words, authorizer) => {
+    const url = "https://agents.sekisho.invalid/";
+    const place = { directory: folder };
+    const { destination } = endpointOf({ url, auth: words, dialect: "zone-strict", destination: undefined, place });
+    expect(destination).toMatchObject({
+      transport: "https",
+      url,
+      authorizer,
+      dialect: "zone-strict",
+      idempotent: false,
+    });
   });
 });
 
