@@ -1,9 +1,9 @@
 /** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
+import { secretsOfAgent } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type AuthorizerSecretUse, secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { executionPlaceOf, isOwnExecution, managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { secretsOfAgent } from "../commands/required-secrets.ts";
 import type { NamedStage } from "./stage.ts";
 
 export type SecretUse = "signing secret" | "bot token" | "API key" | AuthorizerSecretUse;

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { secretsOfAgent, secretsOfAuthenticator } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
@@ -9,7 +10,7 @@ import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
-import { secretsOfAgent, secretsOfAuthenticator, secretsOfDestination } from "./required-secrets.ts";
+import { secretsOfDestination } from "./required-secrets.ts";
 
 export const configCheck: Command = {
   help: `

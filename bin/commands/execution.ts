@@ -1,13 +1,14 @@
 /** `sekisho execution`: the Execution zone alone. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { secretsOfAuthenticator } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
-import { requireSecrets, secretsOfAuthenticator } from "./required-secrets.ts";
+import { requireSecrets } from "./required-secrets.ts";
 
 export const execution: Command = {
   help: `

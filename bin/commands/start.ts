@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { secretsOfAuthenticator } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
@@ -18,7 +19,7 @@ import { createPage } from "../local/page/page.ts";
 import { realSlackText } from "../local/real-slack-text.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
 import { aborted, type Command, type CommandRun, exitCodes, UsageError, untilStopped } from "./command.ts";
-import { requireSecrets, secretsOfAuthenticator } from "./required-secrets.ts";
+import { requireSecrets } from "./required-secrets.ts";
 
 export const start: Command = {
   help: `

@@ -14,7 +14,7 @@ import {
   readSecretVariable,
   requireSecretVariables,
 } from "./config/container-environment.ts";
-import { secretsOfAgent, secretsOfAuthenticator } from "./config/secret-references.ts";
+import { secretsOfAgent, secretsOfAuthenticator } from "./config/execution-secrets.ts";
 import { checkHealth } from "./health.ts";
 import { createAuthenticator } from "./host/authenticator/create-authenticator.ts";
 import { parseExecutionTask } from "./host/execution-task.ts";
