@@ -46,6 +46,7 @@ export function createIssuerKeys({
       throw error;
     }
   };
+  // Where the keys are is found out by `fetchKeys`, each time anew: an issuer may move them.
   const keys = createRemoteJWKSet(new URL(jwksUrl ?? issuer), {
     cacheMaxAge: maxAgeMs,
     cooldownDuration: coolDownMs,
