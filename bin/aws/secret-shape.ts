@@ -1,6 +1,9 @@
 /** Does a value look like the secret that it is to be? Pure; says what is expected, never what came. */
 import type { SecretUse } from "./stage-secrets.ts";
 
+/** The terminal is asked for one line. */
+const pemText = "a PEM text, whose lines come by the environment";
+
 const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> = {
   "signing secret": { pattern: /^[0-9a-f]{32}$/, expected: "32 hexadecimal digits" },
   "bot token": { pattern: /^xoxb-/, expected: 'a text that starts with "xoxb-"' },
@@ -8,7 +11,7 @@ const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> 
   "CA certificate": pem("CERTIFICATE"),
   "private key": {
     pattern: /^-----BEGIN (RSA |EC )?PRIVATE KEY-----\r?\n(?!Proc-Type)/,
-    expected: "a PEM text that is not encrypted",
+    expected: `${pemText}, and it must not be encrypted`,
   },
 };
 
@@ -20,5 +23,5 @@ export function unexpectedShape({ use, value }: { use: SecretUse; value: string 
 
 /** RFC 7468. */
 function pem(label: string): { pattern: RegExp; expected: string } {
-  return { pattern: new RegExp(`^-----BEGIN ${label}-----\\r?\\n`), expected: "a PEM text" };
+  return { pattern: new RegExp(`^-----BEGIN ${label}-----\\r?\\n`), expected: pemText };
 }

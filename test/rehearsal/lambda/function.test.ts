@@ -134,4 +134,19 @@ describe("a function", () => {
     expect(starts).toHaveLength(2);
     expect(failures).toEqual([]);
   });
+
+  it("once cooled starts anew, while an instance at work does what it is at and is then gone", async () => {
+    const { running, starts, failures } = deploy({
+      code: "exports.handler = ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(process.pid), ms));",
+    });
+    const idle = await payloadOf(running.invoke({ ms: 1 }));
+    const atWork = running.invoke({ ms: 300 });
+    await running.cool();
+    expect(await payloadOf(atWork)).toBe(idle);
+    expect(await payloadOf(running.invoke({ ms: 1 }))).not.toBe(idle);
+    await running.cool();
+    await running.invoke({ ms: 1 });
+    expect(starts).toHaveLength(3);
+    expect(failures).toEqual([]);
+  });
 });

@@ -44,10 +44,14 @@ export function runFunction({
     const warm = idle.splice(0).filter((instance) => !instance.isGone());
     const chosen = warm.pop();
     idle.push(...warm);
-    if (chosen !== undefined) return chosen;
+    if (chosen !== undefined) {
+      atWork.add(chosen);
+      return chosen;
+    }
     onStart();
     const instance = await startInstance({ fn, environment, onLine });
     all.add(instance);
+    atWork.add(instance);
     return instance;
   }
 
@@ -55,7 +59,6 @@ export function runFunction({
     fn,
     async invoke(event) {
       const instance = await take();
-      atWork.add(instance);
       const outcome = await instance.invoke(event);
       atWork.delete(instance);
       running--;
