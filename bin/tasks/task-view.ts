@@ -54,6 +54,8 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     taskId: task.taskId,
     mayHaveArrived: task.mayHaveArrived,
     bound: task.bound,
+    notBeforeMs: task.notBeforeMs,
+    address: task.address,
     attempts: task.attempts,
     puzzles: task.puzzles,
     polls: task.polls,

@@ -1,8 +1,16 @@
 /** What the task machine needs to know of the configuration. */
+import { hash } from "node:crypto";
+import type { Destination } from "../shared/config/destination-schema.ts";
 import type { AllowlistRule, Config } from "../shared/config/schema.ts";
 import { isAllowed } from "./gate/allowlist.ts";
 import { routeOf } from "./gate/route.ts";
 import type { Policy } from "./task/policy.ts";
+
+function addressOf(destination: Destination): string {
+  const { transport, url, runtimeArn, qualifier, endpoint } = { ...noAddress, ...destination };
+  return hash("sha256", JSON.stringify([transport, url, runtimeArn, qualifier, endpoint]), "hex").slice(0, 16);
+}
+const noAddress = { url: undefined, runtimeArn: undefined, qualifier: undefined, endpoint: undefined };
 
 /** `extraRules` join those of the configuration (the stand-in's workspace on one machine). */
 export function createPolicy({
@@ -21,6 +29,7 @@ export function createPolicy({
         name,
         {
           deadlineMs: destination.deadlineMs,
+          address: addressOf(destination),
           idempotent: destination.idempotent,
           concurrency: destination.concurrency,
           stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,

@@ -1,7 +1,7 @@
 /** Conformance cases of transports: HTTP statuses, which count only where no JSON-RPC body came with them. */
 import { expect } from "@jest/globals";
 import type { ClientReason } from "../../contracts/errors.ts";
-import { failure, raw, success } from "../doubles/answers.ts";
+import { failure, json, raw, success } from "../doubles/answers.ts";
 import type { TransportCase } from "./transport-case.ts";
 
 /** `sends`: how often the request went out to a peer that deduplicates, then to one that does not. */
@@ -59,6 +59,16 @@ export const statusCases: readonly TransportCase[] = [
       expect(calls).toHaveLength(1);
     },
   },
+  ...[-32_000, -32_603, -32_099, 1].map(
+    (code): TransportCase => ({
+      name: `503 with a JSON-RPC error ${code}, which alone says nothing of being unavailable, may come from anybody on the way`,
+      needs: ["http-status"],
+      script: ({ id }) => json({ jsonrpc: "2.0", id, error: { code, message: "" } }, { status: 503 }),
+      async check({ execute }) {
+        await expect(execute()).rejects.toMatchObject({ undelivered: false });
+      },
+    }),
+  ),
   {
     name: "a JSON-RPC body decides, whatever the status",
     needs: ["http-status"],

@@ -121,8 +121,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "bound-by-doubt",
     file: `${verification}/task/failover.ts`,
-    find: "if (bound || task.mayHaveArrived) return [present];",
-    replace: "void bound;",
+    find: "if (isBound(task)) return [present];",
+    replace: "",
     story: "spared",
     engine: "sqlite",
   },

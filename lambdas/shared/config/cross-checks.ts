@@ -39,7 +39,11 @@ function routeProblems({ routes, destinations }: Config): Problem[] {
 
 function destinationProblems({ destinations }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
-    if (destination.transport !== "https" || destination.url === undefined) return [];
+    if (destination.transport !== "https") return [];
+    if (destination.authorizer.type === "mtls" && URL.parse(destination.url ?? "")?.protocol !== "https:") {
+      return [{ path: ["destinations", name, "url"], message: "a client certificate needs an https address" }];
+    }
+    if (destination.url === undefined) return [];
     // What is no URL is a problem of its own, told already.
     const hostname = URL.parse(destination.url)?.hostname;
     if (destination.authorizer.type !== "none" || hostname === undefined || isLoopbackHost(hostname)) return [];

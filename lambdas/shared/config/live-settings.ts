@@ -49,6 +49,16 @@ export function withLiveSettings({ config, json }: { config: Config; json: unkno
   if (unknown.length > 0) {
     throw new ConfigError("The live settings", [`destinations ${unknown.join(", ")}: not deployed; needs a deploy`]);
   }
+  const fixedUrls = Object.keys(fields).filter((name) => {
+    const destination = config.destinations[name];
+    return fields[name]?.url !== undefined && destination !== undefined && split(destination).live.url === undefined;
+  });
+  if (fixedUrls.length > 0) {
+    throw new ConfigError(
+      "The live settings",
+      fixedUrls.map((name) => `destinations.${name}.url: another address needs a deploy`),
+    );
+  }
   const destinations = Object.entries(config.destinations).map(
     ([name, destination]) =>
       [name, { ...split(destination).fixed, ...split(destination).live, ...fields[name] }] as const,
@@ -74,8 +84,9 @@ export function needDeploy({ config, deployed }: { config: Config; deployed: Fin
 function split(destination: Destination): { live: LiveFields; fixed: Record<string, unknown> } {
   const { deadlineMs, concurrency, longPollMs, dialect, idempotent, maxResponseBytes, ...fixed } = destination;
   const live: LiveFields = { deadlineMs, concurrency, longPollMs, dialect, idempotent, maxResponseBytes };
-  if (fixed.transport !== "https" || fixed.url === undefined || isPermittedByAddress(fixed.authorizer))
-    return { live, fixed };
+  if (fixed.transport !== "https" || fixed.url === undefined) return { live, fixed };
+  // Where the bot token goes is not to be changed by whoever may only change settings.
+  if (isPermittedByAddress(fixed.authorizer) || fixed.forwardBotToken) return { live, fixed };
   const { url, ...rest } = fixed;
   return { live: { ...live, url }, fixed: rest };
 }

@@ -33,8 +33,9 @@ export const roleArnSchema = z
 export function httpUrl() {
   return z.string().refine((text) => {
     const url = URL.parse(text);
-    return url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
-  }, "an https URL (http only on loopback)");
+    const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
+    return isSafe && url.username === "" && url.password === "";
+  }, "an https URL (http only on loopback) without credentials in it");
 }
 
 /** What a discriminated union says where its discriminator is missing or another. */

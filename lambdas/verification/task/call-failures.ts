@@ -2,7 +2,7 @@
 import { retryDelayMs } from "./delays.ts";
 import { endingFailed, endsTheTask } from "./ending.ts";
 import type { CallFailure, TaskEvent } from "./events.ts";
-import { moveOn, targetsOf } from "./failover.ts";
+import { hasMoved, moveOn, targetsOf } from "./failover.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { conclude, failed, graceMs, isPastDeadline, later, maxAttempts, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
@@ -55,7 +55,8 @@ function lookUpFailed({ task, nowMs, error, policy }: Failure): Step {
     // Nobody there has ever answered as the contract has it: then nobody has taken the task either.
     return conclude(task, failed(puzzles === attempts ? error : inDoubt));
   }
-  const mayRepeat = !isPassing(error) && destinationOf(task, policy).idempotent;
+  // Another peer knows nothing of what the first one may be doing.
+  const mayRepeat = !isPassing(error) && destinationOf(task, policy).idempotent && !hasMoved(task, policy);
   if (mayRepeat && !isPastDeadline(task, nowMs)) return { task, effects: [{ type: "send" }] };
   const neverArrived = mayRepeat && error.reason === "task_not_found";
   return conclude(task, failed(neverArrived ? { reason: "timeout", lost: false } : inDoubt));

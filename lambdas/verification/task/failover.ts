@@ -3,32 +3,40 @@ import { retryDelayMs } from "./delays.ts";
 import type { CallFailure } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { sessionIdOf } from "./session-id.ts";
-import { type Step, wake } from "./step.ts";
+import { conclude, failed, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
-/** What was chosen before, as long as there is such a destination; undefined where there is none to go to. */
-export function firstTargetOf(task: Task, policy: Policy): string | undefined {
+/** Has its destination: the one that was chosen before as long as there is such a one, else by its route. Undefined where there is none. */
+export function directed(task: Task, policy: Policy): Task | undefined {
   const names = task.destination === undefined ? [] : [task.destination];
-  return [...names, ...policy.routeOf(task.message)].find((name) => policy.destinations.has(name));
+  const to = [...names, ...policy.routeOf(task.message)].find((name) => policy.destinations.has(name));
+  return to === undefined ? undefined : directTo(task, { to, policy });
+}
+
+/** Is sent. A destination that is gone, or leads elsewhere by now, is another one: what may have arrived is not sent there. */
+export function sending(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
+  const ready = isBound(task) ? task : directed(task, policy);
+  if (ready === undefined) return conclude(task, failed({ reason: "agent_not_found", lost: false }));
+  if (isBound(task) && hasMoved(task, policy)) return { task, effects: [{ type: "poll", by: "request_id" }] };
+  const { address } = destinationOf(ready, policy);
+  return { task: { ...timed(ready, nowMs), address, state: "sent" }, effects: [{ type: "send" }] };
+}
+
+/** Whether the destination leads elsewhere than where the task was sent. */
+export function hasMoved(task: Task, policy: Policy): boolean {
+  return task.address !== undefined && task.address !== destinationOf(task, policy).address;
 }
 
 /** Where the task may be sent, its present destination first, then the others of its route in their order. At least one. */
 export function targetsOf(task: Task, policy: Policy): string[] {
-  const { destination: present = "", message, bound } = task;
-  if (bound || task.mayHaveArrived) return [present];
+  const { destination: present = "", message } = task;
+  if (isBound(task)) return [present];
   const names = policy.routeOf(message).filter((name) => policy.destinations.has(name));
   const place = names.indexOf(present);
   return place < 0 ? [present, ...names] : [...names.slice(place), ...names.slice(0, place)];
 }
 
-/** Names the destination, and with it the session that the task's calls belong to. */
-export function directed(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
-  const { stopAfterResult } = destinationOf({ ...task, destination: to }, policy);
-  const sessionId = sessionIdOf({ message: task.message, perTask: stopAfterResult ? task.id : undefined });
-  return { ...task, destination: to, sessionId };
-}
-
-/** After each round through all of `targets` it waits longer. The task's time goes on as it began. */
+/** Each of `targets` is tried again when its own time has come; the present one has just failed. */
 export function moveOn({
   task,
   targets,
@@ -42,13 +50,31 @@ export function moveOn({
   error: CallFailure;
   policy: Policy;
 }): Step {
-  const [present = "", to = present] = targets;
-  const moved = directed(task, { to, policy });
-  const { params, sessionId, deadlineAtMs = nowMs } = moved;
-  const timeoutMs = Math.max(1, deadlineAtMs - nowMs);
-  const renewed = params && { params: { ...params, session_id: sessionId, timeout_ms: timeoutMs } };
-  const rounds = Math.floor(task.attempts / targets.length);
-  const isRoundOver = task.attempts % targets.length === 0;
-  const delayMs = isRoundOver ? retryDelayMs(rounds, error.retryAfterMs) : 0;
-  return { task: { ...moved, ...renewed }, effects: [wake(delayMs)] };
+  const [present = "", ...others] = targets;
+  const round = Math.ceil(task.attempts / targets.length);
+  const againAtMs = nowMs + retryDelayMs(round, error.retryAfterMs);
+  const notBeforeMs: Record<string, number> = { ...task.notBeforeMs, [present]: againAtMs };
+  const timeOf = (name: string) => Math.max(notBeforeMs[name] ?? 0, nowMs);
+  const to = [...others, present].reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best));
+  const moved = directTo({ ...task, notBeforeMs }, { to, policy });
+  return { task: moved, effects: [wake(timeOf(to) - nowMs)] };
+}
+
+/** The session is that of the destination. */
+function directTo(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
+  const { stopAfterResult } = destinationOf({ ...task, destination: to }, policy);
+  const sessionId = sessionIdOf({ message: task.message, perTask: stopAfterResult ? task.id : undefined });
+  const renewed = task.params && { params: { ...task.params, session_id: sessionId } };
+  return { ...task, destination: to, sessionId, ...renewed };
+}
+
+/** With what is left of its time, as long as nothing of it can have arrived. */
+function timed(task: Task, nowMs: number): Task {
+  const { params, deadlineAtMs } = task;
+  if (isBound(task) || params === undefined || deadlineAtMs === undefined) return task;
+  return { ...task, params: { ...params, timeout_ms: Math.max(1, deadlineAtMs - nowMs) } };
+}
+
+function isBound({ bound, mayHaveArrived }: Task): boolean {
+  return bound === true || mayHaveArrived;
 }

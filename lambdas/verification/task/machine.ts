@@ -3,6 +3,7 @@ import { callFailed } from "./call-failures.ts";
 import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
 import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
+import { sending } from "./failover.ts";
 import type { Policy } from "./policy.ts";
 import { begin, ignored, isOutdated, lineUp, messageRead, received, threadCanceled } from "./received.ts";
 import { slackFailed } from "./slack-failures.ts";
@@ -68,7 +69,7 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       return lineUp(task, policy);
     case "announced":
       if (isPastDeadline(task, nowMs)) return conclude(task, neverTaken);
-      return { task: advance(task, { state: "sent" }), effects: [{ type: "send" }] };
+      return sending(advance(task, {}), { nowMs, policy });
     case "sent": {
       if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
       // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
@@ -76,7 +77,7 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       if (inDoubt) return { task: { ...task, mayHaveArrived: true }, effects: [{ type: "poll", by: "request_id" }] };
       // A host that could not take it may have taken it down all the same: what is given up is not to begin later.
       if (isPastDeadline(task, nowMs)) return { ...conclude(task, neverTaken), effects: [{ type: "cancel" }] };
-      return { task, effects: [{ type: "send" }] };
+      return sending(task, { nowMs, policy });
     }
     case "waiting":
       if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };

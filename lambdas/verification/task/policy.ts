@@ -4,6 +4,8 @@ import type { Task } from "./task.ts";
 export type DestinationPolicy = {
   /** Time that a task may take from its turn on, in milliseconds. */
   deadlineMs: number;
+  /** A digest of where it leads: another one is another peer. */
+  address: string;
   /** The peer deduplicates by request id, so that an ambiguous send may be repeated. */
   idempotent: boolean;
   /** End the session when the task is over; the session is then the task's own. */
@@ -24,5 +26,5 @@ export type Policy = {
 /** A destination that the configuration no longer names is treated as one that cannot be asked twice. */
 export function destinationOf(task: Task, policy: Policy): DestinationPolicy {
   const known = task.destination === undefined ? undefined : policy.destinations.get(task.destination);
-  return known ?? { deadlineMs: 0, idempotent: false, stopAfterResult: false, concurrency: "thread" };
+  return known ?? { deadlineMs: 0, address: "", idempotent: false, stopAfterResult: false, concurrency: "thread" };
 }

@@ -3,7 +3,7 @@ import { maxTextLength } from "../../../contracts/limits.ts";
 import { isTooOld } from "../gate/age.ts";
 import { isCancelWord } from "../gate/cancel-word.ts";
 import type { TaskEvent } from "./events.ts";
-import { directed, firstTargetOf } from "./failover.ts";
+import { directed } from "./failover.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { advance, conclude, failed, forget, graceMs, type Step } from "./step.ts";
 import type { Task } from "./task.ts";
@@ -44,9 +44,8 @@ function enter(task: Task, policy: Policy): Step {
 
 /** On its way to its destination, it is given its place in its thread; where it cannot go anywhere, that is told. */
 export function lineUp(unrouted: Task, policy: Policy): Step {
-  const to = firstTargetOf(unrouted, policy);
-  if (to === undefined) return conclude(unrouted, failed({ reason: "agent_not_found", lost: false }));
-  const task = directed(unrouted, { to, policy });
+  const task = directed(unrouted, policy);
+  if (task === undefined) return conclude(unrouted, failed({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
   const turnMs = deadlineMs + graceMs + deliveryMs;
   return { task, effects: [{ type: "line_up", turnMs, parallel: concurrency === "parallel" }] };

@@ -69,6 +69,10 @@ export const taskSchema = z.object({
   announcedAtMs: z.int().optional(),
   /** Whether an earlier send may have arrived although no answer to it came. */
   mayHaveArrived: z.boolean(),
+  /** Where the destination led when it was sent there. */
+  address: z.string().optional(),
+  /** Of destinations that it certainly did not reach: when each may be tried again. */
+  notBeforeMs: z.record(z.string(), z.int()).optional(),
   /** A send may have left something at the destination: the task stays with it. */
   bound: z.literal(true).optional(),
   /** The Execution zone's id of the accepted task. */

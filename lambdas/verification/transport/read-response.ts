@@ -65,10 +65,12 @@ function decoded({
   response: TransportResponse;
 }): SekishoError {
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
+  // A status alone may be that of whoever stands between here and the peer.
+  const told = decodeError({ error, dialect });
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
     exact,
-    undelivered: exact && reason === "unavailable" && details.task_id === undefined,
+    undelivered: told.exact && told.reason === "unavailable" && details.task_id === undefined,
     ...(code === undefined ? {} : { code }),
   });
 }

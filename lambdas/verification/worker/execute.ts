@@ -40,7 +40,7 @@ async function readToken(request: { botToken: () => Promise<string>; callTimeout
   try {
     return await abortable({ promise: request.botToken(), signal });
   } catch (cause) {
-    throw new SekishoError("unavailable", { cause });
+    throw new SekishoError("unavailable", { cause, undelivered: true });
   }
 }
 

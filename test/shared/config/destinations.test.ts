@@ -1,6 +1,10 @@
 /** Destinations, routes and authenticators in the configuration: what each may be, and what is refused in which words. */
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
 import { ConfigError, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { httpUrl } from "../../../lambdas/shared/config/values.ts";
+import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/none.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
 
 const url = "https://agents.example/";
 const secret = { env: "SECRET" };
@@ -24,6 +28,61 @@ function problemsOf(json: object): string {
   }
   return "";
 }
+
+describe("an address", () => {
+  it("that the configuration takes is one that can be called, whatever it is", () => {
+    const part = fc.constantFrom(
+      "https",
+      "http",
+      "ftp",
+      "://",
+      ":",
+      "//",
+      "u:p@",
+      "@",
+      "a.example",
+      "127.0.0.1",
+      "[::1]",
+      "localhost",
+      ":8080",
+      "/",
+      "?q",
+      "#f",
+      " ",
+      "%",
+      "\\",
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.webUrl(),
+          fc.array(part, { maxLength: 6 }).map((parts) => parts.join("")),
+        ),
+        (text) => {
+          const parsed = httpUrl().safeParse(text);
+          fc.pre(parsed.success);
+          void createHttpsTransport({ url: text, authorizer: noAuthorizer }).close?.();
+        },
+      ),
+      { maxSkipsPerRun: 1000 },
+    );
+  });
+
+  it.each(["https://u:p@agents.example/", "https://u@agents.example/"])("may not hold credentials: %s", (address) => {
+    const far = { transport: "https", url: address, authorizer: { type: "bearer", token: secret } };
+    expect(problemsOf({ destinations: { far }, routes: [] })).toMatch(/far\.url: .*without credentials/);
+  });
+
+  it.each([{ url: "http://127.0.0.1:8443/" }, {}])(
+    "that is no https is refused for a client certificate: %j",
+    (where) => {
+      const far = { transport: "https", ...where, authorizer: { type: "mtls", certificate: secret, key: secret } };
+      expect(problemsOf({ destinations: { far }, routes: [] })).toMatch(
+        /far\.url: a client certificate needs an https/,
+      );
+    },
+  );
+});
 
 describe("an authorizer", () => {
   it.each([

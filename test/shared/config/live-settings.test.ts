@@ -23,8 +23,10 @@ const assumed = {
 };
 const signed = { transport: "https", url: "https://b.example/", authorizer: sigv4 };
 
+const trusted = { ...far, forwardBotToken: true };
+
 function configWith(changes: Record<string, unknown>) {
-  const destinations = { local: { transport: "https" }, far, signed, federated, assumed };
+  const destinations = { local: { transport: "https" }, far, signed, federated, assumed, trusted };
   return parseConfig({ json: { destinations, routes: [{ destination: "local" }], ...changes } });
 }
 const deployed = configWith({});
@@ -38,6 +40,7 @@ describe("the live settings", () => {
         signed,
         federated: { ...federated, url: "https://other.example/" },
         assumed: { ...assumed, url: "https://other.example/" },
+        trusted,
       },
       routes: [{ channel: "C1", word: "deploy", destination: ["far", "local"] }, { destination: "local" }],
     });
@@ -63,7 +66,7 @@ describe("the live settings", () => {
     ["an address where there was none", { local: far }],
     ["a new destination", { new: far }],
   ])("do not hold %s, which needs a deploy", (_what, changes) => {
-    const destinations = { local: { transport: "https" }, far, signed, federated, assumed, ...changes };
+    const destinations = { local: { transport: "https" }, far, signed, federated, assumed, trusted, ...changes };
     const [name] = Object.keys(changes);
     const edited = configWith({ destinations });
     expect(needDeploy({ config: edited, deployed: fingerprintsOf(deployed) })).toEqual([name]);
@@ -73,6 +76,26 @@ describe("the live settings", () => {
     ["a route to nowhere", { routes: [{ destination: "nowhere" }] }, /nowhere/],
     ["a destination that was not deployed", { destinations: { new: { deadlineMs: 5000 } } }, /needs a deploy/],
     ["a field that needs a deploy", { destinations: { far: { authorizer: bearer } } }, /authorizer/],
+    [
+      "another address of a signed call",
+      { destinations: { signed: { url: "https://c.example/" } } },
+      /signed\.url.*needs a deploy/,
+    ],
+    [
+      "an address of the stage's own Execution zone",
+      { destinations: { local: { url: "https://c.example/" } } },
+      /local\.url.*needs a deploy/,
+    ],
+    [
+      "another address for the bot token",
+      { destinations: { trusted: { url: "https://c.example/" } } },
+      /trusted\.url.*needs a deploy/,
+    ],
+    [
+      "an address with credentials in it",
+      { destinations: { far: { url: "https://u:p@a.example/" } } },
+      /without credentials/,
+    ],
     ["what is no value of the field", { destinations: { far: { deadlineMs: "soon" } } }, /deadlineMs/],
     ["something else altogether", [], /live settings/],
   ])("are refused for %s", (_what, json, problem) => {

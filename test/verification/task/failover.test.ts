@@ -9,13 +9,30 @@ const undelivered = failure({ reason: "unavailable", retryable: true, undelivere
 const refused = failure({ reason: "unavailable", retryable: true });
 const sent = [woken, announced, woken];
 
-function policyOf(route: string[], { known = ["first", "second", "third"] } = {}): Policy {
-  const sample = samplePolicy();
+type Known = { known?: string[]; deadlineMs?: number; address?: string };
+
+function policyOf(route: string[], { known = ["first", "second", "third"], ...destination }: Known = {}): Policy {
+  const sample = samplePolicy(destination);
   const policy = sample.destinations.get("host");
   if (policy === undefined) throw new Error("the sample has no destination");
   return { ...sample, routeOf: () => route, destinations: new Map(known.map((name) => [name, policy])) };
 }
 const policy = policyOf(["first", "second"]);
+
+/** Where the task is after each failure and how long it waits for that, the clock going on with it. */
+function wayOf(failures: ReturnType<typeof failure>[]) {
+  let { task } = play(sent, { policy });
+  let atMs = nowMs;
+  const way = failures.map((each) => {
+    const failed = play([{ ...each, nowMs: atMs }], { policy, task });
+    const [wake] = failed.last;
+    const delayMs = wake?.type === "wake" ? wake.delayMs : Number.NaN;
+    atMs += delayMs;
+    task = play([{ ...woken, nowMs: atMs }], { policy, task: failed.task }).task;
+    return [task.destination, delayMs];
+  });
+  return { task, way };
+}
 
 describe("a task that certainly did not arrive", () => {
   it("is sent to the next destination of its route at once, and says so in its record before", () => {
@@ -34,8 +51,12 @@ describe("a task that certainly did not arrive", () => {
     const ending = new Map(policy.destinations);
     const plain = ending.get("second");
     if (plain !== undefined) ending.set("second", { ...plain, stopAfterResult: true });
-    const late = { ...undelivered, nowMs: nowMs + 20_000 };
-    const { task } = play([...sent, late], { policy: { ...policy, destinations: ending } });
+    const atMs = nowMs + 20_000;
+    const late = [
+      { ...undelivered, nowMs: atMs },
+      { ...woken, nowMs: atMs },
+    ];
+    const { task } = play([...sent, ...late], { policy: { ...policy, destinations: ending } });
     const before = play(sent, { policy }).task;
     expect(task.params).toMatchObject({ text: before.params?.text, timeout_ms: 40_000, session_id: task.sessionId });
     expect(task.sessionId).not.toBe(before.sessionId);
@@ -43,14 +64,7 @@ describe("a task that certainly did not arrive", () => {
   });
 
   it("comes back to the first one when all have been tried, later after each round", () => {
-    let { task } = play(sent, { policy });
-    const way: [string | undefined, number | undefined][] = [];
-    for (let attempt = 0; attempt < 6; attempt++) {
-      const step = play([undelivered, woken], { policy, task });
-      task = step.task;
-      const [wake] = step.asked[0] ?? [];
-      way.push([task.destination, wake?.type === "wake" ? wake.delayMs : undefined]);
-    }
+    const { way } = wayOf(Array.from({ length: 6 }, () => undelivered));
     expect(way).toEqual([
       ["second", 0],
       ["first", 1000],
@@ -61,10 +75,21 @@ describe("a task that certainly did not arrive", () => {
     ]);
   });
 
+  it("is not sent before the time that a destination asked for, and does not make another one wait for that", () => {
+    const busy = failure({ reason: "unavailable", retryable: true, undelivered: true, retryAfterMs: 30_000 });
+    expect(wayOf([busy, undelivered, undelivered, undelivered]).way).toEqual([
+      ["second", 0],
+      ["second", 1000],
+      ["second", 2000],
+      ["second", 2000],
+    ]);
+  });
+
   it("is told as unavailable when every destination was tried as often as one alone would have been", () => {
-    let { task } = play(sent, { policy });
+    const everLater = policyOf(["first", "second"], { deadlineMs: 8 * 3600_000 });
+    let { task } = play(sent, { policy: everLater });
     let attempts = 0;
-    for (; task.state === "sent"; attempts++) task = play([undelivered, woken], { policy, task }).task;
+    for (; task.state === "sent"; attempts++) task = play([undelivered, woken], { policy: everLater, task }).task;
     expect(attempts).toBe(16);
     expect(task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
   });
@@ -111,6 +136,36 @@ describe("a task that may have arrived", () => {
   it("may be in doubt at a second destination alone, and then stays with that", () => {
     const { task } = play([...sent, undelivered, woken, refused, woken, undelivered], { policy });
     expect(task).toMatchObject({ destination: "second", bound: true });
+  });
+});
+
+describe("a destination that leads elsewhere by now", () => {
+  const edited = policyOf(["first"], { address: "elsewhere" });
+
+  it("gets what certainly did not arrive", () => {
+    expect(play([...sent, undelivered], { policy }).task.address).toBe("there");
+    const { task, last } = play([woken], {
+      policy: edited,
+      task: play([...sent, undelivered], { policy: policyOf(["first"]) }).task,
+    });
+    expect([task.address, last]).toEqual(["elsewhere", [{ type: "send" }]]);
+  });
+
+  it.each([
+    ["in doubt", [ambiguous]],
+    ["perhaps stored", [refused]],
+  ])("is asked for what is %s where it was, and where it does not know it, is not sent it", (_what, events) => {
+    const { task } = play([...sent, ...events], { policy });
+    const asked = play([woken], { policy: edited, task });
+    expect(asked.last).toEqual([{ type: "poll", by: "request_id" }]);
+    const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
+    expect(play([unknown], { policy: edited, task: asked.task }).task.outcome).toMatchObject({ reason: "ambiguous" });
+  });
+
+  it("is replaced by the route's own where it is gone from the configuration, as long as nothing was sent", () => {
+    const gone = policyOf(["second"], { known: ["second"] });
+    const { task, last } = play([woken], { policy: gone, task: play([woken, announced], { policy }).task });
+    expect([task.destination, last]).toEqual(["second", [{ type: "send" }]]);
   });
 });
 

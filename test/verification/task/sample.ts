@@ -29,7 +29,13 @@ export function sampleTask(changes: Partial<Task> = {}): Task {
   return { ...receivedTask(sampleAsk()), ...changes };
 }
 
-const defaults = { deadlineMs: 60_000, idempotent: true, stopAfterResult: false, concurrency: "thread" } as const;
+const defaults = {
+  deadlineMs: 60_000,
+  address: "there",
+  idempotent: true,
+  stopAfterResult: false,
+  concurrency: "thread",
+} as const;
 
 export function samplePolicy({
   allowed = true,
@@ -39,6 +45,7 @@ export function samplePolicy({
   allowed: boolean;
   routed: boolean;
   deadlineMs: number;
+  address: string;
   idempotent: boolean;
   stopAfterResult: boolean;
   concurrency: "thread" | "parallel";

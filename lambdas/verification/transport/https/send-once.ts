@@ -70,12 +70,16 @@ export async function sendOnce({
     if (thrown instanceof SekishoError) throw thrown;
     const code = codeOf(thrown);
     if (code.startsWith("HPE_")) throw new SekishoError("invalid_response", { cause: thrown });
-    const undelivered = !written || certificateRefusal.test(code);
+    const undelivered = !written || isCertificateRefused(thrown);
     throw new SekishoError(undelivered ? "unavailable" : "ambiguous", { cause: thrown, undelivered });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", abort);
   }
+}
+
+export function isCertificateRefused(thrown: unknown): boolean {
+  return certificateRefusal.test(codeOf(thrown));
 }
 
 /** Where the status tells of a failure, it decides even if the body cannot be read. */

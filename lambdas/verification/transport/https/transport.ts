@@ -9,7 +9,7 @@ import { defaultMaxResponseBytes } from "../read-capped.ts";
 import { requestHeaders } from "../request-headers.ts";
 import type { Transport, TransportRequest } from "../transport.ts";
 import { checkedUrl } from "./checked-url.ts";
-import { sendOnce } from "./send-once.ts";
+import { isCertificateRefused, sendOnce } from "./send-once.ts";
 
 /** Kept connections are dropped before common peers drop them (node:http after 5 s), since a write into a closing one is ambiguous. */
 const idleMs = 4000;
@@ -48,8 +48,9 @@ export function createHttpsTransport({
       nowMs: now(),
       connectTimeoutMs,
     }).catch((thrown) => {
-      // A certificate that the peer does not take ends the connection, without a word about why.
-      if (added.tls !== undefined) authorizer.refresh?.(added);
+      // A certificate that the peer does not take ends the connection that stood, often without a word about why.
+      const isRefused = thrown instanceof SekishoError && (!thrown.undelivered || isCertificateRefused(thrown.cause));
+      if (added.tls !== undefined && isRefused && !signal.aborted) authorizer.refresh?.(added);
       throw thrown;
     });
     return { response, added };

@@ -1,6 +1,6 @@
 /** Repeats an attempt, always with the same id: what certainly did nothing, or what the peer is known to deduplicate. */
 
-import { SekishoError } from "../../../../contracts/errors.ts";
+import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
 import { dedupedIdSchema } from "../../../../contracts/methods.ts";
 import { backoffMs } from "../../../shared/backoff.ts";
 import type { RunningCall, Wrapper } from "./wrapper.ts";
@@ -42,11 +42,11 @@ export function retry({
         const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
         const repeatable =
           error.reason === "ambiguous" ? !mayHaveArrived && isDeduplicated({ call, idempotent }) : error.retryable;
-        const outcome = mayHaveArrived ? inDoubt(error) : error;
+        const outcome = mayHaveArrived ? inDoubt(call, error) : error;
         if (!repeatable || attempt >= maxAttempts || call.signal.aborted || now() + ms >= call.endsAtMs) throw outcome;
         mayHaveArrived ||= error.reason === "ambiguous";
         await sleep({ ms, signal: call.signal }).catch(() => {
-          throw mayHaveArrived ? inDoubt(error) : error;
+          throw mayHaveArrived ? inDoubt(call, error) : error;
         });
       }
     }
@@ -65,7 +65,17 @@ function delivered(error: SekishoError): SekishoError {
   return new SekishoError(reason, { details, exact, cause, ...(code === undefined ? {} : { code }) });
 }
 
+/** What says of a call that it was not let in, or that nobody is there for it, and nothing of the task. */
+const saysNothingOfTask: readonly ClientReason[] = [
+  "unauthenticated",
+  "permission_denied",
+  "agent_not_found",
+  "internal",
+];
+
 /** A later attempt that certainly did nothing does not make an earlier ambiguous one certain. */
-function inDoubt(error: SekishoError): SekishoError {
-  return error.retryable ? new SekishoError("ambiguous", { details: error.details, cause: error }) : error;
+function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
+  const isRefusal = method === "execute_task" && saysNothingOfTask.includes(error.reason);
+  if (!error.retryable && !isRefusal) return error;
+  return new SekishoError("ambiguous", { details: error.details, cause: error });
 }

@@ -45,6 +45,30 @@ async function run(
   return { outcome, attempts: ids.length, ids: new Set(ids), pauses: time.pauses, leftMs: endsAtMs - now() };
 }
 
+describe("a doubt", () => {
+  it.each([
+    "unauthenticated",
+    "permission_denied",
+    "agent_not_found",
+    "internal",
+    "unavailable",
+    "rate_limited",
+  ] as const)(
+    "about a task stays when the repetition comes to %s, which says nothing of the first attempt",
+    async (reason) => {
+      const many = Array.from({ length: 9 }, () => ({ reason }));
+      expect(await run([{ reason: "ambiguous" }, ...many])).toMatchObject({ outcome: "ambiguous" });
+    },
+  );
+
+  it.each(["execution_failed", "already_exists", "invalid_params", "canceled"] as const)(
+    "about a task ends with %s, which the peer says of the task itself",
+    async (reason) => {
+      expect(await run([{ reason: "ambiguous" }, { reason }])).toMatchObject({ outcome: reason, attempts: 2 });
+    },
+  );
+});
+
 describe("repetition", () => {
   it.each(reasons.filter((reason) => !isRetryable(reason)))("never follows %s", async (reason) => {
     expect(await run([{ reason }])).toMatchObject({ outcome: reason, attempts: 1 });
