@@ -52,13 +52,12 @@ export function consume({
 
   function isDelivered(delivery: Delivery): boolean {
     const { body, group, attributes } = delivery.message;
-    const { fate, step } = meet({
+    const { fate } = meet({
       world,
       process: service,
       point: `${name}.deliver`,
       note: () => describe(delivery.message),
     });
-    step.atMs = worldMs();
     if (fate === "repeated") queue.put({ body, group, attributes });
     if (fate === "overtaken") queue.hideFor({ delivery, ms: laterMs });
     return fate !== "overtaken";
@@ -86,13 +85,12 @@ export function consume({
 
   function finish(delivery: Delivery): void {
     const { body, group, attributes } = delivery.message;
-    const { fate, step } = meet({
+    const { fate } = meet({
       world,
       process: service,
       point: `${name}.finish`,
       note: () => describe(delivery.message),
     });
-    step.atMs = worldMs();
     if (fate === "lost") return;
     queue.remove(delivery);
     if (fate === "repeated") queue.put({ body, group, attributes, delayMs: againMs });

@@ -1,7 +1,7 @@
 /** Everything that leaves a process goes through here: counted, delayed, and met by the fault that is planned for it. */
 import type { Point } from "./faults.ts";
 import { currentProcess, kill, never, outside } from "./processes.ts";
-import { chance, later, worldMs } from "./virtual-time.ts";
+import { chance, currentEvent, later } from "./virtual-time.ts";
 import { meet, type World } from "./world.ts";
 
 /** How a party's seam says that something went wrong. */
@@ -37,7 +37,6 @@ export function operate<T>({
   const process = currentProcess();
   if (process?.alive !== true) return never();
   const { fate, step } = meet({ world, process, point, note });
-  step.atMs = worldMs();
   if (signal?.aborted) return Promise.reject(failures.refused());
   const { promise, resolve: take, reject: refuse } = Promise.withResolvers<T>();
   const abort = () => refuse(failures.unknown());
@@ -55,7 +54,10 @@ export function operate<T>({
   const anyway = (ms: number, run: () => void) => outside(() => later({ delayMs: ms, run }));
   switch (fate) {
     case undefined:
-      after(delayMs, () => resolve(attempt(effect)));
+      after(delayMs, () => {
+        step.doneIn = currentEvent();
+        resolve(attempt(effect));
+      });
       break;
     case "gone":
       after(delayMs, () => reject((failures.gone ?? failures.refused)()));

@@ -38,13 +38,12 @@ export function writeMessages({ world, ingresses }: { world: World; ingresses: P
   return asked;
 
   function deliver(message: Asked, attempt: number): void {
-    const { fate, step } = meet({
+    const { fate } = meet({
       world,
       process: slack,
       point: "slack.event",
       note: () => message.requestId.slice(0, 8),
     });
-    step.atMs = worldMs();
     let isHeard = false;
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;
     for (let time = 0; time < times; time++) void hand({ message, type: typeOf(message, attempt + time), attempt });

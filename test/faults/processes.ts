@@ -11,12 +11,17 @@ export type Process = {
   skewMs: number;
   /** Called once, when it dies. */
   onDeath: (() => void)[];
+  /** Calls what is given in this process; made once, since making the context of each call anew is dear. */
+  run: <T>(call: () => T) => T;
 };
 
 const running = new AsyncLocalStorage<Process>();
+const runOutside = AsyncLocalStorage.snapshot();
 
 export function createProcess({ name, zone, skewMs }: Pick<Process, "name" | "zone" | "skewMs">): Process {
-  return { name, zone, alive: true, skewMs, onDeath: [] };
+  const process: Process = { name, zone, alive: true, skewMs, onDeath: [], run: (call) => call() };
+  process.run = running.run(process, () => AsyncLocalStorage.snapshot());
+  return process;
 }
 
 /** The process whose code is running; undefined for the world itself. */
@@ -25,11 +30,11 @@ export function currentProcess(): Process | undefined {
 }
 
 export function within<T>({ process, run }: { process: Process; run: () => T }): T {
-  return running.run(process, run);
+  return process.run(run);
 }
 
 export function outside<T>(run: () => T): T {
-  return running.exit(run);
+  return runOutside(run);
 }
 
 export function kill(process: Process): void {

@@ -1,4 +1,6 @@
 /** The simulation's entry: reads the command line, replaces time, and only then loads the product. */
+// The product's schemas are compiled: they do the same in less time.
+import "zod/compile";
 import { installMutant } from "./mutants.ts";
 import { help, type Options, readOptions } from "./options.ts";
 import { installVirtualTime } from "./virtual-time.ts";

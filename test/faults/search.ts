@@ -1,4 +1,5 @@
 /** Which plans are run: every one with one or two faults, or as many as wanted with faults that chance draws. */
+import { earlierDeaths } from "./deaths.ts";
 import type { EngineName } from "./engines.ts";
 import type { Fault } from "./faults.ts";
 import { createRandom } from "./random.ts";
@@ -23,7 +24,10 @@ export async function usualRun({ story, engine }: Place): Promise<Run> {
   return known;
 }
 
-/** Every kind of fault at every operation; with the depth 2, each of these runs again with every later one besides. */
+/**
+ * Every kind of fault at every operation; with the depth 2, each of these runs again with every later one besides, where
+ * of two deaths that come to the same the earlier one is enough.
+ */
 export async function searchAll({
   place,
   depth,
@@ -33,16 +37,18 @@ export async function searchAll({
   const base = await usualRun(place);
   const usualOperations = base.steps.length;
   const run = (faults: Fault[]) => runPlan({ plan: { ...place, seed: 0, faults }, usualOperations });
+  const isKnown = knownDeaths({ run: base, afterAt: 0 });
   let isOver = part.number === 1 && !(await onRun(base));
   for (const [index, first] of laterFaults({ run: base, afterAt: 0 }).entries()) {
     if (isOver) return;
     if (index % part.of !== part.number - 1) continue;
     const one = await run([first]);
     isOver = !(await onRun(one));
-    if (depth === 1) continue;
+    if (depth === 1 || isKnown(first)) continue;
+    const isKnownSecond = knownDeaths({ run: one, afterAt: first.at });
     for (const second of laterFaults({ run: one, afterAt: first.at })) {
       if (isOver) return;
-      isOver = !(await onRun(await run([first, second])));
+      if (!isKnownSecond(second)) isOver = !(await onRun(await run([first, second])));
     }
   }
 }
@@ -69,6 +75,12 @@ function laterFaults({ run, afterAt }: { run: Run; afterAt: number }): Fault[] {
   return run.steps
     .filter(({ at }) => at > afterAt)
     .flatMap(({ at, possible }) => possible.map((kind) => ({ at, kind })));
+}
+
+/** Says of a fault whether it is the death that an earlier one is. */
+function knownDeaths({ run: { steps }, afterAt }: { run: Run; afterAt: number }): (fault: Fault) => boolean {
+  const deaths = earlierDeaths({ steps, afterAt });
+  return ({ at, kind }) => kind === "dies_before" && deaths.has(at);
 }
 
 /**

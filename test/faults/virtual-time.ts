@@ -10,6 +10,7 @@ type Timer = { atMs: number; order: number; process: Process | undefined; run: (
 
 let nowMs = 0;
 let order = 0;
+let events = 0;
 let random = (): number => 0.5;
 let timers = newHeap();
 
@@ -28,6 +29,7 @@ function newHeap() {
 export function startTime({ atMs, chance }: { atMs: number; chance: () => number }): void {
   nowMs = atMs;
   order = 0;
+  events = 0;
   random = chance;
   timers = newHeap();
 }
@@ -35,6 +37,11 @@ export function startTime({ atMs, chance }: { atMs: number; chance: () => number
 /** The world's own time, without any process's skew. */
 export function worldMs(): number {
   return nowMs;
+}
+
+/** The number of the event that is happening: between one and the next everything goes on that can by itself. */
+export function currentEvent(): number {
+  return events;
 }
 
 /** Time that really passes, for measuring. */
@@ -61,7 +68,7 @@ export function later({ delayMs, run }: { delayMs: number; run: () => void }): {
 /** Lets everything happen until nothing is left to happen. False where there is no end in sight. */
 export async function runUntilIdle({ maxEvents, endMs }: { maxEvents: number; endMs: number }): Promise<boolean> {
   await settled();
-  for (let events = 0; events < maxEvents; ) {
+  while (events < maxEvents) {
     const timer = timers.pop();
     if (timer === undefined) return true;
     const { process, run, atMs } = timer;
@@ -96,9 +103,19 @@ function virtualNow(): number {
 type Callback = (...given: unknown[]) => void;
 
 /** As long as it looks like a timer of node:timers. */
+const timerMethods = {
+  ref() {
+    return this;
+  },
+  unref() {
+    return this;
+  },
+  hasRef: () => true,
+  [Symbol.toPrimitive]: () => 0,
+};
+
 function timerObject(cancel: () => void) {
-  const object = { ref: () => object, unref: () => object, hasRef: () => true, cancel, [Symbol.toPrimitive]: () => 0 };
-  return object;
+  return { ...timerMethods, cancel };
 }
 
 function virtualSetTimeout(callback: Callback, delayMs = 0, ...given: unknown[]) {

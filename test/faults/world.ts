@@ -5,6 +5,7 @@ import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Process, Zone } from "./processes.ts";
 import type { Story } from "./stories.ts";
+import { currentEvent, worldMs } from "./virtual-time.ts";
 
 /** One operation of one process, as it is told afterwards. */
 export type Step = {
@@ -16,6 +17,9 @@ export type Step = {
   /** What it was about, for whoever is told: nobody asks in most runs. */
   note: () => string;
   fate: Kind | undefined;
+  /** The event in which it began, and the one in which it was done, where nothing kept it from that. */
+  beganIn: number;
+  doneIn: number | undefined;
   /** The kinds of faults that were possible. */
   possible: readonly Kind[];
 };
@@ -72,7 +76,19 @@ export function meet({
   const at = world.steps.length + 1;
   const possible = world.engine.faults[point];
   const fate = world.fateOf({ at, point, possible });
-  const step = { at, atMs: 0, process: process.name, zone: process.zone, point, note, fate, possible };
+  const { name, zone } = process;
+  const step: Step = {
+    at,
+    atMs: worldMs(),
+    process: name,
+    zone,
+    point,
+    note,
+    fate,
+    beganIn: currentEvent(),
+    doneIn: undefined,
+    possible,
+  };
   world.steps.push(step);
   return { fate, step };
 }
