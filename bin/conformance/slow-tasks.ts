@@ -14,20 +14,20 @@ export type AcceptedTask = {
 };
 
 export type SlowTasks = {
-  /** What the peer said to the first of them, whatever it is. */
-  firstAnswer(): Promise<Answer>;
+  /** The first of them, whatever the peer said to it. */
+  first(): Promise<SentTask>;
   /** Each rejects with a NotApplicable where the peer does not accept, and so gives no occasion. */
   awaited(): Promise<AcceptedTask>;
   canceled(): Promise<AcceptedTask>;
 };
 
-type Sent = { requestId: string; params: Readonly<Record<string, unknown>>; answer: Answer };
+export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: Answer };
 
 /** Both are sent at the same time when the first of them is asked for, since each may take as long as the peer waits itself. */
 export function createSlowTasks({ peer, text, newId }: { peer: Peer; text: string; newId: () => string }): SlowTasks {
-  let sent: readonly [Promise<Sent>, Promise<Sent>] | undefined;
+  let sent: readonly [Promise<SentTask>, Promise<SentTask>] | undefined;
 
-  async function send(): Promise<Sent> {
+  async function send(): Promise<SentTask> {
     const requestId = newId();
     const params = { channel, text };
     return { requestId, params, answer: await peer.call({ method: "execute_task", params, id: requestId }) };
@@ -41,13 +41,13 @@ export function createSlowTasks({ peer, text, newId }: { peer: Peer; text: strin
   }
 
   return {
-    firstAnswer: async () => (await start()[0]).answer,
+    first: () => start()[0],
     awaited: async () => accepted({ text, ...(await start()[0]) }),
     canceled: async () => accepted({ text, ...(await start()[1]) }),
   };
 }
 
-function accepted({ text, answer, requestId, params }: Sent & { text: string }): AcceptedTask {
+function accepted({ text, answer, requestId, params }: SentTask & { text: string }): AcceptedTask {
   const { response, came } = answer;
   if (response === undefined || "error" in response) throw new NotApplicable(`to "${text}" came ${came}`);
   const result = resultOf({ answer, method: "execute_task", id: requestId });

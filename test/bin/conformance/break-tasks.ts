@@ -11,6 +11,18 @@ export const taskBreaks: readonly Break[] = [
     how: ({ request }) => silence(request),
   },
   {
+    what: "fails at everything that is slow",
+    theme: "accepted/",
+    found: ["accepted/in-time"],
+    how: ({ sent }) => error({ sent, code: -32603 }),
+  },
+  {
+    what: "gives up by a timeout of another request",
+    theme: "accepted/in-time",
+    found: ["accepted/in-time"],
+    how: ({ sent }) => error({ sent: { ...sent, id: "another" }, code: -32001 }),
+  },
+  {
     what: "accepts without a task id",
     theme: "accepted/result",
     found: ["accepted/result"],

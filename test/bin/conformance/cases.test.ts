@@ -6,7 +6,7 @@ import { createPeer } from "../../../bin/conformance/peer.ts";
 import type { Host } from "../../../lambdas/execution/host/host.ts";
 import { raw, result, success } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
-import { type Break, broken } from "./break.ts";
+import { type Break, broken, error } from "./break.ts";
 import { requestBreaks } from "./break-requests.ts";
 import { resultBreaks } from "./break-results.ts";
 import { taskBreaks } from "./break-tasks.ts";
@@ -40,6 +40,13 @@ describe("an endpoint that keeps the contract", () => {
             ["execute/timeout-ms", "errors/failed-task", "tasks/question", "idempotency/not-run-again"].includes(name),
         ),
     );
+  });
+
+  it("may give up a slow task by itself, where it says that it did", async () => {
+    const handle = endpoint(({ sent }) => error({ sent, code: -32001 }));
+    const reports = await conform({ handle, theme: "accepted/" });
+    expect(namesOf(reports, "passed")).toEqual(["accepted/in-time"]);
+    expect(namesOf(reports, "failed")).toEqual([]);
   });
 
   it("is not blamed for a task that is over before its time", async () => {
