@@ -1,9 +1,9 @@
 /** What the answer to `rpc.discover` says of a destination, and what to do about it. Pure. */
 import * as z from "zod";
 import { decodeError } from "../../contracts/decode-error.ts";
-import type { Dialect } from "../../contracts/dialects.ts";
-import { type JsonRpcResponse, responseSchema } from "../../contracts/envelope.ts";
-import type { ClientReason, SekishoError } from "../../contracts/errors.ts";
+import { codesOf, type Dialect } from "../../contracts/dialects.ts";
+import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../contracts/envelope.ts";
+import type { ClientReason, Reason } from "../../contracts/errors.ts";
 import { discoverResultSchema } from "../../contracts/methods.ts";
 import { statusToReason } from "../../lambdas/verification/transport/status-to-reason.ts";
 import type { TransportResponse } from "../../lambdas/verification/transport/transport.ts";
@@ -39,8 +39,7 @@ export function answeredVerdict({
   const { status } = response;
   const envelope = envelopeIn(response.body);
   if (envelope === undefined) return withoutEnvelope({ status, authorizer });
-  if ("error" in envelope)
-    return errorVerdict({ error: decodeError({ error: envelope.error, dialect, status }), authorizer });
+  if ("error" in envelope) return errorVerdict({ error: envelope.error, dialect, status, authorizer });
   if (envelope.id !== id) return unhealthy("It answers with another id than it was asked with: that is not JSON-RPC.");
   const document = documentSchema.safeParse(envelope.result).data;
   if (document === undefined || !discoverResultSchema.safeParse(envelope.result).success) {
@@ -78,13 +77,33 @@ export function reasonWords({ reason, authorizer }: { reason: ClientReason; auth
   }
 }
 
-/** An error is a sign of life: a peer need not know the method. */
-function errorVerdict({ error, authorizer }: { error: SekishoError; authorizer: string }): Verdict {
-  const words = reasonWords({ reason: error.reason, authorizer });
-  if (words !== undefined && error.exact) return unhealthy(words);
-  if (error.reason === "internal" && error.exact) return unhealthy("It fails with an internal error. Look at its log.");
-  return { health: "healthy", words: `It answers JSON-RPC, and does not know rpc.discover (error ${error.code}).` };
+/** A peer need not know the method. Any other error shows nothing of whether it would take a task. */
+function errorVerdict({
+  error,
+  dialect,
+  status,
+  authorizer,
+}: {
+  error: JsonRpcErrorObject;
+  dialect: Dialect;
+  status: number | undefined;
+  authorizer: string;
+}): Verdict {
+  const { code } = error;
+  const { reason, exact } = decodeError({ error, dialect, status });
+  const mayMean = (one: Reason) => (exact ? reason === one : codesOf({ reason: one, dialect }).includes(code));
+  if (saysUnknownMethod.some(mayMean)) {
+    return { health: "healthy", words: `It answers JSON-RPC, and does not know rpc.discover (error ${code}).` };
+  }
+  const words = reasonWords({ reason, authorizer });
+  if (words !== undefined && exact) return unhealthy(words);
+  if (reason === "internal" && exact) return unhealthy("It fails with an internal error. Look at its log.");
+  return unhealthy(
+    `It answers with an error that does not say whether it could be used (error ${code}). Look at its log.`,
+  );
 }
+
+const saysUnknownMethod = ["method_not_found", "unsupported_operation"] as const;
 
 function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): Verdict {
   const told = status === undefined ? "" : ` (HTTP ${status})`;
