@@ -111,6 +111,10 @@ describe("the image", () => {
     const stranger = await issuer.sign({ aud: "agents", sub: "stranger" });
     expect(await call("execute_task", hello, { bearer: stranger })).toMatchObject({ status: 403 });
     expect(said()).not.toContain("every_caller_is_let_in");
+    // A bundle has other names for classes than a person knows.
+    const late = await issuer.sign({ aud: "agents", sub: "verifier", exp: 1 });
+    expect(await call("execute_task", hello, { bearer: late })).toMatchObject({ status: 401 });
+    expect(said()).toContain('"cause_kind":"ERR_JWT_EXPIRED"');
   });
 
   it("says whether it is well, to those who ask over HTTP and to its own health check", async () => {

@@ -53,77 +53,80 @@ async function edited(change: (parts: string[]) => string[]): Promise<string> {
 
 /** Each is good but for what its name says; `kind` is all that the log has of it. */
 const bad: Record<string, [kind: string | undefined, make: () => Promise<string> | string]> = {
-  "expired, beyond the tolerance": ["JWTExpired", () => rsa.sign({ ...good, exp: nowSeconds() - 31 })],
-  "not yet valid": ["JWTClaimValidationFailed", () => rsa.sign({ ...good, nbf: nowSeconds() + 60 })],
-  "without exp": ["JWTClaimValidationFailed", () => rsa.sign({ ...good, exp: undefined })],
-  "with an exp that is no number": ["JWTClaimValidationFailed", () => rsa.sign({ ...good, exp: "9999999999" })],
+  "expired, beyond the tolerance": ["ERR_JWT_EXPIRED", () => rsa.sign({ ...good, exp: nowSeconds() - 31 })],
+  "not yet valid": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, nbf: nowSeconds() + 60 })],
+  "without exp": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, exp: undefined })],
+  "with an exp that is no number": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, exp: "9999999999" })],
   "for another audience": [
-    "JWTClaimValidationFailed",
+    "ERR_JWT_CLAIM_VALIDATION_FAILED",
     () => rsa.sign({ ...good, aud: "https://agents.example.evil.example" }),
   ],
-  "without an audience": ["JWTClaimValidationFailed", () => rsa.sign({ sub: subject })],
-  "without a subject": ["JWTClaimValidationFailed", () => rsa.sign({ aud: audience })],
+  "without an audience": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ sub: subject })],
+  "without a subject": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ aud: audience })],
   "of an issuer that nobody configured": [undefined, () => rsa.sign({ ...good, iss: "https://issuer.example" })],
   "of an issuer with a slash more": [undefined, () => rsa.sign({ ...good, iss: `${rsa.issuer}/` })],
   "without an issuer": [undefined, () => rsa.sign({ ...good, iss: undefined })],
   "signed with the key of another configured issuer": [
-    "JWKSNoMatchingKey",
+    "ERR_JWKS_NO_MATCHING_KEY",
     () => signWith({ key: ec.key(), payload: goodOf(rsa) }),
   ],
   "signed with that key, under the other's kid": [
-    "JWKSNoMatchingKey",
+    "ERR_JWKS_NO_MATCHING_KEY",
     () => signWith({ key: ec.key(), payload: goodOf(rsa), header: { kid: rsa.key().kid } }),
   ],
   "with the alg none": [
-    "JOSEAlgNotAllowed",
+    "ERR_JOSE_ALG_NOT_ALLOWED",
     () => `${base64({ alg: "none", kid: rsa.key().kid })}.${base64(goodOf(rsa))}.`,
   ],
-  "with the alg nOnE": ["JOSEAlgNotAllowed", () => `${base64({ alg: "nOnE" })}.${base64(goodOf(rsa))}.`],
+  "with the alg nOnE": ["ERR_JOSE_ALG_NOT_ALLOWED", () => `${base64({ alg: "nOnE" })}.${base64(goodOf(rsa))}.`],
   "HS256, signed with the public key as PEM": [
-    "JOSEAlgNotAllowed",
+    "ERR_JOSE_ALG_NOT_ALLOWED",
     async () => hmacToken(await exportSPKI(rsa.key().publicKey)),
   ],
   "HS256, signed with the public key as DER": [
-    "JOSEAlgNotAllowed",
+    "ERR_JOSE_ALG_NOT_ALLOWED",
     async () => {
       const pem = await exportSPKI(rsa.key().publicKey);
       return hmacToken(Buffer.from(pem.replace(/-----.*?-----|\s/g, ""), "base64"));
     },
   ],
-  "HS256, signed with nothing": ["JOSEAlgNotAllowed", () => hmacToken("")],
+  "HS256, signed with nothing": ["ERR_JOSE_ALG_NOT_ALLOWED", () => hmacToken("")],
   "with an algorithm that is not allowed": [
-    "JOSEAlgNotAllowed",
+    "ERR_JOSE_ALG_NOT_ALLOWED",
     async () => signWith({ key: await newKey("PS256"), payload: goodOf(rsa) }),
   ],
-  "of an unknown kid": ["JWKSNoMatchingKey", () => rsa.sign(good, { kid: "key-of-nobody" })],
+  "of an unknown kid": ["ERR_JWKS_NO_MATCHING_KEY", () => rsa.sign(good, { kid: "key-of-nobody" })],
   "signed by a stranger under a known kid": [
-    "JWSSignatureVerificationFailed",
+    "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
     async () => signWith({ key: await newKey("RS256"), payload: goodOf(rsa), header: { kid: rsa.key().kid } }),
   ],
   "that brings its own key": [
-    "JWSSignatureVerificationFailed",
+    "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
     async () => {
       const key = await newKey("RS256");
       return signWith({ key, payload: goodOf(rsa), header: { jwk: await exportJWK(key.publicKey), kid: undefined } });
     },
   ],
   "that wants an extension understood": [
-    "JOSENotSupported",
+    "ERR_JOSE_NOT_SUPPORTED",
     () => edited(([, ...rest]) => [base64({ alg: "RS256", crit: ["x"], x: 1 }), ...rest]),
   ],
   "whose payload another took the place of": [
-    "JWSSignatureVerificationFailed",
+    "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
     () => edited(([header = "", , signature = ""]) => [header, base64({ ...goodOf(rsa), sub: "another" }), signature]),
   ],
-  "without its signature": ["JWSSignatureVerificationFailed", () => edited((parts) => [...parts.slice(0, 2), ""])],
-  "in two parts": ["JWTInvalid", () => edited((parts) => parts.slice(0, 2))],
-  "in four parts": ["JWTInvalid", () => edited((parts) => [...parts, "x"])],
+  "without its signature": [
+    "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
+    () => edited((parts) => [...parts.slice(0, 2), ""]),
+  ],
+  "in two parts": ["ERR_JWT_INVALID", () => edited((parts) => parts.slice(0, 2))],
+  "in four parts": ["ERR_JWT_INVALID", () => edited((parts) => [...parts, "x"])],
   "with a payload that is no JSON": [
-    "JWTInvalid",
+    "ERR_JWT_INVALID",
     () => edited(([header = "", , signature = ""]) => [header, "e30e30", signature]),
   ],
   "that is encrypted": [
-    "JWTInvalid",
+    "ERR_JWT_INVALID",
     async () => {
       const text = new TextEncoder().encode(JSON.stringify(goodOf(rsa)));
       const encrypt = new CompactEncrypt(text).setProtectedHeader({ alg: "RSA-OAEP", enc: "A256GCM" });
@@ -131,7 +134,7 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
     },
   ],
   "above 8 KiB": [undefined, () => rsa.sign({ ...good, padding: "x".repeat(8 * 1024) })],
-  "that is none": ["JWTInvalid", () => "x"],
+  "that is none": ["ERR_JWT_INVALID", () => "x"],
 };
 
 describe("a token", () => {
