@@ -1,6 +1,6 @@
 /** `sekisho conformance`: does an Execution endpoint keep the contract, whatever it is written in? */
 import { randomUUID } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -114,11 +114,22 @@ function millisecondsOf(text: string): number {
   throw new UsageError(`--call-timeout: "${text}" is no number of seconds (0.1 to 600).`);
 }
 
-/** Better said before all the cases than after. */
+/** Better said before all the cases than after: whether it can be written is tried, and leaves nothing behind. */
 function fileOf({ path, directory }: { path: string; directory: string }): string {
   const file = resolve(directory, path);
-  if (existsSync(dirname(file))) return file;
-  throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
+  if (!existsSync(dirname(file))) throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
+  const wasThere = existsSync(file);
+  try {
+    closeSync(openSync(file, "a"));
+    if (!wasThere) rmSync(file);
+  } catch (thrown) {
+    throw new UsageError(notWritable({ file, thrown }));
+  }
+  return file;
+}
+
+function notWritable({ file, thrown }: { file: string; thrown: unknown }): string {
+  return `--junit: ${file} is no file that can be written (${Object(thrown).code}).`;
 }
 
 /** Progress is told by theme: the cases of one take hardly any time, but for those of slow tasks. */
@@ -160,7 +171,17 @@ function show(request: {
   junit: string | undefined;
 }): number {
   const { run, json, junit, ...report } = request;
-  if (junit !== undefined) writeFileSync(junit, junitReport(report));
   run.print(json ? jsonReport(report) : textReport(report));
-  return isKept(report.reports) ? exitCodes.success : exitCodes.failed;
+  const isWritten = junit === undefined || write({ run, file: junit, text: junitReport(report) });
+  return isWritten && isKept(report.reports) ? exitCodes.success : exitCodes.failed;
+}
+
+function write({ run, file, text }: { run: CommandRun; file: string; text: string }): boolean {
+  try {
+    writeFileSync(file, text);
+    return true;
+  } catch (thrown) {
+    run.note(notWritable({ file, thrown }));
+    return false;
+  }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
@@ -101,6 +101,30 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
   });
 });
 
+describe("sekisho conformance --junit", () => {
+  it("tells its report even where the file can be written no longer, and exits with 1", async () => {
+    const junit = join(folder, "taken.xml");
+    const keeps = minimalEndpoint({ token });
+    const url = await serve(async (received) => {
+      mkdirSync(junit, { recursive: true });
+      return keeps(received);
+    });
+    expect(await conformance([url, ...auth, "--junit", junit])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("keeps what is required"),
+      stderr: expect.stringContaining("EISDIR"),
+    });
+  });
+
+  it("leaves the place as it was where there is no report", async () => {
+    const url = await serve(async () => raw("", { status: 404 }));
+    const [kept, missing] = [join(folder, "kept.xml"), join(folder, "missing.xml")];
+    writeFileSync(kept, "an older report");
+    for (const junit of [kept, missing]) expect((await conformance([url, ...auth, "--junit", junit])).code).toBe(3);
+    expect([readFileSync(kept, "utf8"), existsSync(missing)]).toEqual(["an older report", false]);
+  });
+});
+
 describe("sekisho conformance where there is nothing to test", () => {
   it.each([
     ["a wrong path", () => raw("", { status: 404 }), "no Execution endpoint at this address: HTTP 404"],
@@ -155,6 +179,8 @@ describe("sekisho conformance with wrong words", () => {
     [[url, "--dialect", "klingon"], "dialect"],
     [[url, ...auth, "--call-timeout", "soon"], '"soon" is no number of seconds'],
     [[url, ...auth, "--junit", "/no/such/folder/x.xml"], "no folder /no/such/folder"],
+    [[url, ...auth, "--junit", folder], `${folder} is no file that can be written (EISDIR)`],
+    [[url, ...auth, "--junit", join(__filename, "x.xml")], "is no file that can be written (ENOTDIR)"],
   ])("exits with 2 for %j", async (words, text) => {
     const ended = await conformance(words);
     expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
