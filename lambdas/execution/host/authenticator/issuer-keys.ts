@@ -1,11 +1,21 @@
 /** The public keys of one issuer of tokens: fetched when they are needed, kept, and fetched anew when they have changed. */
-import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+} from "jose";
 import * as z from "zod";
 import { fetchJson } from "./fetch-json.ts";
 
 export type KeyTimes = {
   /** Keys are used that long without being looked at again. */
   maxAgeMs: number;
+  /** So long after they were fetched they go on where they cannot be fetched anew (stale-if-error, RFC 5861, section 4). */
+  maxStaleMs: number;
   /** A key that is not among them is looked for at most that often, however many tokens name one. */
   coolDownMs: number;
   /** After a failure the issuer is left alone that long. */
@@ -14,14 +24,24 @@ export type KeyTimes = {
   timeoutMs: number;
 };
 
-const defaultTimes: KeyTimes = { maxAgeMs: 600_000, coolDownMs: 30_000, failureCoolDownMs: 2000, timeoutMs: 5000 };
+const defaultTimes: KeyTimes = {
+  maxAgeMs: 600_000,
+  maxStaleMs: 3_600_000,
+  coolDownMs: 30_000,
+  failureCoolDownMs: 2000,
+  timeoutMs: 5000,
+};
 
 /** The keys cannot be had for now, so that nothing can be said of a token. */
 class KeysUnavailable extends Error {
   override name = "KeysUnavailable";
 }
 
-/** Rejects with an error of jose where no key fits the token, and with another where the keys cannot be had. */
+/**
+ * Rejects with an error of jose where no key fits the token, and with another where the keys cannot be had. While they
+ * cannot be fetched, the last ones go on for a while; a key id that is not among those is one of keys that cannot be had,
+ * since the issuer may have rotated them.
+ */
 export function createIssuerKeys({
   issuer,
   jwksUrl,
@@ -33,14 +53,18 @@ export function createIssuerKeys({
   times?: Partial<KeyTimes> | undefined;
   now?: () => number;
 }): JWTVerifyGetKey {
-  const { maxAgeMs, coolDownMs, failureCoolDownMs, timeoutMs } = { ...defaultTimes, ...times };
+  const { maxAgeMs, maxStaleMs, coolDownMs, failureCoolDownMs, timeoutMs } = { ...defaultTimes, ...times };
   let leftAloneUntilMs = Number.NEGATIVE_INFINITY;
+  let last: { keys: JWTVerifyGetKey; untilMs: number } | undefined;
 
   const fetchKeys: FetchImplementation = async (_url, { signal }) => {
     if (now() < leftAloneUntilMs) throw new Error("The issuer did not answer a moment ago.");
     try {
       const url = jwksUrl ?? (await discover({ issuer, signal }));
-      return Response.json(await fetchJson({ url, signal }));
+      const json = await fetchJson({ url, signal });
+      // jose says whether it is a set of keys.
+      last = { keys: createLocalJWKSet(json as JSONWebKeySet), untilMs: now() + maxStaleMs };
+      return Response.json(json);
     } catch (error) {
       leftAloneUntilMs = now() + failureCoolDownMs;
       throw error;
@@ -56,9 +80,16 @@ export function createIssuerKeys({
   return async (header, token) => {
     try {
       return await keys(header, token);
-    } catch (error) {
-      if (isOfToken(error)) throw error;
-      throw new KeysUnavailable("The keys of an issuer cannot be had.", { cause: error });
+    } catch (cause) {
+      if (isOfToken(cause)) throw cause;
+      const unavailable = new KeysUnavailable("The keys of an issuer cannot be had.", { cause });
+      if (last === undefined || now() >= last.untilMs) throw unavailable;
+      try {
+        return await last.keys(header, token);
+      } catch (error) {
+        if (isOfToken(error) && !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        throw unavailable;
+      }
     }
   };
 }

@@ -1,14 +1,16 @@
-/** The keys of an issuer: fetched seldom, replaced when they change, and nobody let in where they cannot be had. */
+/** The keys of an issuer: fetched seldom, replaced when they change, kept while they cannot be fetched, and nobody let in without. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { KeyTimes } from "../../../../lambdas/execution/host/authenticator/issuer-keys.ts";
 import { jwtAuthenticator } from "../../../../lambdas/execution/host/authenticator/jwt.ts";
-import { type JwksIssuer, startJwksIssuer } from "../../../doubles/issuers/jwks.ts";
+import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../../doubles/issuers/jwks.ts";
 import { closeLater, serve, unavailable } from "./ask.ts";
 
 const claims = { aud: "agents", sub: "verifier" };
 const discoveryPath = "/.well-known/openid-configuration";
 
-async function start({ keyTimes = {}, byUrl = false }: { keyTimes?: Partial<KeyTimes>; byUrl?: boolean } = {}) {
+type Setting = { keyTimes?: Partial<KeyTimes>; byUrl?: boolean; now?: () => number };
+
+async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting = {}) {
   const issuer = closeLater(await startJwksIssuer());
   const trusted = {
     issuer: issuer.issuer,
@@ -18,7 +20,7 @@ async function start({ keyTimes = {}, byUrl = false }: { keyTimes?: Partial<KeyT
     algorithms: ["ES256" as const],
     clockToleranceSeconds: 0,
   };
-  return { issuer, ...(await serve(jwtAuthenticator({ issuers: [trusted], keyTimes }))) };
+  return { issuer, ...(await serve(jwtAuthenticator({ issuers: [trusted], keyTimes, now }))) };
 }
 
 describe("keys", () => {
@@ -62,6 +64,67 @@ describe("keys", () => {
     expect(await call(token)).toBe("success");
     await issuer.close();
     expect(await call(token)).toBe("success");
+  });
+});
+
+describe("keys that are too old, where they cannot be fetched anew", () => {
+  const maxStaleMs = 60_000;
+
+  /** As of a host that has let its caller in once, with keys that are looked at again each time. */
+  async function startOnce() {
+    let aheadMs = 0;
+    const keyTimes = { maxAgeMs: 0, coolDownMs: 0, failureCoolDownMs: 0, maxStaleMs };
+    const started = await start({ keyTimes, now: () => Date.now() + aheadMs });
+    const token = await started.issuer.sign(claims);
+    expect(await started.call(token)).toBe("success");
+    return {
+      ...started,
+      token,
+      goOn(ms: number) {
+        aheadMs += ms;
+      },
+    };
+  }
+  const down = () => new Response(null, { status: 503 });
+
+  it("go on for a while, and no longer", async () => {
+    const { issuer, call, token, goOn } = await startOnce();
+    await issuer.close();
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("success");
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("unavailable");
+  });
+
+  it("are no younger by an answer that is no set of keys", async () => {
+    const { issuer, call, token, goOn } = await startOnce();
+    issuer.misbehave((path) => (path === "/keys" ? Response.json({ keys: "none" }) : undefined));
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("success");
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("unavailable");
+  });
+
+  it("leave it open whose a key is that is not among them, until the issuer is back", async () => {
+    const { issuer, call, hear, token } = await startOnce();
+    issuer.misbehave(down);
+    await issuer.rotate();
+    const later = await issuer.sign(claims);
+    expect(await hear(later)).toEqual(unavailable);
+    expect(await call(token)).toBe("success");
+    issuer.misbehave(() => undefined);
+    expect(await call(later)).toBe("success");
+    expect(await call(token)).toBe("unauthenticated");
+  });
+
+  it("are no reason to believe a token that they did not sign, or whose time is over", async () => {
+    const { issuer, call } = await startOnce();
+    issuer.misbehave(down);
+    const stranger = { ...(await newKey()), kid: issuer.key().kid };
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const payload = { iss: issuer.issuer, exp: nowSeconds + 300, ...claims };
+    expect(await call(await signWith({ key: stranger, payload }))).toBe("unauthenticated");
+    expect(await call(await issuer.sign({ ...claims, exp: nowSeconds - 1 }))).toBe("unauthenticated");
   });
 });
 
