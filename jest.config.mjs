@@ -1,4 +1,9 @@
 /** Tests run the TypeScript files as they are, through esbuild, as CommonJS (see docs/decisions/0001-runtime-and-tests.md). */
+import { join } from "node:path";
+
+// Many tests start processes: what one of them has compiled the next one loads.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
+
 export default {
   testEnvironment: "node",
   testMatch: ["<rootDir>/test/**/*.test.ts"],
