@@ -20,6 +20,8 @@ export type AuthorizerSurroundings = {
   credentials: AwsCredentialsProvider;
   /** Where the zone runs; undefined where nobody says. */
   region: string | undefined;
+  /** In place of Google's own addresses and Microsoft's, for tests. */
+  issuers?: { google?: URL; microsoft?: URL };
 };
 
 /** `url` is the destination's. Where AWS STS is needed and nobody says its region, every call is refused (`NoAwsRegion`). */
@@ -29,6 +31,7 @@ export function createAuthorizer({
   readSecret,
   credentials,
   region,
+  issuers: { google, microsoft } = {},
 }: AuthorizerSurroundings & { authorizer: AuthorizerConfig; url: string }): Authorizer {
   switch (authorizer.type) {
     case "none":
@@ -46,12 +49,21 @@ export function createAuthorizer({
     case "google": {
       const { workloadIdentityProvider, serviceAccount, audience = new URL(url).origin } = authorizer;
       const { sts, audience: tokenAudience } = tokensFor(authorizer);
-      return createGoogleAuthorizer({ sts, workloadIdentityProvider, serviceAccount, audience, tokenAudience });
+      const bases = google && { stsBase: google, iamCredentialsBase: google };
+      return createGoogleAuthorizer({
+        sts,
+        workloadIdentityProvider,
+        serviceAccount,
+        audience,
+        tokenAudience,
+        ...bases,
+      });
     }
     case "azure": {
       const { tenantId, clientId, scope } = authorizer;
       const { sts, audience: tokenAudience } = tokensFor(authorizer);
-      return createAzureAuthorizer({ sts, tenantId, clientId, scope, tokenAudience });
+      const base = microsoft && { loginBase: microsoft };
+      return createAzureAuthorizer({ sts, tenantId, clientId, scope, tokenAudience, ...base });
     }
     case "oauth-client-credentials": {
       const { type: _type, clientSecret, ...issuer } = authorizer;

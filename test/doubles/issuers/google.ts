@@ -3,7 +3,7 @@ import { SignJWT } from "jose";
 import { type Asked, type Issuer, oauthError, startIssuer } from "./issuer.ts";
 
 export const workloadIdentityProvider =
-  "projects/123456789/locations/global/workloadIdentityPools/sekisho/providers/aws";
+  "projects/123456789/locations/global/workloadIdentityPools/sekisho/providers/verification";
 export const serviceAccount = "caller@a-project.iam.gserviceaccount.com";
 
 const federatedToken = "federated-token-of-nobody";

@@ -46,6 +46,16 @@ describe("a kept credential", () => {
     expect(world.fetches).toBe(2);
   });
 
+  it("is renewed up to a tenth of its life later by chance, so that not all processes renew at once", async () => {
+    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }), { random: () => 0.99 });
+    await kept.current();
+    world.nowMs += 268_000;
+    expect(kept.current()).toBe("c1");
+    expect(world.fetches).toBe(1);
+    world.nowMs += 2000;
+    expect(await kept.current()).toBe("c2");
+  });
+
   it("goes on where the renewal fails, which is tried again only after a while", async () => {
     const { world, kept } = keptFrom((count) => {
       if (count > 1) throw new Error("the issuer is down");

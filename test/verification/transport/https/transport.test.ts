@@ -158,7 +158,11 @@ describe("the https transport", () => {
     const { url } = await socketPeer(() => {}, "https");
     const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 });
     toClose.push(async () => transport.close?.());
-    await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+    const patient = new AbortController().signal;
+    await expect(send(transport, { signal: patient })).rejects.toMatchObject({
+      reason: "unavailable",
+      undelivered: true,
+    });
   });
 
   it("waits for the answer as long as the call may take, however soon it must be connected", async () => {
