@@ -66,7 +66,7 @@ describe("the google authorizer", () => {
   });
 
   it("asks for the provider that is configured", async () => {
-    const { authorizer } = await setUp({ provider: workloadIdentityProvider.replace("/aws", "/other") });
+    const { authorizer } = await setUp({ provider: `${workloadIdentityProvider}-of-others` });
     await expect(added(authorizer)).rejects.toMatchObject({ cause: { code: "invalid_request" } });
   });
 
