@@ -1,16 +1,16 @@
 /** Brings routes, and what of destinations needs no permission, to a deployed stage: for `config push` and `destinations set`. */
 import * as z from "zod";
-import { liveSettingsOf, needDeploy } from "../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { type CommandRun, exitCodes } from "../commands/command.ts";
 import { AwsFailure } from "./aws-failure.ts";
 import { jsonChanges } from "./json-changes.ts";
 import { maxBytes, readLiveParameter, standardBytes, writeLiveParameter } from "./live-parameter.ts";
+import { planPush } from "./plan-push.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";
 
-/** Resolves to the exit code: 1 where it needs a deploy. Rejects with an AwsFailure. */
+/** Resolves to the exit code: 1 where it needs a deploy, and nothing is written then. Rejects with an AwsFailure. */
 export async function pushLiveSettings({
   config,
   dryRun,
@@ -22,16 +22,23 @@ export async function pushLiveSettings({
   const { stageName, stage } = named;
   const staged = stageConfig({ config, stageName });
   const outputs = await readStackOutputs({ ...named, signal });
-  const changed = needDeploy({ config: staged, deployed: fingerprintsIn(outputs.deployedDestinations) });
-  if (changed.length > 0) {
-    note(`needs a deploy: ${changed.join(", ")}. Run npx cdk deploy --all -c stage=${stageName}.`);
+  const deployed = fingerprintsIn(outputs.deployedDestinations);
+  const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
+  const before = jsonOf(await readLiveParameter(parameter));
+  const { settings, refused, leftOut } = planPush({ config: staged, deployed, before });
+  if (refused.length > 0) {
+    note(`needs a deploy: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
+    note(`Nothing was written. Run npx cdk deploy --all -c stage=${stageName}.`);
     return exitCodes.failed;
   }
-  const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
-  const text = JSON.stringify(liveSettingsOf(staged));
+  for (const name of leftOut) {
+    note(
+      `Note: ${name} is not deployed as the file has it. No route leads there; it is left out until it is deployed.`,
+    );
+  }
+  const text = JSON.stringify(settings);
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) throw new AwsFailure(`The live settings are ${bytes} bytes; a parameter holds ${maxBytes}.`);
-  const before = jsonOf(await readLiveParameter(parameter));
   const after = JSON.parse(text);
   const changes = jsonChanges({ before, after });
   if (changes.length === 0) {

@@ -19,7 +19,8 @@ is used, and the others are for what certainly did not arrive there. A route tha
 the first that would take its messages. The rest of the file stays as it is; nothing is written that
 sekisho config check would refuse.
 
-  --stage S      brings it to the stage as well, as sekisho config push does: within a minute, without a deploy
+  --stage S      brings it to the stage as well, as sekisho config push does: within a minute, without a deploy.
+                 Where the stage does not take it, the file stays as it is, too
   --dry-run      only shows what would change
   --config FILE  instead of ./sekisho.config.json
 
@@ -66,12 +67,19 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
       if (overlaps(route, key))
         note(`Note: route ${index + 1}, ${keyText(route)}, comes first and keeps what fits it.`);
     }
-    if (changes && !dryRun) {
-      replaceFile({ path, before: text, after: change.text });
-      print(`Written to ${path}.`);
+    if (named !== undefined) {
+      const code = await pushLiveSettings({ ...named, config, dryRun, signal, print, note });
+      if (code !== exitCodes.success) return code;
     }
-    if (named !== undefined) return pushLiveSettings({ ...named, config, dryRun, signal, print, note });
-    if (changes && !dryRun) note(restartText(Object.keys(stages)));
+    if (!changes || dryRun) return exitCodes.success;
+    try {
+      replaceFile({ path, before: text, after: change.text });
+    } catch (thrown) {
+      if (named !== undefined) note(`Stage ${named.stageName} has the change, ${path} has not: run the command again.`);
+      throw thrown;
+    }
+    print(`Written to ${path}.`);
+    if (named === undefined) note(restartText(Object.keys(stages)));
     return exitCodes.success;
   },
 };

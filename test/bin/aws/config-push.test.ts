@@ -60,17 +60,27 @@ describe("sekisho config push", () => {
     expect(stored()?.value).toBe("{}");
   });
 
-  it("refuses by name the destinations that need a deploy", async () => {
-    const other = withFar({ authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1" } });
-    const further = {
-      transport: "https",
-      url: "https://new.example/",
-      authorizer: twoAccounts.destinations.far.authorizer,
-    };
-    const json = { ...other, destinations: { ...other.destinations, further } };
+  it("refuses by name the destinations that need a deploy, where a route leads there", async () => {
+    const json = withFar({ authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1" } });
     const ended = await push(json);
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("needs a deploy: far, further.") });
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("needs a deploy: far (a route leads there)."),
+    });
     expect(stored()?.value).toBe("{}");
+  });
+
+  it("leaves out what needs a deploy and no route uses, so that the deployed worker takes the rest", async () => {
+    const { far } = twoAccounts.destinations;
+    const changed = withFar({ deadlineMs: 60_000 });
+    const json = {
+      ...changed,
+      destinations: { ...changed.destinations, further: { ...far, url: "https://new.example/" } },
+    };
+    expect(await push(json)).toMatchObject({ code: 0, stderr: expect.stringContaining("further is not deployed") });
+    const deployed = stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
+    const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
+    expect(live.destinations.far?.deadlineMs).toBe(60_000);
   });
 
   it("takes up to 8 KB, says what more than 4 KB costs, and refuses above that", async () => {

@@ -135,13 +135,38 @@ describe("sekisho destinations set --stage", () => {
     expect(stored()).toEqual({});
   });
 
-  it("says that the stage needs a deploy where the route leads to what is not deployed", async () => {
-    const authorizer = { type: "web-identity", audience: "agents" };
-    const further = { transport: "https", url: "https://further.example/", authorizer };
-    const json = { ...twoAccounts, destinations: { ...twoAccounts.destinations, further } };
-    writeFileSync(file, JSON.stringify(json));
-    const ended = await setInStage("further");
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("needs a deploy: further.") });
+  const authorizer = { type: "web-identity", audience: "agents" };
+  const further = { transport: "https", url: "https://further.example/", authorizer };
+  const withFurther = () => ({ ...twoAccounts, destinations: { ...twoAccounts.destinations, further } });
+
+  it("writes neither the stage nor the file where the route leads to what is not deployed", async () => {
+    const before = JSON.stringify(withFurther());
+    writeFileSync(file, before);
+    const ended = await setInStage("far,further");
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("needs a deploy: further (a route leads") });
     expect(stored()).toEqual({});
+    expect(content()).toBe(before);
+  });
+
+  it("moves a route although another destination of the file, which no route uses, waits for its deploy", async () => {
+    writeFileSync(file, JSON.stringify(withFurther()));
+    const ended = await setInStage("far");
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("further is not deployed") });
+    expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
+    expect(Object.keys(stored().destinations)).toEqual(["local", "far"]);
+    expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
+  });
+
+  it("leaves the file as it is where AWS refuses, and says that the stage is ahead where the file cannot be written", async () => {
+    const before = content();
+    aws.refusals.set("ssm:PutParameter", { status: 400, name: "AccessDeniedException" });
+    expect(await setInStage("far")).toMatchObject({ code: 1, stderr: expect.stringContaining("may not do that") });
+    expect(content()).toBe(before);
+    aws.refusals.clear();
+    writeFileSync(`${file}.${process.pid}.tmp`, "");
+    const ahead = await setInStage("far");
+    expect(ahead).toMatchObject({ code: 1, stderr: expect.stringContaining("Stage prod has the change") });
+    expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
+    expect(content()).toBe(before);
   });
 });
