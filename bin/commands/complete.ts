@@ -13,12 +13,16 @@ type Completion = {
   client: ExecutionClient;
   callTimeoutMs: number;
   text: string;
+  /** By which the task is known there. */
+  requestId?: string;
   /** What the host is told that the task may take. */
   deadlineMs: number;
   /** So long after the deadline the host's word is waited for; then the task ends as `timeout` here. */
   graceMs?: number;
   signal: AbortSignal;
   note(text: string): void;
+  /** The task is there now, whatever becomes of the calls that ask for its result. */
+  onAccepted?: (taskId: string) => void;
 };
 
 /** Rejects with a SekishoError when the task failed, and with whatever the call says when the signal aborts. */
@@ -26,12 +30,13 @@ export async function complete({
   client,
   callTimeoutMs,
   text,
+  requestId = randomUUID(),
   deadlineMs,
   graceMs = 15_000,
   signal: interrupt,
   note,
+  onAccepted = () => {},
 }: Completion): Promise<Exclude<TaskResult, { status: "accepted" }>> {
-  const requestId = randomUUID();
   const sessionId = `cli-${requestId}`;
   const tooLate = AbortSignal.timeout(deadlineMs + graceMs);
   const signal = AbortSignal.any([interrupt, tooLate]);
@@ -43,6 +48,7 @@ export async function complete({
     let shown = "";
     while (result.status === "accepted") {
       const { task_id, progress } = result;
+      onAccepted(task_id);
       const line = [progress?.text, progress?.percent === undefined ? undefined : `${progress.percent} %`]
         .filter(Boolean)
         .join(" ");

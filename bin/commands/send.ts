@@ -1,10 +1,14 @@
 /** `sekisho send`: one task over a configured transport, without Slack. */
+import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { SekishoError } from "../../contracts/errors.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { isOwnExecution } from "../../lambdas/shared/config/stage-config.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import type { WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
+import { addressOf, authorizerOf } from "../destinations/describe.ts";
+import { type FailedTask, sendFailure } from "../destinations/send-failure.ts";
 import { openDestination } from "../local/open-destination.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 import { complete } from "./complete.ts";
@@ -22,7 +26,8 @@ the end of the destination's deadlineMs.
   --json              prints the whole result, or the error, as one JSON object
   --config FILE       instead of ./sekisho.config.json
 
-Exit code 0: success; 1: the task failed; 2: bad usage or configuration; 3: not reachable.
+Exit code 0: success; 1: the task failed, or did not begin, or nobody knows; 2: bad usage or configuration;
+3: not reachable, so that nothing was sent.
 `,
   async run(run) {
     const { values, positionals } = parseArgs({
@@ -49,37 +54,40 @@ Exit code 0: success; 1: the task failed; 2: bad usage or configuration; 3: not 
     try {
       const { deadlineMs } = configured;
       const json = values.json ?? false;
-      return await sendAndShow(run, { destination: opened.destination, deadlineMs, name, text, json });
+      const address = addressOf(configured) ?? `http://127.0.0.1:${executionPort}/`;
+      const peer = { name, address, authorizer: authorizerOf(configured), isOwn: isOwnExecution(configured) };
+      return await sendAndShow(run, { destination: opened.destination, deadlineMs, peer, text, json });
     } finally {
       await opened.close();
     }
   },
 };
 
-type Sending = { destination: WorkerDestination; deadlineMs: number; name: string; text: string; json: boolean };
+type Peer = Omit<FailedTask, "error" | "requestId" | "taskId">;
+type Sending = { destination: WorkerDestination; deadlineMs: number; peer: Peer; text: string; json: boolean };
 
 async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
-  const { destination, deadlineMs, name, text, json } = sending;
+  const { destination, deadlineMs, peer, text, json } = sending;
   const { client, callTimeoutMs } = destination;
+  const { signal, note } = run;
+  const requestId = randomUUID();
+  let taskId: string | undefined;
+  const onAccepted = (id: string) => {
+    taskId = id;
+  };
   try {
-    const result = await complete({ client, callTimeoutMs, deadlineMs, text, signal: run.signal, note: run.note });
+    const result = await complete({ client, callTimeoutMs, deadlineMs, text, requestId, signal, note, onAccepted });
     run.print(json ? JSON.stringify(result) : result.status === "success" ? result.response_text : result.prompt);
     return exitCodes.success;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
-    if (run.signal.aborted) {
-      run.note("Canceled.");
+    if (signal.aborted) {
+      note("Canceled.");
       return exitCodes.interrupted;
     }
     if (json) run.print(JSON.stringify({ error: { reason: error.reason, ...error.details } }));
-    const unreachable = error.reason === "unavailable" || error.reason === "ambiguous";
-    run.note(
-      unreachable
-        ? `Destination "${name}" cannot be reached. ${startIt}`
-        : `The task failed (${error.reason}): ${error.message}`,
-    );
-    return unreachable ? exitCodes.notReachable : exitCodes.failed;
+    const { words, isUnreachable } = sendFailure({ ...peer, error, requestId, taskId });
+    note(words);
+    return isUnreachable ? exitCodes.notReachable : exitCodes.failed;
   }
 }
-
-const startIt = "For the local one, run `npx sekisho execution` or `npm start` in another terminal.";

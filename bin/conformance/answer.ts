@@ -8,9 +8,12 @@ export type Answer = {
   status: number | undefined;
   response: JsonRpcResponse | undefined;
   /** Why nothing that can be read came, as the transport says it. */
-  failure: ClientReason | "late" | undefined;
+  failure: Failure | undefined;
   came: string;
 };
+
+/** `no_credential`: it failed on the way to one, and nothing was sent. */
+export type Failure = ClientReason | "late" | "no_credential";
 
 const longestExcerpt = 240;
 
@@ -22,8 +25,17 @@ export function answerOf({ status, body }: TransportResponse): Answer {
   return { status, response, failure: undefined, came };
 }
 
-export function noAnswer({ failure, timeoutMs }: { failure: ClientReason | "late"; timeoutMs: number }): Answer {
-  return { status: undefined, response: undefined, failure, came: wordsOf({ failure, timeoutMs }) };
+/** `words`: more than the failure alone says, where it is known. */
+export function noAnswer({
+  failure,
+  timeoutMs,
+  words = wordsOf({ failure, timeoutMs }),
+}: {
+  failure: Failure;
+  timeoutMs: number;
+  words?: string | undefined;
+}): Answer {
+  return { status: undefined, response: undefined, failure, came: words };
 }
 
 function parse(body: Uint8Array): unknown {
@@ -57,12 +69,12 @@ function excerpt(json: unknown): string {
   return text.length > longestExcerpt ? `${text.slice(0, longestExcerpt)}…` : text;
 }
 
-function wordsOf({ failure, timeoutMs }: { failure: ClientReason | "late"; timeoutMs: number }): string {
+function wordsOf({ failure, timeoutMs }: { failure: Failure; timeoutMs: number }): string {
   switch (failure) {
     case "late":
       return `no answer within ${timeoutMs / 1000} s`;
     case "unavailable":
-      return "no connection to it, or to the issuer of its credentials";
+      return "no connection to it";
     case "ambiguous":
       return "the connection broke before the answer was there";
     case "invalid_response":

@@ -1,6 +1,6 @@
 /** Which endpoint the words of the command line name: a URL with `--auth`, or a destination of the configuration. */
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
-import { type ConfigPlace, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { ConfigError, type ConfigPlace, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { UsageError } from "../commands/command.ts";
 
@@ -28,7 +28,24 @@ export function endpointOf({ url, auth, dialect, destination: name, place }: Wor
   if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
   const destination = { transport: "https", url, authorizer: authorizerOf(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
-  return found({ config: parseConfig({ json, name: "This endpoint" }), name: "endpoint", called: String(url) });
+  return found({ config: checked(json), name: "endpoint", called: String(url) });
+}
+
+/** What is wrong is told of the words that were written, not of the configuration that is made of them. */
+function checked(json: unknown): Config {
+  try {
+    return parseConfig({ json });
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    throw new UsageError(thrown.problems.map(inWords).join("\n"));
+  }
+}
+
+function inWords(problem: string): string {
+  return problem
+    .replace(/^destinations\.endpoint\.url: /, "The URL must be ")
+    .replace(/^destinations\.endpoint\.authorizer(\.\w+)*: /, "--auth: ")
+    .replace(/^destinations\.endpoint\.dialect: /, "--dialect: ");
 }
 
 function found({ config, name, called }: Omit<Endpoint, "destination">): Endpoint {
@@ -37,21 +54,36 @@ function found({ config, name, called }: Omit<Endpoint, "destination">): Endpoin
   throw new UsageError(`There is no destination "${name}". Known: ${Object.keys(config.destinations).join(", ")}.`);
 }
 
-/** The short form of the authorizers that need no more than two words; the configuration checks them as it checks its own. */
+/** The authorizers that need no more than two words, each as it is written. */
+const forms = new Map([
+  ["none", "none"],
+  ["bearer", "bearer:ENV_NAME"],
+  ["sigv4", "sigv4:SERVICE:REGION"],
+  ["web-identity", "web-identity:AUDIENCE"],
+]);
+
+/** The configuration checks their values as it checks its own. */
 function authorizerOf(auth: string): object {
   const [type = "", ...rest] = auth.split(":");
-  const [first = "", second = ""] = rest;
+  const form = forms.get(type);
+  if (form === undefined) {
+    throw new UsageError(`--auth: "${type}" is none of ${[...forms.keys()].join(", ")}. ${inTheFile}`);
+  }
+  // An audience may have colons of its own.
+  const words = type === "web-identity" ? [rest.join(":")] : rest;
+  if (words.filter((word) => word !== "").length !== form.split(":").length - 1) {
+    throw new UsageError(`--auth: ${type} is written ${form}.`);
+  }
+  const [first = "", second = ""] = words;
   switch (type) {
-    case "none":
-      return { type };
     case "bearer":
       return { type, token: { env: first } };
     case "sigv4":
       return { type, service: first, region: second };
     case "web-identity":
-      return { type, audience: rest.join(":") };
+      return { type, audience: first };
     default:
-      throw new UsageError(`--auth: "${type}" is none of none, bearer, sigv4, web-identity. ${inTheFile}`);
+      return { type };
   }
 }
 

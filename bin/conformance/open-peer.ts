@@ -5,6 +5,7 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createBearerAuthorizer } from "../../lambdas/verification/transport/authorizer/bearer.ts";
 import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
+import { authorizerOf } from "../destinations/describe.ts";
 import { openDestination } from "../local/open-destination.ts";
 import { createPeer, type Peer, type Strangers } from "./peer.ts";
 
@@ -30,9 +31,11 @@ export async function openPeer({
 }): Promise<OpenedPeer> {
   const opened = await openDestination({ ...surroundings, name });
   const strangers = strangersTo(destination);
+  const { transport } = opened;
   const { dialect } = destination;
+  const authorizer = authorizerOf(destination);
   return {
-    peer: createPeer({ transport: opened.transport, strangers, dialect, sessionId, timeoutMs, signal }),
+    peer: createPeer({ transport, strangers, authorizer, dialect, sessionId, timeoutMs, signal }),
     async close() {
       await opened.close();
       if (typeof strangers === "string") return;

@@ -5,6 +5,7 @@ import { SekishoError } from "../../contracts/errors.ts";
 import { newTrace, type Trace } from "../../lambdas/shared/trace.ts";
 import { abortable } from "../../lambdas/verification/transport/abortable.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
+import { credentialWords } from "../destinations/failed-verdict.ts";
 import { type Answer, answerOf, noAnswer } from "./answer.ts";
 
 export type Sending = {
@@ -33,6 +34,7 @@ export type Peer = {
 export function createPeer({
   transport,
   strangers,
+  authorizer,
   dialect,
   sessionId,
   timeoutMs,
@@ -40,6 +42,8 @@ export function createPeer({
 }: {
   transport: Transport;
   strangers: Strangers | string;
+  /** The authorizer's type. */
+  authorizer: string;
   dialect: Dialect;
   sessionId: string;
   timeoutMs: number;
@@ -60,8 +64,10 @@ export function createPeer({
       return answer;
     } catch (thrown) {
       interrupt.throwIfAborted();
-      const { reason } = SekishoError.from(thrown);
-      return noAnswer({ failure: late.aborted ? "late" : reason, timeoutMs });
+      const error = SekishoError.from(thrown);
+      const words = credentialWords({ error, authorizer });
+      if (words !== undefined) return noAnswer({ failure: "no_credential", timeoutMs, words });
+      return noAnswer({ failure: late.aborted ? "late" : error.reason, timeoutMs });
     }
   }
 

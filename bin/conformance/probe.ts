@@ -11,7 +11,8 @@ export async function probe({ peer, id }: { peer: Peer; id: string }): Promise<s
 
 function withoutResponse({ failure, status, came }: Answer): string | undefined {
   if (failure === "unavailable" || failure === "late") return `It cannot be reached: ${came}.`;
-  if (failure === "unauthenticated") return "No credentials for it could be had.";
+  if (failure === "no_credential") return `No credentials for it could be had. ${came}`;
+  if (failure === "unauthenticated") return "What was given is no credential that could be sent. See --auth.";
   if (status === 502 || status === 503 || status === 504) return `It is not available: ${came}.`;
   if (status === 404 || status === 405) return `There is no Execution endpoint at this address: ${came}.`;
   if (status === 401 || status === 403) return `It refuses the credentials: ${came}. See --auth.`;

@@ -8,7 +8,7 @@ import type { Log } from "../../lambdas/shared/log.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { secretsOfDestination } from "../commands/required-secrets.ts";
 import { openDestination } from "../local/open-destination.ts";
-import { addressOf, authorizerOf } from "./describe.ts";
+import { addressOf, authorizerOf, startOwnExecution } from "./describe.ts";
 import { type Probe, probe } from "./probe.ts";
 
 export type CheckSurroundings = {
@@ -56,7 +56,7 @@ export async function checkDestination({
     try {
       const probed = await probe({ transport, dialect, timeoutMs, signal, address, authorizer });
       const isDown = isLocal && probed.health === "unreachable";
-      return { name, address, ...probed, ...(isDown ? { words: `${probed.words} ${startIt}` } : {}) };
+      return { name, address, ...probed, ...(isDown ? { words: `${probed.words} ${startOwnExecution}` } : {}) };
     } finally {
       await close();
     }
@@ -64,8 +64,6 @@ export async function checkDestination({
     return told(thrown instanceof Error ? thrown.message : "It cannot be opened.");
   }
 }
-
-const startIt = "npx sekisho execution or npm start starts it.";
 
 function secretWords(thrown: unknown): string {
   if (lacksCredentials(thrown)) return "There are no AWS credentials here; set AWS_PROFILE.";

@@ -55,6 +55,9 @@ export function authorizerOf(destination: Destination): string {
   return destination.transport === "https" ? destination.authorizer.type : "none";
 }
 
+/** For whom the Execution zone of this machine is out of reach. */
+export const startOwnExecution = "npx sekisho execution or npm start starts it.";
+
 export function rowText({
   name,
   transport,

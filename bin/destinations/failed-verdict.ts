@@ -8,36 +8,33 @@ export type Failed = { thrown: unknown; address: string; authorizer: string; tim
 export function failedVerdict({ thrown, address, authorizer, timedOutMs }: Failed): Verdict {
   const error = SekishoError.from(thrown);
   const code = codeIn(error);
-  const credential = credentialWords({ error, code, authorizer });
+  const credential = credentialWords({ error, authorizer }) ?? secretWords({ error, authorizer });
   if (credential !== undefined) return { health: "unhealthy", words: credential };
   if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
   const words = code === undefined ? undefined : networkWords({ code, address });
   if (words !== undefined) return unreachable(words);
-  if (error.reason === "unavailable" || error.reason === "ambiguous") {
-    return unreachable(`The connection ended before an answer came${code === undefined ? "" : ` (${code})`}.`);
+  if ((error.reason === "unavailable" || error.reason === "ambiguous") && !hasAnswered(error)) {
+    if (code !== undefined) return unreachable(`The connection ended before an answer came (${code}).`);
+    if (error.undelivered) return unreachable(`No connection to ${hostOf(address)} came about in time.`);
+    return unreachable("No answer came in time, or the connection ended without one.");
   }
   return { health: "unhealthy", words: reasonWords({ reason: error.reason, authorizer }) ?? error.message };
 }
 
-/** Undefined where it did not fail on the way to a credential. */
-function credentialWords({
+/** Undefined where it did not fail on the way to a credential; else nothing was sent. */
+export function credentialWords({
   error,
-  code,
   authorizer,
 }: {
   error: SekishoError;
-  code: string | undefined;
   authorizer: string;
 }): string | undefined {
   const names = chain(error).map(({ name }) => name);
+  const code = codeIn(error);
   if (code === "CredentialsProviderError" || names.includes("CredentialsProviderError")) {
     return "There are no AWS credentials here. Set AWS_PROFILE, or log in as for the AWS command line.";
   }
-  if (!names.includes("CredentialError")) {
-    return error.reason === "unauthenticated" && error.code === undefined && authorizer !== "sigv4"
-      ? "What the configuration refers to is no credential that could be sent. Look at the secret."
-      : undefined;
-  }
+  if (!names.includes("CredentialError")) return undefined;
   if (code?.startsWith("OutboundWebIdentityFederationDisabled")) {
     return "The AWS account does not issue tokens for others yet: npx sekisho federation enable.";
   }
@@ -46,13 +43,32 @@ function credentialWords({
   if (code?.startsWith("AccessDenied")) {
     return "AWS STS does not give these credentials what the call needs: they lack the permission, or the role does not trust them.";
   }
-  return error.reason === "unauthenticated"
-    ? `Whoever issues its credential refuses (${code}). Check the authorizer, and what the issuer was told.`
-    : `Whoever issues its credential cannot be reached, or gives none (${code}).`;
+  if (error.reason !== "unauthenticated") {
+    return `Whoever issues its credential cannot be reached, or gives none (${code}).`;
+  }
+  return authorizer === "mtls"
+    ? `The certificate and key cannot be used (${code}): are both PEM, and do they belong together?`
+    : `Whoever issues its credential refuses (${code}). Check the authorizer, and what the issuer was told.`;
+}
+
+/** What the transport itself refuses to send; an answer of the peer does not come as an error here. */
+function secretWords({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
+  return error.reason === "unauthenticated" && error.code === undefined && authorizer !== "sigv4"
+    ? "What the configuration refers to is no credential that could be sent. Look at the secret."
+    : undefined;
+}
+
+/** What was read from an answer has no cause, or one that is AWS's answer. */
+function hasAnswered({ cause }: SekishoError): boolean {
+  return cause === undefined || typeof Object(cause).status === "number";
+}
+
+function hostOf(address: string): string {
+  return URL.parse(address)?.host || address;
 }
 
 function networkWords({ code, address }: { code: string; address: string }): string | undefined {
-  const host = URL.parse(address)?.host || address;
+  const host = hostOf(address);
   if (code === "ENOTFOUND") return `There is no host ${host}: check the url, or this machine's DNS.`;
   if (code.startsWith("EAI_")) return `DNS does not answer for ${host}: check this machine's network.`;
   if (code === "ECONNREFUSED") return `Nobody listens at ${host}: is it started, and is the port right?`;

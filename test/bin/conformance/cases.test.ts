@@ -82,7 +82,14 @@ describe("the command", () => {
     const transport = { send: () => new Promise<never>(() => {}) };
     const signal = new AbortController().signal;
     const timing = { timeoutMs: 50, signal };
-    const peer = createPeer({ transport, strangers: "none", dialect: "zone", sessionId: "s", ...timing });
+    const peer = createPeer({
+      transport,
+      strangers: "none",
+      authorizer: "none",
+      dialect: "zone",
+      sessionId: "s",
+      ...timing,
+    });
     expect(await peer.send({ body: "{}" })).toMatchObject({ failure: "late", came: "no answer within 0.05 s" });
   });
 

@@ -59,7 +59,15 @@ export async function conform(asked: Asked): Promise<CaseReport[]> {
     impostor: reach("another-token"),
   };
   const sessionId = `conformance-${randomUUID()}`;
-  const peer = createPeer({ transport, strangers, dialect: "zone", sessionId, timeoutMs, signal });
+  const peer = createPeer({
+    transport,
+    strangers,
+    authorizer: "bearer",
+    dialect: "zone",
+    sessionId,
+    timeoutMs,
+    signal,
+  });
   try {
     return await runCases({
       run: {

@@ -45,6 +45,28 @@ describe("why nothing came back from a destination", () => {
     expect(issuer).toEqual({ health: "unhealthy", words: expect.stringContaining("cannot be reached") });
   });
 
+  it("is no certificate's issuer where the certificate and its key cannot be used", () => {
+    const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    const verdict = told("unauthenticated", cause, { authorizer: "mtls" });
+    expect(verdict).toEqual({ health: "unhealthy", words: expect.stringContaining("do they belong together") });
+    expect(verdict.words).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    expect(verdict.words).not.toContain("issues");
+  });
+
+  it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
+    const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
+    const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
+    expect(failedVerdict({ thrown: undelivered, ...peer }).words).toBe(
+      "No connection to far.example came about in time.",
+    );
+    expect(told("ambiguous", new Error("aborted")).words).toMatch(/^No answer came in time/);
+    const platform = told("ambiguous", { name: "", status: 500 }, { authorizer: "sigv4" });
+    expect(platform).toEqual({
+      health: "unhealthy",
+      words: expect.stringContaining("It failed, or something before it"),
+    });
+  });
+
   it.each([
     ["permission_denied", "does not let it in. Its policy over there"],
     ["agent_not_found", "no such agent or runtime"],

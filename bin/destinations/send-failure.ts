@@ -1,0 +1,63 @@
+/** What is told of a task that was sent by hand and brought no result: why, what became of it, and what to do. Pure. */
+import type { ClientReason, SekishoError } from "../../contracts/errors.ts";
+import { startOwnExecution } from "./describe.ts";
+import { credentialWords, failedVerdict } from "./failed-verdict.ts";
+import { reasonWords } from "./verdict.ts";
+
+export type FailedTask = {
+  error: SekishoError;
+  /** The destination's, as are the address and the authorizer's type. */
+  name: string;
+  address: string;
+  authorizer: string;
+  /** It is the Execution zone of this configuration, on this machine. */
+  isOwn: boolean;
+  requestId: string;
+  /** Where the task was accepted, so that only asking for its result failed. */
+  taskId: string | undefined;
+};
+
+/** `isUnreachable`: there was no way there, so that nothing was sent. */
+export function sendFailure(failed: FailedTask): { words: string; isUnreachable: boolean } {
+  const { error, name, isOwn, requestId, taskId } = failed;
+  const { reason, undelivered } = error;
+  const { why, isUnreachable } = whyOf(failed);
+  const told = (words: string) => ({ words: `Destination "${name}": ${words}`, isUnreachable: false });
+  const ask = `npx sekisho destinations check ${name} says whether it answers now.`;
+  if (taskId !== undefined && saysNothingOfTask.includes(reason)) {
+    return told(
+      `${why} The task was accepted there and may go on, but its result is asked for no longer. Look for ${taskId} in its log; ${ask}`,
+    );
+  }
+  if (reason === "ambiguous" || (reason === "unavailable" && !undelivered)) {
+    return told(
+      `${why} Nobody knows whether the task arrived: it may be running, and sent again it may run twice. Look for ${requestId} in its log; ${ask}`,
+    );
+  }
+  if (isUnreachable) {
+    const words = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
+    return { words, isUnreachable };
+  }
+  if (undelivered) return told(`${why} The task has not begun.`);
+  return { words: `The task failed (${reason}): ${why}`, isUnreachable };
+}
+
+/** What is said of a call, and not of the task that it asks for. */
+const saysNothingOfTask: readonly ClientReason[] = [
+  "ambiguous",
+  "unavailable",
+  "unauthenticated",
+  "permission_denied",
+  "rate_limited",
+  "invalid_response",
+  "payload_too_large",
+];
+
+function whyOf({ error, address, authorizer }: FailedTask): { why: string; isUnreachable: boolean } {
+  const { reason, message } = error;
+  if (reason === "ambiguous" || reason === "unavailable" || credentialWords({ error, authorizer }) !== undefined) {
+    const { health, words } = failedVerdict({ thrown: error, address, authorizer, timedOutMs: undefined });
+    return { why: words, isUnreachable: error.undelivered && health === "unreachable" };
+  }
+  return { why: reasonWords({ reason, authorizer }) ?? message, isUnreachable: false };
+}

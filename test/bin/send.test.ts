@@ -1,0 +1,125 @@
+/** What `sekisho send` tells of a task that brought no result, by peers over real sockets. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { failure, json, raw, result, silence } from "../doubles/answers.ts";
+import { connectionReset, type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
+import { freePort } from "../e2e/processes.ts";
+import { writeConfig } from "./aws/a-stage.ts";
+import { commandHere } from "./aws/command-here.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sekisho-send-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let open: WebServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((server) => server.close()));
+  open = [];
+});
+
+type Call = { id: string; method: string; request: Request };
+
+async function serve(answer: (call: Call) => Response | Promise<Response>): Promise<string> {
+  const handle = async ({ body, request }: Received) =>
+    answer({ ...(JSON.parse(Buffer.from(body).toString()) as Omit<Call, "request">), request });
+  const server = await startWebServer({ handle });
+  open.push(server);
+  return server.url;
+}
+
+const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
+const withoutAws = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_ENDPOINT_URL: "http://127.0.0.1:1" };
+
+/** With so little time for a call that a silent peer is soon given up. */
+function send(url: string, { authorizer = bearer as unknown, env = {}, words = [] as string[] } = {}) {
+  const json = {
+    destinations: { far: { transport: "https", url, authorizer } },
+    routes: [{ destination: "far" }],
+    limits: { callTimeoutMs: 500 },
+    execution: { syncBudgetMs: 100 },
+  };
+  const config = writeConfig({ folder, name: "sent.json", json });
+  return commandHere(["send", "hello", "--config", config, ...words], { FAR_TOKEN: "a-token-of-this-test", ...env });
+}
+
+describe("sekisho send where nobody knows whether the task arrived", () => {
+  it.each<[string, (call: Call) => Response | Promise<Response>, string]>([
+    ["is silent", ({ request }) => silence(request), "No answer came in time"],
+    ["ends the connection", () => Promise.reject(connectionReset), "The connection ended before an answer came"],
+    ["answers HTTP 500", () => raw("", { status: 500 }), "It failed, or something before it did."],
+    ["answers a bare HTTP 503", () => raw("", { status: 503 }), "It answers that it is not available now."],
+  ])("says so of a peer that %s, says how to find out, and exits with 1", async (_what, answer, why) => {
+    let id = "";
+    const url = await serve((call) => {
+      id = call.id;
+      return answer(call);
+    });
+    const ended = await send(url);
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain(`Destination "far": ${why}`);
+    expect(ended.stderr).toContain("Nobody knows whether the task arrived: it may be running");
+    expect(ended.stderr).toContain(`Look for ${id} in its log; npx sekisho destinations check far`);
+    expect(ended.stderr).not.toMatch(/cannot be reached|npx sekisho execution/);
+  });
+
+  it("says of an accepted task whose result cannot be asked for that it may go on", async () => {
+    const url = await serve((call) =>
+      call.method === "execute_task"
+        ? result(call, { status: "accepted", task_id: "task-7", poll_after_ms: 10 })
+        : raw("", { status: 403 }),
+    );
+    const ended = await send(url);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("may go on") });
+    expect(ended.stderr).toContain("Look for task-7 in its log");
+    expect(ended.stderr).toContain("does not let it in");
+  });
+});
+
+describe("sekisho send where the task certainly did not begin", () => {
+  it("exits with 3 where nobody listens, and does not take another place for this machine's own", async () => {
+    const port = await freePort();
+    const ended = await send(`http://127.0.0.1:${port}/`);
+    expect(ended).toEqual({
+      code: 3,
+      stdout: "",
+      stderr: `Destination "far" cannot be reached. Nobody listens at 127.0.0.1:${port}: is it started, and is the port right?\n`,
+    });
+  });
+
+  it("exits with 1 where the peer says that it takes none", async () => {
+    const ended = await send(await serve((call) => failure(call, "unavailable")), { words: ["--json"] });
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("The task has not begun.") });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ error: { reason: "unavailable" } });
+  });
+
+  it.each([
+    ["region", {}, "AWS_REGION"],
+    ["credentials", { AWS_REGION: "eu-central-1" }, "Set AWS_PROFILE"],
+  ])("exits with 1 and says what to do where the AWS %s is missing", async (_what, env, words) => {
+    const authorizer = { type: "web-identity", audience: "agents" };
+    const calls: string[] = [];
+    const url = await serve(({ method }) => {
+      calls.push(method);
+      return raw("", { status: 500 });
+    });
+    const ended = await send(url, { authorizer, env: { ...withoutAws, ...env } });
+    expect(ended).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(words) });
+    expect(ended.stderr).toContain("The task has not begun.");
+    expect(calls).toEqual([]);
+  });
+});
+
+describe("sekisho send where the task was refused or failed", () => {
+  it.each<[string, (call: Call) => Response, string]>([
+    ["a wrong token", () => json({}, { status: 401 }), "(unauthenticated): It does not know the caller. Is the token"],
+    ["a wrong path", () => raw("", { status: 404 }), "(invalid_response): What answers there does not speak JSON"],
+    [
+      "an agent that failed",
+      (call) => failure(call, "execution_failed"),
+      "(execution_failed): The agent ran and failed.",
+    ],
+  ])("says what to do about %s, and exits with 1", async (_what, answer, words) => {
+    const ended = await send(await serve(answer));
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`The task failed ${words}`) });
+  });
+});
