@@ -63,12 +63,19 @@ function googleCommands({
     `gcloud iam workload-identity-pools providers create-oidc ${provider} --workload-identity-pool=${poolId} ${where} \\`,
     `  --issuer-uri=${quoted(issuer)} --allowed-audiences=${quoted(audience)} \\`,
     `  --attribute-mapping=google.subject=assertion.sub --attribute-condition=${quoted(`assertion.sub == "${roleArn}"`)}`,
+    ...createCommand(serviceAccount),
     `gcloud iam service-accounts add-iam-policy-binding ${serviceAccount} --role=roles/iam.workloadIdentityUser \\`,
     `  --member=${quoted(`principal://iam.googleapis.com/${pool}/subject/${roleArn}`)}`,
     `gcloud run services add-iam-policy-binding SERVICE --region=REGION --project=PROJECT_ID \\`,
     `  --role=roles/run.invoker --member=serviceAccount:${serviceAccount}`,
     `Our own host behind it lets in whom Cloud Run lets through: "authenticator": { "type": "platform" }`,
   ];
+}
+
+/** None for an account that Google makes itself, such as that of Compute Engine. */
+function createCommand(serviceAccount: string): string[] {
+  const [, id, project] = /^([a-z][a-z0-9-]+)@([a-z][a-z0-9-]*)\.iam\.gserviceaccount\.com$/.exec(serviceAccount) ?? [];
+  return id === undefined ? [] : [`gcloud iam service-accounts create ${id} --project=${project}`];
 }
 
 /** https://learn.microsoft.com/entra/workload-id/workload-identity-federation-create-trust */

@@ -76,17 +76,19 @@ function possibleText({
   known: Known;
   possible: ReturnType<typeof possibleRoutes>;
 }): string {
+  const of = [known.team && `team ${known.team}`, known.channel && `channel ${known.channel}`].filter(Boolean);
   const message = [
-    known.team && `team ${known.team}`,
-    known.channel && `channel ${known.channel}`,
-    known.text && "with that text",
+    "A message",
+    of.length > 0 && `of ${of.join(", ")}`,
+    known.text !== undefined && "with that text",
+    "goes to",
   ];
   const lines = possible.map(({ place, destination, certain }) => {
     const when = certain ? "" : `if ${keyText(unknownOf(routes[place - 1], known))}: `;
     return `  ${when}${orderText(destination)} (route ${place})`;
   });
   if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user is told so");
-  return `A message of ${message.filter(Boolean).join(", ")} goes to\n${lines.join("\n")}`;
+  return `${message.filter(Boolean).join(" ")}\n${lines.join("\n")}`;
 }
 
 /** What would have to be known for the route to fit. */

@@ -30,7 +30,7 @@ What the file reads of its environment:
 
 It starts beyond loopback only with an authenticator. node ${fileName} --healthcheck asks a running one whether it is well.
 `,
-  async run({ words, directory, print }) {
+  async run({ words, directory, print, note }) {
     const { values } = parseArgs({ args: words, options: { out: { type: "string" }, config: { type: "string" } } });
     if (values.out === undefined) throw new UsageError("--out is missing: the folder to write to.");
     const place = { directory, file: values.config };
@@ -40,7 +40,11 @@ It starts beyond loopback only with an authenticator. node ${fileName} --healthc
     mkdirSync(folder, { recursive: true });
     const file = join(folder, fileName);
     writeFileSync(file, code);
+    if (config.execution.authenticator.type === "none") note(loopbackOnly);
     print(`${file}   (${Math.ceil(code.byteLength / 1000)} KB)`);
     return exitCodes.success;
   },
 };
+
+const loopbackOnly =
+  'Note: the configuration has no authenticator. Beyond loopback, as in a container, this file ends at once with exit code 1: give "execution" an authenticator (bearer, jwt, web-identity or platform), or mount a configuration that has one (SEKISHO_CONFIG_FILE).';

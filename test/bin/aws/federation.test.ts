@@ -135,6 +135,7 @@ describe("sekisho federation show", () => {
     for (const command of [
       "gcloud iam workload-identity-pools create sekisho-pool --location=global --project=PROJECT_ID",
       `gcloud iam workload-identity-pools providers create-oidc aws-prod --workload-identity-pool=sekisho-pool --location=global --project=PROJECT_ID --issuer-uri=${aws.federation.issuer} --allowed-audiences=https://iam.googleapis.com/${pool}/providers/aws-prod --attribute-mapping=google.subject=assertion.sub --attribute-condition='assertion.sub == "${role}"'`,
+      "gcloud iam service-accounts create agents --project=p\ngcloud iam service-accounts add-iam-policy-binding",
       `gcloud iam service-accounts add-iam-policy-binding agents@p.iam.gserviceaccount.com --role=roles/iam.workloadIdentityUser --member=principal://iam.googleapis.com/${pool}/subject/${role}`,
       "--role=roles/run.invoker --member=serviceAccount:agents@p.iam.gserviceaccount.com",
     ]) {
@@ -147,6 +148,15 @@ describe("sekisho federation show", () => {
       audiences: ["api://AzureADTokenExchange"],
     });
     expect(destinations[2].lines.join("\n")).toContain("az ad app federated-credential create --id 1a5f3f6e-");
+  });
+
+  it("makes no service account that Google makes itself", async () => {
+    aws.federation.state = "on";
+    const serviceAccount = "123456789-compute@developer.gserviceaccount.com";
+    const run = at({ ...(federated.destinations.run.authorizer as object), serviceAccount });
+    const { stdout } = await federation(["show"], { ...federated, destinations: { run }, routes: [] });
+    expect(stdout).toContain(`add-iam-policy-binding ${serviceAccount}`);
+    expect(stdout).not.toContain("service-accounts create");
   });
 
   it("quotes for a shell what a shell would take apart", async () => {

@@ -79,6 +79,17 @@ describe("sekisho destinations list", () => {
     expect(nowhere.stdout).toContain("nowhere: no route fits");
   });
 
+  it.each([
+    [["--text", "hello"], "A message with that text goes to\n"],
+    [["--channel", "C1"], "A message of channel C1 goes to\n"],
+    [
+      ["--team", "T1", "--channel", "C1", "--text", "hello"],
+      "A message of team T1, channel C1 with that text goes to\n",
+    ],
+  ])("says of which message it speaks: %j", async (words, said) => {
+    expect((await list(json, words)).stdout).toContain(said);
+  });
+
   it("has the same with --json for scripts, and no secret's value anywhere", async () => {
     const { stdout } = await list(json, ["--json"], { FAR_TOKEN: "a-token-of-this-test" });
     const { destinations, routes } = JSON.parse(stdout);
