@@ -1,9 +1,7 @@
 """An Execution zone in one file, of Python's standard library alone: it answers execute_task at once."""
-import hmac, json, os, signal, sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import hmac, http.server, json, os, signal, sys
 
 TOKEN = os.environ.get("AGENT_TOKEN") or sys.exit("Set AGENT_TOKEN to the token that callers must send.")
-MAX_BYTES = 256 * 1024
 
 def agent(task):  # Your own code: from the params of execute_task to the text of the answer.
     return f"Python read: {task['text']}"
@@ -11,37 +9,41 @@ def agent(task):  # Your own code: from the params of execute_task to the text o
 def refusal(code, reason, id=None):
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": reason}}
 
+REFUSALS = {401: refusal(-32066, "unauthenticated"), 413: refusal(-32075, "payload_too_large")}
+
 def respond(body):
-    try: request = json.loads(body.decode())
+    try:
+        match request := json.loads(body.decode()):
+            case {"jsonrpc": "2.0", "id": str() | int() as id, "method": str() as method} if type(id) is not bool:
+                return answer(id, method, request.get("params"))
+        return refusal(-32600, "invalid_request")
     except (ValueError, RecursionError): return refusal(-32700, "parse_error")
-    match request:
-        case {"jsonrpc": "2.0", "id": str() | int() as id, "method": str() as method} if type(id) is not bool: pass
-        case _: return refusal(-32600, "invalid_request")
-    match method, request.get("params"):
+
+def answer(id, name, params):
+    match name, params:
         case "execute_task", {"channel": str(), "text": str()} as task:
-            try: return {"jsonrpc": "2.0", "id": id, "result": {"status": "success", "response_text": agent(task)}}
+            try:
+                return {"jsonrpc": "2.0", "id": id, "result": {"status": "success", "response_text": agent(task)}}
             except Exception as error: print("The agent failed:", type(error).__name__, file=sys.stderr)
             return refusal(-32064, "execution_failed", id)
-        case "execute_task", _: return refusal(-32602, "invalid_params", id)
-        case _: return refusal(-32601, "method_not_found", id)
+    return refusal(-32602, "invalid_params", id) if name == "execute_task" else refusal(-32601, "method_not_found", id)
 
-class Zone(BaseHTTPRequestHandler):  # Speaks HTTP/1.0: each request has a connection of its own.
+class Zone(http.server.BaseHTTPRequestHandler):  # Speaks HTTP/1.0: each request has a connection of its own.
     timeout = 10
 
     def do_POST(self):
-        length, sent = int(self.headers.get("content-length", 0)), self.headers.get("authorization", "")
-        is_known = hmac.compare_digest(sent.encode(), f"Bearer {TOKEN}".encode())
-        if not is_known: status, response = 401, refusal(-32066, "unauthenticated")
-        elif not 0 <= length <= MAX_BYTES: status, response = 413, refusal(-32075, "payload_too_large")
-        else: status, response = 200, respond(self.rfile.read(length))
+        is_known = hmac.compare_digest(self.headers.get("authorization", "").encode(), f"Bearer {TOKEN}".encode())
+        length = int(self.headers.get("content-length", 0))
+        status = 401 if not is_known else 200 if 0 <= length <= 256 * 1024 else 413
+        response = REFUSALS.get(status) or respond(self.rfile.read(length))
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("www-authenticate", "Bearer")
         self.end_headers()
         self.wfile.write(json.dumps(response).encode())
-        if status != 200: self.rfile.read(min(max(length, 0), 4 * MAX_BYTES))  # Or the caller meets a reset.
+        self.rfile.read(0 if status == 200 else min(max(length, 0), 1024 * 1024))  # Unread, the caller meets a reset.
 
-server = ThreadingHTTPServer((os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", 8080))), Zone)
+server = http.server.ThreadingHTTPServer((os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", 8080))), Zone)
 server.daemon_threads = False  # After SIGTERM the answers under way are still given.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 print("Listening on", *server.server_address, flush=True)
