@@ -1,4 +1,4 @@
-/** What of the configuration a push brings to a stage, what it leaves as it is there, and what it must refuse. Pure. */
+/** What of the configuration a push brings to a stage, what it leaves as it is there, and what it must refuse. */
 import * as z from "zod";
 import {
   type Fingerprints,

@@ -1,4 +1,4 @@
-/** What is told of a task that was sent by hand and brought no result: why, what became of it, and what to do. Pure. */
+/** What is told of a task that was sent by hand and brought no result: why, what became of it, and what to do. */
 import type { ClientReason, SekishoError } from "../../contracts/errors.ts";
 import { startOwnExecution } from "./describe.ts";
 import { credentialWords, failedVerdict } from "./failed-verdict.ts";
