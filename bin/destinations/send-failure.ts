@@ -34,6 +34,7 @@ export function sendFailure(failed: FailedTask): { words: string; isUnreachable:
       `${why} Nobody knows whether the task arrived: it may be running, and sent again it may run twice. Look for ${requestId} in its log; ${ask}`,
     );
   }
+  // What is left is certain.
   if (isUnreachable) {
     const words = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
     return { words, isUnreachable };
@@ -57,7 +58,7 @@ function whyOf({ error, address, authorizer }: FailedTask): { why: string; isUnr
   const { reason, message } = error;
   if (reason === "ambiguous" || reason === "unavailable" || credentialWords({ error, authorizer }) !== undefined) {
     const { health, words } = failedVerdict({ thrown: error, address, authorizer, timedOutMs: undefined });
-    return { why: words, isUnreachable: error.undelivered && health === "unreachable" };
+    return { why: words, isUnreachable: health === "unreachable" };
   }
   return { why: reasonWords({ reason, authorizer }) ?? message, isUnreachable: false };
 }
