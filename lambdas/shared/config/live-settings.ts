@@ -49,20 +49,13 @@ export function withLiveSettings({ config, json }: { config: Config; json: unkno
   if (unknown.length > 0) {
     throw new ConfigError("The live settings", [`destinations ${unknown.join(", ")}: not deployed; needs a deploy`]);
   }
-  const fixedUrls = Object.keys(fields).filter((name) => {
-    const destination = config.destinations[name];
-    return fields[name]?.url !== undefined && destination !== undefined && split(destination).live.url === undefined;
+  const destinations = Object.entries(config.destinations).map(([name, destination]) => {
+    const { fixed, live } = split(destination);
+    const { url = live.url, ...others } = fields[name] ?? {};
+    // An address that is not live is the deployed one, whatever was pushed when it still was live.
+    const address = live.url === undefined ? {} : { url };
+    return [name, { ...fixed, ...live, ...others, ...address }] as const;
   });
-  if (fixedUrls.length > 0) {
-    throw new ConfigError(
-      "The live settings",
-      fixedUrls.map((name) => `destinations.${name}.url: another address needs a deploy`),
-    );
-  }
-  const destinations = Object.entries(config.destinations).map(
-    ([name, destination]) =>
-      [name, { ...split(destination).fixed, ...split(destination).live, ...fields[name] }] as const,
-  );
   return parseConfig({ json: { ...config, routes, destinations: Object.fromEntries(destinations) } });
 }
 

@@ -73,24 +73,19 @@ describe("the live settings", () => {
   });
 
   it.each([
+    ["of a signed call", "signed"],
+    ["of the stage's own Execution zone", "local"],
+    ["that gets the bot token", "trusted"],
+  ])("take no address %s: the deployed one holds, and all else with it", (_what, name) => {
+    const json = { destinations: { [name]: { url: "https://evil.example/", deadlineMs: 5000 } } };
+    const { destinations } = withLiveSettings({ config: deployed, json });
+    expect(destinations[name]).toEqual({ ...deployed.destinations[name], deadlineMs: 5000 });
+  });
+
+  it.each([
     ["a route to nowhere", { routes: [{ destination: "nowhere" }] }, /nowhere/],
     ["a destination that was not deployed", { destinations: { new: { deadlineMs: 5000 } } }, /needs a deploy/],
     ["a field that needs a deploy", { destinations: { far: { authorizer: bearer } } }, /authorizer/],
-    [
-      "another address of a signed call",
-      { destinations: { signed: { url: "https://c.example/" } } },
-      /signed\.url.*needs a deploy/,
-    ],
-    [
-      "an address of the stage's own Execution zone",
-      { destinations: { local: { url: "https://c.example/" } } },
-      /local\.url.*needs a deploy/,
-    ],
-    [
-      "another address for the bot token",
-      { destinations: { trusted: { url: "https://c.example/" } } },
-      /trusted\.url.*needs a deploy/,
-    ],
     [
       "an address with credentials in it",
       { destinations: { far: { url: "https://u:p@a.example/" } } },

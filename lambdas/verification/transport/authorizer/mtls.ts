@@ -32,7 +32,7 @@ export function createMtlsAuthorizer({
   });
   return {
     authorize({ url }) {
-      if (url.protocol !== "https:") throw new SekishoError("unauthenticated", { cause: new CredentialError("NoTls") });
+      if (url.protocol !== "https:") throw refused("NoTls");
       return kept.current();
     },
     refresh: (refused) => kept.forget((credential) => credential === refused),
@@ -44,6 +44,10 @@ function check(tls: { cert: string; key: string; ca?: string }): void {
   try {
     createSecureContext(tls);
   } catch (thrown) {
-    throw new SekishoError("unauthenticated", { cause: new CredentialError(codeOf(thrown)) });
+    throw refused(codeOf(thrown));
   }
+}
+
+function refused(code: string): SekishoError {
+  return new SekishoError("unauthenticated", { undelivered: true, cause: new CredentialError(code) });
 }

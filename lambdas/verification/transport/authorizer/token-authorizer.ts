@@ -13,7 +13,7 @@ export function createTokenAuthorizer({ fetchToken, ...seams }: KeepSeams & { fe
     ...seams,
     async fetch({ signal }) {
       const { token, lifetimeMs } = await fetchToken({ signal });
-      if (!isToken(token)) throw new SekishoError("unauthenticated");
+      if (!isToken(token)) throw new SekishoError("unauthenticated", { undelivered: true });
       return { credential: { headers: { authorization: `Bearer ${token}` } }, lifetimeMs };
     },
   });
