@@ -150,6 +150,16 @@ function virtualTimeoutSignal(delayMs: number): AbortSignal {
   return controller.signal;
 }
 
+/** Node.js would keep those signals for ever that are waited for by the code of dead processes. */
+function virtualAnySignal(signals: Iterable<AbortSignal>): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of signals) {
+    if (signal.aborted) controller.abort(signal.reason);
+    else signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
+  }
+  return controller.signal;
+}
+
 function virtualWait<T>(delayMs = 0, value?: T, { signal }: { signal?: AbortSignal } = {}): Promise<T | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
   const fail = () => reject(aborted);
@@ -182,6 +192,7 @@ export function installVirtualTime(): void {
   Date.now = virtualNow;
   performance.now = () => nowMs;
   AbortSignal.timeout = virtualTimeoutSignal;
+  AbortSignal.any = virtualAnySignal;
   Math.random = () => random();
   const load = createRequire(import.meta.url);
   Object.assign(load("node:timers/promises"), { setTimeout: virtualWait });
