@@ -31,7 +31,7 @@ export async function isPushed(world: World): Promise<void> {
     if (isCopy || Number(input.DelaySeconds ?? 0) === 0) return undefined;
     return Response.json({ MessageId: "lost", MD5OfMessageBody: hash("md5", String(input.MessageBody)) });
   };
-  await during(world, loseDelayed, () => askAndRead(world, "slow 3s, pushed", /slow 3s, pushed/));
+  await during(world, loseDelayed, () => askAndRead(world, "slow 5s, pushed", /slow 5s, pushed/));
 }
 
 /** Resolves to the lines that say that there was no push. */
