@@ -50,6 +50,7 @@ export const errorDataSchema = z.object({
   reason: reasonSchema,
   retryable: z.boolean(),
   retry_after_ms: z.int().min(0).optional(),
+  /** Beside `unavailable`: the task may have been stored all the same, so that no other peer may be asked. */
   task_id: z.string().max(128).optional(),
   correlation_id: z.string().max(128).optional(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
