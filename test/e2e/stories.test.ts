@@ -77,7 +77,7 @@ function stories({ transport, openEngine }: Way): void {
   });
 
   it("times out", async () => {
-    const world = await start({ deadlineMs: 1000 });
+    const world = await start({ deadlineMs: 3000 });
     const { message, requestId } = world.ask("slow 30s");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "timeout" });
     expect(world.answersTo(message)).toHaveLength(1);

@@ -1,5 +1,5 @@
 """An Execution zone in one file, of Python's standard library alone: it answers execute_task at once."""
-import hmac, http.server, json, os, signal, sys
+import hmac, http.server, json, os, signal, sys, threading
 
 TOKEN = os.environ.get("AGENT_TOKEN") or sys.exit("Set AGENT_TOKEN to the token that callers must send.")
 
@@ -45,6 +45,6 @@ class Zone(http.server.BaseHTTPRequestHandler):  # Speaks HTTP/1.0: each request
 
 server = http.server.ThreadingHTTPServer((os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", 8080))), Zone)
 server.daemon_threads = False  # After SIGTERM the answers under way are still given.
-signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
 print("Listening on", *server.server_address, flush=True)
 server.serve_forever()
