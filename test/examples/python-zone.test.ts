@@ -55,7 +55,7 @@ describe("the Python example", () => {
     expect(code.filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(40);
     expect(code.filter((line) => line.length > 120)).toEqual([]);
     const imported = [...source.matchAll(/^(?:import|from) ([\w, .]+?)(?: import .*)?$/gm)].map(([, names]) => names);
-    expect(imported).toEqual(["hmac, http.server, json, os, signal, sys"]);
+    expect(imported).toEqual(["hmac, http.server, json, os, signal, sys, threading"]);
   });
 
   it("has an image that listens where its platform asks, and is not root", () => {
