@@ -37,7 +37,9 @@ export function planPush({
   const leftOut = behind.filter(({ why }) => why === "").map(({ name }) => name);
   const brought = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
   // What was pushed for it before stays: without it the deployed fields would be back in force.
-  const kept = [...pushed].filter(([name]) => leftOut.includes(name) && Object.hasOwn(deployed, name));
+  const kept = [...pushed].filter(
+    ([name]) => Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
+  );
   return {
     settings: { routes, destinations: Object.fromEntries([...brought, ...kept]) },
     refused: behind.filter(({ why }) => why !== ""),

@@ -10,7 +10,7 @@ export const configPush: Command = {
 sekisho config push [--stage NAME] [--dry-run] [--config FILE]
 
 Brings the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs, dialect,
-idempotent, maxResponseBytes and (unless calls are permitted by address, as with sigv4) url, to a deployed stage.
+idempotent, maxResponseBytes and (unless calls are permitted by address, as with sigv4, or get the bot token) url, to a deployed stage.
 The workers see it within a minute; no deploy is needed. Everything else of the file takes effect with the next
 deploy. A destination that is new, or is another one in what needs permissions, "needs a deploy": where a route leads
 there, or where one of those fields is another than was pushed before, nothing is written; else it is left out.

@@ -1,6 +1,6 @@
 /** `sekisho conformance`: does an Execution endpoint keep the contract, whatever it is written in? */
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -118,8 +118,8 @@ function millisecondsOf(text: string): number {
 function fileOf({ path, directory }: { path: string; directory: string }): string {
   const file = resolve(directory, path);
   if (!existsSync(dirname(file))) throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
-  const wasThere = existsSync(file);
   try {
+    const wasThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
     closeSync(openSync(file, "a"));
     if (!wasThere) rmSync(file);
   } catch (thrown) {

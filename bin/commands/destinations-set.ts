@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { pushLiveSettings } from "../aws/push-live-settings.ts";
 import { chooseStage } from "../aws/stage.ts";
-import { replaceFile } from "../destinations/replace-file.ts";
+import { openReplacement } from "../destinations/replace-file.ts";
 import { keyText, orderText, overlaps, type RouteKey } from "../destinations/route-key.ts";
 import { type RouteChange, setRoute } from "../destinations/set-route.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
@@ -67,16 +67,19 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
       if (overlaps(route, key))
         note(`Note: route ${index + 1}, ${keyText(route)}, comes first and keeps what fits it.`);
     }
-    if (named !== undefined) {
-      const code = await pushLiveSettings({ ...named, config, dryRun, signal, print, note });
-      if (code !== exitCodes.success) return code;
-    }
-    if (!changes || dryRun) return exitCodes.success;
+    const replacement = changes && !dryRun ? openReplacement({ path }) : undefined;
+    let pushed = false;
     try {
-      replaceFile({ path, before: text, after: change.text });
+      const push = named && { ...named, config, dryRun, signal, print, note };
+      const code = push === undefined ? exitCodes.success : await pushLiveSettings(push);
+      if (code !== exitCodes.success || replacement === undefined) return code;
+      pushed = push !== undefined;
+      replacement.write({ before: text, after: change.text });
     } catch (thrown) {
-      if (named !== undefined) note(`Stage ${named.stageName} has the change, ${path} has not: run the command again.`);
+      if (pushed) note(`Stage ${named?.stageName} has the change, ${path} has not: run the command again.`);
       throw thrown;
+    } finally {
+      replacement?.close();
     }
     print(`Written to ${path}.`);
     if (named === undefined) note(restartText(Object.keys(stages)));

@@ -29,7 +29,9 @@ export function sendFailure(failed: FailedTask): { words: string; isUnreachable:
       `${why} The task was accepted there and may go on, but its result is asked for no longer. Look for ${taskId} in its log; ${ask}`,
     );
   }
-  if (reason === "ambiguous" || (reason === "unavailable" && !undelivered)) {
+  // An answer that is too large to be read says nothing of the task either.
+  const isUnread = reason === "payload_too_large" && error.code === undefined;
+  if (reason === "ambiguous" || (reason === "unavailable" && !undelivered) || isUnread) {
     return told(
       `${why} Nobody knows whether the task arrived: it may be running, and sent again it may run twice. Look for ${requestId} in its log; ${ask}`,
     );
@@ -40,7 +42,9 @@ export function sendFailure(failed: FailedTask): { words: string; isUnreachable:
     return { words, isUnreachable };
   }
   if (undelivered) return told(`${why} The task has not begun.`);
-  return { words: `The task failed (${reason}): ${why}`, isUnreachable };
+  // Most often the address is wrong; but what breaks the contract may have an agent behind it.
+  const doubt = reason === "invalid_response" ? " If the address is right, the task may have run there." : "";
+  return { words: `The task failed (${reason}): ${why}${doubt}`, isUnreachable };
 }
 
 /** What is said of a call, and not of the task that it asks for. */

@@ -54,7 +54,7 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     taskId: task.taskId,
     mayHaveArrived: task.mayHaveArrived,
     bound: task.bound,
-    notBeforeMs: task.notBeforeMs,
+    tried: task.tried,
     address: task.address,
     attempts: task.attempts,
     puzzles: task.puzzles,

@@ -4,7 +4,17 @@ import { endingFailed, endsTheTask } from "./ending.ts";
 import type { CallFailure, TaskEvent } from "./events.ts";
 import { hasMoved, moveOn, targetsOf } from "./failover.ts";
 import { destinationOf, type Policy } from "./policy.ts";
-import { conclude, failed, graceMs, isPastDeadline, later, maxAttempts, type Step, wake } from "./step.ts";
+import {
+  conclude,
+  failed,
+  graceMs,
+  isPastDeadline,
+  later,
+  maxAttempts,
+  type Step,
+  untilDeadlineMs,
+  wake,
+} from "./step.ts";
 import type { Task } from "./task.ts";
 
 type CallFailed = Extract<TaskEvent, { type: "call_failed" }>;
@@ -16,8 +26,8 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
   const { nowMs, act, error } = event;
   // The outcome is fixed already, and canceling was best effort.
   if (task.state === "delivering") return { task, effects: [wake(0)] };
-  if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error });
-  if (task.state === "waiting") return pollFailed({ task, nowMs, error });
+  if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error, policy });
+  if (task.state === "waiting") return pollFailed({ task, nowMs, error, policy });
   return act === "send" ? sendFailed({ task, nowMs, error, policy }) : lookUpFailed({ task, nowMs, error, policy });
 }
 
@@ -34,14 +44,21 @@ function sendFailed({ task, nowMs, error, policy }: Failure): Step {
       ...(error.undelivered ? {} : { bound: true as const }),
     };
     const targets = targetsOf(again, policy);
-    if (again.attempts < maxAttempts * targets.length && !isPastDeadline(task, nowMs)) {
-      return targets.length > 1 ? moveOn({ task: again, targets, nowMs, error, policy }) : later(again, error);
-    }
+    const step = isPastDeadline(task, nowMs) ? undefined : tryAgain({ task: again, targets, nowMs, error, policy });
+    if (step !== undefined) return step;
   }
   // The doubt of an earlier try stays: what is refused now may be running since then.
   const step = conclude(task, failed(mayHaveArrived && !endsTheTask(error) ? inDoubt : error));
   // A host that could not take it may have taken it down all the same: what is given up is not to begin later.
   return error.retryable ? { task: step.task, effects: [{ type: "cancel" }] } : step;
+}
+
+function tryAgain(failure: Failure & { targets: readonly string[] }): Step | undefined {
+  const { task, targets, nowMs, error } = failure;
+  if (targets.length > 1) return moveOn(failure);
+  if (task.attempts >= maxAttempts) return undefined;
+  const delayMs = retryDelayMs(task.attempts, error.retryAfterMs);
+  return { task, effects: [wake(Math.min(delayMs, untilDeadlineMs(task, nowMs)))] };
 }
 
 /** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
@@ -63,13 +80,16 @@ function lookUpFailed({ task, nowMs, error, policy }: Failure): Step {
 }
 
 /** Reading is safe to repeat: only what the task itself ended with, or its absence, ends the wait before the deadline. */
-function pollFailed({ task, nowMs, error }: { task: Task; nowMs: number; error: CallFailure }): Step {
+function pollFailed({ task, nowMs, error, policy }: Failure): Step {
+  // Another peer that does not know the task says nothing of the one that took it.
+  const isForeign = error.reason === "task_not_found" && hasMoved(task, policy);
+  if (isForeign) return conclude(task, failed(inDoubt));
   if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
   const again = failedOnce(task, error);
   // A peer that cannot be reached may come back; one that answers nonsense, or lets us in no more, hardly does.
   if ((again.puzzles ?? 0) >= maxAttempts) return conclude(task, failed(inDoubt));
-  const untilDeadlineMs = Math.max(0, (task.deadlineAtMs ?? nowMs) + graceMs - nowMs);
-  const delayMs = Math.min(retryDelayMs(again.attempts, error.retryAfterMs), untilDeadlineMs);
+  const mostMs = untilDeadlineMs(task, nowMs - graceMs);
+  const delayMs = Math.min(retryDelayMs(again.attempts, error.retryAfterMs), mostMs);
   // All tasks of a host that is away would ask it again at the same moment.
   return { task: again, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 2) })] };
 }

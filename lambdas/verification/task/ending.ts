@@ -2,6 +2,8 @@
 import type { ClientReason } from "../../../contracts/errors.ts";
 import { retryDelayMs } from "./delays.ts";
 import type { CallFailure, TaskEvent } from "./events.ts";
+import { hasMoved } from "./failover.ts";
+import type { Policy } from "./policy.ts";
 import { advance, conclude, failed, graceMs, isPastDeadline, maxAttempts, type Step, wake } from "./step.ts";
 import type { Outcome, Task } from "./task.ts";
 
@@ -66,8 +68,10 @@ export function endingFailed({
   act,
   nowMs,
   error,
+  policy,
 }: {
   task: Task;
+  policy: Policy;
   nowMs: number;
   ending: NonNullable<Task["ending"]>;
   act: "send" | "poll" | "cancel";
@@ -91,8 +95,9 @@ export function endingFailed({
   if (hasTime && (mayStillCome || isPassing)) {
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
   }
-  // Nothing is known there: there is nothing that could go on. Anything else may go on.
-  const isOver = ending === "deadline" || error.reason === "task_not_found" || neverTaken;
+  // Nothing is known where it was sent: there is nothing that could go on. Anything else may go on.
+  const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);
+  const isOver = ending === "deadline" || isUnknown || neverTaken;
   return conclude(task, isOver ? outcomeOf(ending) : failed({ reason: "ambiguous", lost: false }));
 }
 

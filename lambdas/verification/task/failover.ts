@@ -3,7 +3,7 @@ import { retryDelayMs } from "./delays.ts";
 import type { CallFailure } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { sessionIdOf } from "./session-id.ts";
-import { conclude, failed, type Step, wake } from "./step.ts";
+import { conclude, failed, maxAttempts, type Step, untilDeadlineMs, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 /** Has its destination: the one that was chosen before as long as there is such a one, else by its route. Undefined where there is none. */
@@ -36,7 +36,7 @@ export function targetsOf(task: Task, policy: Policy): string[] {
   return place < 0 ? [present, ...names] : [...names.slice(place), ...names.slice(0, place)];
 }
 
-/** Each of `targets` is tried again when its own time has come; the present one has just failed. */
+/** Each of `targets` is tried again when its own time has come, as often as one alone is; the present one has just failed. Undefined where all were. */
 export function moveOn({
   task,
   targets,
@@ -49,15 +49,17 @@ export function moveOn({
   nowMs: number;
   error: CallFailure;
   policy: Policy;
-}): Step {
+}): Step | undefined {
   const [present = "", ...others] = targets;
-  const round = Math.ceil(task.attempts / targets.length);
-  const againAtMs = nowMs + retryDelayMs(round, error.retryAfterMs);
-  const notBeforeMs: Record<string, number> = { ...task.notBeforeMs, [present]: againAtMs };
-  const timeOf = (name: string) => Math.max(notBeforeMs[name] ?? 0, nowMs);
-  const to = [...others, present].reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best));
-  const moved = directTo({ ...task, notBeforeMs }, { to, policy });
-  return { task: moved, effects: [wake(timeOf(to) - nowMs)] };
+  const times = (task.tried?.[present]?.times ?? 0) + 1;
+  const notBeforeMs = nowMs + retryDelayMs(times, error.retryAfterMs);
+  const tried: NonNullable<Task["tried"]> = { ...task.tried, [present]: { times, notBeforeMs } };
+  const [first, ...rest] = [...others, present].filter((name) => (tried[name]?.times ?? 0) < maxAttempts);
+  if (first === undefined) return undefined;
+  const timeOf = (name: string) => Math.max(tried[name]?.notBeforeMs ?? 0, nowMs);
+  const to = rest.reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best), first);
+  const moved = directTo({ ...task, tried, attempts: tried[to]?.times ?? 0 }, { to, policy });
+  return { task: moved, effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))] };
 }
 
 /** The session is that of the destination. */

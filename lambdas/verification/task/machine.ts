@@ -3,7 +3,7 @@ import { callFailed } from "./call-failures.ts";
 import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
 import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
-import { sending } from "./failover.ts";
+import { hasMoved, sending } from "./failover.ts";
 import type { Policy } from "./policy.ts";
 import { begin, ignored, isOutdated, lineUp, messageRead, received, threadCanceled } from "./received.ts";
 import { slackFailed } from "./slack-failures.ts";
@@ -57,6 +57,8 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
 
 /** Its time is over before there was anybody who took it. */
 const neverTaken = failed({ reason: "unavailable", lost: false });
+/** The destination leads elsewhere by now, so that nobody can be asked. */
+const perhapsTaken = failed({ reason: "ambiguous", lost: false });
 
 function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
   const { nowMs, resumed } = event;
@@ -76,7 +78,10 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       const inDoubt = resumed || task.mayHaveArrived;
       if (inDoubt) return { task: { ...task, mayHaveArrived: true }, effects: [{ type: "poll", by: "request_id" }] };
       // A host that could not take it may have taken it down all the same: what is given up is not to begin later.
-      if (isPastDeadline(task, nowMs)) return { ...conclude(task, neverTaken), effects: [{ type: "cancel" }] };
+      if (isPastDeadline(task, nowMs)) {
+        const outcome = task.bound && hasMoved(task, policy) ? perhapsTaken : neverTaken;
+        return { ...conclude(task, outcome), effects: [{ type: "cancel" }] };
+      }
       return sending(task, { nowMs, policy });
     }
     case "waiting":

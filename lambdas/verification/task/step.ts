@@ -69,6 +69,11 @@ function stopSession(task: Task, policy: Policy): TaskEffect[] {
     : [];
 }
 
+/** No wait is longer: at its deadline somebody waits for words. */
+export function untilDeadlineMs({ deadlineAtMs = Number.POSITIVE_INFINITY }: Task, nowMs: number): number {
+  return Math.max(0, deadlineAtMs - nowMs);
+}
+
 export function isPastDeadline(task: Task, nowMs: number): boolean {
   return task.deadlineAtMs !== undefined && nowMs >= task.deadlineAtMs;
 }

@@ -71,8 +71,8 @@ export const taskSchema = z.object({
   mayHaveArrived: z.boolean(),
   /** Where the destination led when it was sent there. */
   address: z.string().optional(),
-  /** Of destinations that it certainly did not reach: when each may be tried again. */
-  notBeforeMs: z.record(z.string(), z.int()).optional(),
+  /** By destination that it certainly did not reach: how often that was tried, and when it may be again. */
+  tried: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
   /** A send may have left something at the destination: the task stays with it. */
   bound: z.literal(true).optional(),
   /** The Execution zone's id of the accepted task. */

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { replaceFile } from "../../../bin/destinations/replace-file.ts";
+import { openReplacement } from "../../../bin/destinations/replace-file.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { deploy, routesParameter, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
 import { commandHere } from "../aws/command-here.ts";
@@ -89,14 +89,14 @@ describe("the file of the configuration", () => {
     chmodSync(file, 0o660);
     const link = join(folder, "link.json");
     symlinkSync(file, link);
-    replaceFile({ path: link, before: text, after: "{}" });
+    replace({ path: link, before: text, after: "{}" });
     expect(content()).toBe("{}");
     expect(statSync(file).mode & 0o777).toBe(0o660);
     expect(readdirSync(folder).sort()).toEqual(["link.json", "sekisho.config.json"]);
   });
 
   it("is not replaced where someone else changed it meanwhile", () => {
-    expect(() => replaceFile({ path: file, before: "{}", after: "[]" })).toThrow("changed by someone else");
+    expect(() => replace({ path: file, before: "{}", after: "[]" })).toThrow("changed by someone else");
     expect(content()).toBe(text);
     expect(readdirSync(folder)).toEqual(["sekisho.config.json"]);
   });
@@ -157,16 +157,26 @@ describe("sekisho destinations set --stage", () => {
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
   });
 
-  it("leaves the file as it is where AWS refuses, and says that the stage is ahead where the file cannot be written", async () => {
+  it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
     const before = content();
     aws.refusals.set("ssm:PutParameter", { status: 400, name: "AccessDeniedException" });
     expect(await setInStage("far")).toMatchObject({ code: 1, stderr: expect.stringContaining("may not do that") });
     expect(content()).toBe(before);
     aws.refusals.clear();
+    const storedBefore = stored();
     writeFileSync(`${file}.${process.pid}.tmp`, "");
-    const ahead = await setInStage("far");
-    expect(ahead).toMatchObject({ code: 1, stderr: expect.stringContaining("Stage prod has the change") });
-    expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
+    const refused = await setInStage("far");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot be replaced (EEXIST)") });
+    expect(stored()).toEqual(storedBefore);
     expect(content()).toBe(before);
   });
 });
+
+function replace({ path, ...texts }: { path: string; before: string; after: string }): void {
+  const replacement = openReplacement({ path });
+  try {
+    replacement.write(texts);
+  } finally {
+    replacement.close();
+  }
+}

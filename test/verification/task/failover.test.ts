@@ -81,7 +81,7 @@ describe("a task that certainly did not arrive", () => {
       ["second", 0],
       ["second", 1000],
       ["second", 2000],
-      ["second", 2000],
+      ["second", 4000],
     ]);
   });
 
@@ -92,6 +92,36 @@ describe("a task that certainly did not arrive", () => {
     for (; task.state === "sent"; attempts++) task = play([undelivered, woken], { policy: everLater, task }).task;
     expect(attempts).toBe(16);
     expect(task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
+  });
+
+  it("is tried at each destination as often as at one alone, however seldom another lets itself be asked", () => {
+    const patient = policyOf(["first", "second"], { deadlineMs: 8 * 3600_000 });
+    const busy = failure({ reason: "unavailable", retryable: true, undelivered: true, retryAfterMs: 15 * 60_000 });
+    let { task } = play(sent, { policy: patient });
+    let atMs = nowMs;
+    const tries: Record<string, number> = { first: 0, second: 0 };
+    while (task.state === "sent") {
+      const { destination = "" } = task;
+      tries[destination] = (tries[destination] ?? 0) + 1;
+      const failed = play([{ ...(destination === "first" ? busy : undelivered), nowMs: atMs }], {
+        policy: patient,
+        task,
+      });
+      const [wake] = failed.last;
+      atMs += wake?.type === "wake" ? wake.delayMs : 0;
+      task =
+        failed.task.state === "sent"
+          ? play([{ ...woken, nowMs: atMs }], { policy: patient, task: failed.task }).task
+          : failed.task;
+    }
+    expect(tries).toEqual({ first: 8, second: 8 });
+  });
+
+  it.each([[["first", "second"]], [["first"]]])("is not waited for beyond its deadline, with the route %j", (route) => {
+    const busy = failure({ reason: "unavailable", retryable: true, undelivered: true, retryAfterMs: 15 * 60_000 });
+    const short = policyOf(route);
+    const events = route.length === 1 ? [busy] : [busy, woken, busy];
+    expect(play([...sent, ...events], { policy: short }).last).toEqual([{ type: "wake", delayMs: 60_000 }]);
   });
 
   it("follows a route that was changed meanwhile", () => {
@@ -160,6 +190,27 @@ describe("a destination that leads elsewhere by now", () => {
     expect(asked.last).toEqual([{ type: "poll", by: "request_id" }]);
     const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
     expect(play([unknown], { policy: edited, task: asked.task }).task.outcome).toMatchObject({ reason: "ambiguous" });
+  });
+
+  it("knows nothing of what was accepted where it was: what became of that nobody can say", () => {
+    const unknown = { ...failure({ reason: "task_not_found", retryable: false }), act: "poll" as const };
+    const waiting = play([...sent, accepted, woken], { policy: policyOf(["first"]) }).task;
+    expect(play([unknown], { policy: edited, task: waiting }).task.outcome).toMatchObject({ reason: "ambiguous" });
+    const asked = play([{ type: "cancel_asked", nowMs, resumed: false }], { policy: edited, task: waiting }).task;
+    expect(play([{ ...unknown, act: "cancel" }], { policy: edited, task: asked }).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
+    const same = policyOf(["first"]);
+    expect(play([{ ...unknown, act: "cancel" }], { policy: same, task: asked }).task.outcome).toMatchObject({
+      reason: "canceled",
+    });
+  });
+
+  it("does not make certain at its deadline what the old one may have stored", () => {
+    const { task } = play([...sent, refused], { policy: policyOf(["first"]) });
+    const late = { ...woken, nowMs: nowMs + 61_000 };
+    expect(play([late], { policy: edited, task }).task.outcome).toMatchObject({ reason: "ambiguous" });
+    expect(play([late], { policy: policyOf(["first"]), task }).task.outcome).toMatchObject({ reason: "unavailable" });
   });
 
   it("is replaced by the route's own where it is gone from the configuration, as long as nothing was sent", () => {
