@@ -18,7 +18,7 @@ export type KeyTimes = {
   maxStaleMs: number;
   /** A key that is not among them is looked for at most that often, however many tokens name one. */
   coolDownMs: number;
-  /** After a failure the issuer is left alone that long. */
+  /** After a failure the issuer is left alone that long, or for `coolDownMs` where the last keys go on. */
   failureCoolDownMs: number;
   /** For the keys and, where it is asked for, the discovery document before them. */
   timeoutMs: number;
@@ -66,7 +66,9 @@ export function createIssuerKeys({
       last = { keys: createLocalJWKSet(json as JSONWebKeySet), untilMs: now() + maxStaleMs };
       return Response.json(json);
     } catch (error) {
-      leftAloneUntilMs = now() + failureCoolDownMs;
+      // With keys that go on there is no hurry, and an issuer that hangs holds up callers seldom.
+      const goesOn = last !== undefined && now() < last.untilMs;
+      leftAloneUntilMs = now() + (goesOn ? coolDownMs : failureCoolDownMs);
       throw error;
     }
   };

@@ -71,9 +71,9 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
   const maxStaleMs = 60_000;
 
   /** As of a host that has let its caller in once, with keys that are looked at again each time. */
-  async function startOnce() {
+  async function startOnce({ coolDownMs = 0 } = {}) {
     let aheadMs = 0;
-    const keyTimes = { maxAgeMs: 0, coolDownMs: 0, failureCoolDownMs: 0, maxStaleMs };
+    const keyTimes = { maxAgeMs: 0, coolDownMs, failureCoolDownMs: 0, maxStaleMs };
     const started = await start({ keyTimes, now: () => Date.now() + aheadMs });
     const token = await started.issuer.sign(claims);
     expect(await started.call(token)).toBe("success");
@@ -94,6 +94,17 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
     expect(await call(token)).toBe("success");
     goOn(maxStaleMs / 2);
     expect(await call(token)).toBe("unavailable");
+  });
+
+  it("make it wait for the issuer seldom, which may take its time to fail", async () => {
+    const { issuer, call, token, goOn } = await startOnce({ coolDownMs: maxStaleMs / 4 });
+    issuer.misbehave(down);
+    const fetched = issuer.fetched.length;
+    for (let count = 0; count < 5; count++) expect(await call(token)).toBe("success");
+    expect(issuer.fetched.length).toBe(fetched + 1);
+    goOn(maxStaleMs / 4);
+    expect(await call(token)).toBe("success");
+    expect(issuer.fetched.length).toBe(fetched + 2);
   });
 
   it("are no younger by an answer that is no set of keys", async () => {
