@@ -1,12 +1,8 @@
 /** `sekisho federation enable`: lets an AWS account issue tokens for others. */
-import { parseArgs } from "node:util";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
-import { requireVerificationAccount } from "../aws/account.ts";
 import { enableFederation } from "../aws/federation.ts";
 import { federationReport, printReport } from "../aws/federation-report.ts";
-import { chooseStage } from "../aws/stage.ts";
 import { type Command, exitCodes } from "./command.ts";
-import { federationOptions } from "./federation-show.ts";
+import { openAccount } from "./federation-show.ts";
 
 export const federationEnable: Command = {
   help: `
@@ -23,16 +19,13 @@ repeated. Then prints what sekisho federation show prints.
 
 Exit code: 0 it is on; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
-  async run({ words, directory, signal, print, note }) {
-    const { values } = parseArgs({ args: words, options: federationOptions });
-    const config = loadConfig({ directory, file: values.config });
-    const named = chooseStage(config, values.stage);
-    const { account, region } = named.stage.verification;
-    await requireVerificationAccount({ ...named, signal });
-    note(`Account ${account}, of the Verification zone of stage ${named.stageName}.`);
+  async run(run) {
+    const { signal, print, note } = run;
+    const { config, named, json } = await openAccount(run);
+    const { region } = named.stage.verification;
     const { issuer, changed } = await enableFederation({ region, signal });
     note(changed ? "Now it issues tokens for others." : "It issued tokens for others already; nothing changed.");
-    printReport({ report: federationReport({ ...named, config, issuer }), json: values.json, print });
+    printReport({ report: federationReport({ ...named, config, issuer }), json, print });
     return exitCodes.success;
   },
 };

@@ -5,13 +5,7 @@ import { requireVerificationAccount } from "../aws/account.ts";
 import { issuerOf } from "../aws/federation.ts";
 import { federationReport, printReport } from "../aws/federation-report.ts";
 import { chooseStage } from "../aws/stage.ts";
-import { type Command, exitCodes } from "./command.ts";
-
-export const federationOptions = {
-  stage: { type: "string" },
-  json: { type: "boolean", default: false },
-  config: { type: "string" },
-} as const;
+import { type Command, type CommandRun, exitCodes } from "./command.ts";
 
 export const federationShow: Command = {
   help: `
@@ -27,19 +21,31 @@ commands to paste. Nothing of it is secret.
 
 Exit code: 0; 1 the account issues no tokens yet, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
-  async run({ words, directory, signal, print, note }) {
-    const { values } = parseArgs({ args: words, options: federationOptions });
-    const config = loadConfig({ directory, file: values.config });
-    const named = chooseStage(config, values.stage);
-    const { account, region } = named.stage.verification;
-    await requireVerificationAccount({ ...named, signal });
-    note(`Account ${account}, of the Verification zone of stage ${named.stageName}.`);
+  async run(run) {
+    const { signal, print, note } = run;
+    const { config, named, json } = await openAccount(run);
+    const { region } = named.stage.verification;
     const issuer = await issuerOf({ region, signal });
     if (issuer === undefined) {
       note(`It issues no tokens for others yet: npx sekisho federation enable --stage ${named.stageName}`);
       return exitCodes.failed;
     }
-    printReport({ report: federationReport({ ...named, config, issuer }), json: values.json, print });
+    printReport({ report: federationReport({ ...named, config, issuer }), json, print });
     return exitCodes.success;
   },
 };
+
+/** The stage that is meant, once these are credentials of its Verification zone's account; says which account that is. */
+export async function openAccount({ words, directory, signal, note }: CommandRun) {
+  const options = {
+    stage: { type: "string" },
+    json: { type: "boolean", default: false },
+    config: { type: "string" },
+  } as const;
+  const { values } = parseArgs({ args: words, options });
+  const config = loadConfig({ directory, file: values.config });
+  const named = chooseStage(config, values.stage);
+  await requireVerificationAccount({ ...named, signal });
+  note(`Account ${named.stage.verification.account}, of the Verification zone of stage ${named.stageName}.`);
+  return { config, named, json: values.json };
+}
