@@ -1,0 +1,30 @@
+/** The agent card as a client reads it (A2A 1.0, section 4.4.1): what it needs to know, lenient about everything else. */
+import * as z from "zod";
+import { optionalList, optionalText } from "./values.ts";
+
+const url = z.string().min(1).max(2048);
+
+/** One place where an agent can be reached. `protocolBinding`: JSONRPC, GRPC, HTTP+JSON or a URI. */
+const interfaceSchema = z.object({
+  url,
+  protocolBinding: z.string().min(1).max(2048),
+  protocolVersion: z.string().min(1).max(32),
+  tenant: optionalText(256),
+});
+export type AgentInterface = z.infer<typeof interfaceSchema>;
+
+const capabilitiesSchema = z
+  .object({ streaming: z.boolean().optional(), pushNotifications: z.boolean().optional() })
+  .default({});
+
+/** A card of 1.0, or of 0.3 (`url`, `preferredTransport`, `additionalInterfaces`), or one that is both. */
+export const readCardSchema = z.object({
+  name: z.string().max(1000),
+  supportedInterfaces: optionalList(interfaceSchema, 50),
+  protocolVersion: optionalText(32),
+  url: url.optional(),
+  preferredTransport: optionalText(2048),
+  additionalInterfaces: optionalList(z.object({ url, transport: z.string().max(2048) }), 50),
+  capabilities: capabilitiesSchema,
+});
+export type ReadCard = z.infer<typeof readCardSchema>;

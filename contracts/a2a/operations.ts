@@ -1,0 +1,108 @@
+/** The operations of A2A: their JSON-RPC method names in 1.0 and 0.3 (sections 9.4 and 7), and the params of each in 1.0. */
+import * as z from "zod";
+import { messageSchema } from "./part.ts";
+import { pushConfigSchema } from "./push.ts";
+import { a2aStateSchema } from "./task.ts";
+import { idSchema, optionalCount, optionalFlag, optionalList, optionalText, structSchema } from "./values.ts";
+
+const tenant = optionalText(256);
+const historyLength = optionalCount(1_000_000);
+
+const sendMessageParams = z.object({
+  tenant,
+  message: messageSchema.refine(({ role }) => role === "ROLE_USER", { path: ["role"], message: "must be ROLE_USER" }),
+  configuration: z
+    .object({
+      acceptedOutputModes: optionalList(z.string().max(255), 50),
+      taskPushNotificationConfig: pushConfigSchema.nullish().transform((config) => config ?? undefined),
+      historyLength,
+      returnImmediately: optionalFlag(),
+    })
+    .nullish()
+    .transform((configuration) => configuration ?? undefined),
+  metadata: structSchema,
+});
+const taskParams = z.object({ tenant, id: idSchema });
+const pushParams = z.object({ tenant, taskId: idSchema, id: idSchema });
+
+/** Params of each operation, by its name in 1.0. Unknown members are ignored. */
+export const operations = {
+  SendMessage: sendMessageParams,
+  SendStreamingMessage: sendMessageParams,
+  GetTask: z.object({ tenant, id: idSchema, historyLength }),
+  ListTasks: z.object({
+    tenant,
+    contextId: optionalText(256),
+    /** `UNSPECIFIED` is the enum's default: no filter. */
+    status: z
+      .union([a2aStateSchema, z.literal("TASK_STATE_UNSPECIFIED")])
+      .nullish()
+      .transform((state) => (state === null || state === "TASK_STATE_UNSPECIFIED" ? undefined : state)),
+    /** 1 to 100; the protocol's default is 50. */
+    pageSize: z
+      .int()
+      .min(1)
+      .max(100)
+      .nullish()
+      .transform((size) => size ?? 50),
+    pageToken: optionalText(1024),
+    historyLength,
+    statusTimestampAfter: z.iso
+      .datetime({ offset: true })
+      .nullish()
+      .transform((time) => time ?? undefined),
+    includeArtifacts: optionalFlag(),
+  }),
+  CancelTask: z.object({ tenant, id: idSchema, metadata: structSchema }),
+  SubscribeToTask: taskParams,
+  CreateTaskPushNotificationConfig: pushConfigSchema.extend({ taskId: idSchema }),
+  GetTaskPushNotificationConfig: pushParams,
+  ListTaskPushNotificationConfigs: z.object({
+    tenant,
+    taskId: idSchema,
+    pageSize: optionalCount(1000),
+    pageToken: optionalText(1024),
+  }),
+  DeleteTaskPushNotificationConfig: pushParams,
+  GetExtendedAgentCard: z
+    .object({ tenant })
+    .nullish()
+    .transform((params) => params ?? { tenant: undefined }),
+} as const;
+
+export type OperationName = keyof typeof operations;
+export type OperationParams<O extends OperationName> = z.output<(typeof operations)[O]>;
+
+/** The method names of 0.3 (JSON-RPC has no listing of tasks there). */
+const legacyNames: Partial<Record<OperationName, string>> = {
+  SendMessage: "message/send",
+  SendStreamingMessage: "message/stream",
+  GetTask: "tasks/get",
+  CancelTask: "tasks/cancel",
+  SubscribeToTask: "tasks/resubscribe",
+  CreateTaskPushNotificationConfig: "tasks/pushNotificationConfig/set",
+  GetTaskPushNotificationConfig: "tasks/pushNotificationConfig/get",
+  ListTaskPushNotificationConfigs: "tasks/pushNotificationConfig/list",
+  DeleteTaskPushNotificationConfig: "tasks/pushNotificationConfig/delete",
+  GetExtendedAgentCard: "agent/getAuthenticatedExtendedCard",
+};
+
+export type A2aVersion = "1.0" | "0.3";
+
+/** The JSON-RPC method of an operation; undefined where the version has none. */
+export function methodOf({
+  operation,
+  version,
+}: {
+  operation: OperationName;
+  version: A2aVersion;
+}): string | undefined {
+  return version === "1.0" ? operation : legacyNames[operation];
+}
+
+/** Which operation of which version a JSON-RPC method is; undefined for what is none of A2A's. */
+export function operationOf(method: string): { operation: OperationName; version: A2aVersion } | undefined {
+  if (Object.hasOwn(operations, method)) return { operation: method as OperationName, version: "1.0" };
+  const named = Object.entries(legacyNames).find(([, legacy]) => legacy === method);
+  return named && { operation: named[0] as OperationName, version: "0.3" };
+}

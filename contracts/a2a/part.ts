@@ -1,0 +1,53 @@
+/** Parts, messages and artifacts (A2A 1.0, section 4.1: Part, Message, Artifact). */
+import * as z from "zod";
+import { idSchema, optionalList, optionalText, structSchema } from "./values.ts";
+
+const contentNames = ["text", "raw", "url", "data"] as const;
+
+/** Exactly one of `text`, `raw` (bytes in base64), `url` and `data` (any JSON). */
+export const partSchema = z
+  .object({
+    text: z.string().optional(),
+    raw: z.base64().optional(),
+    url: z.string().min(1).max(4096).optional(),
+    data: z.unknown().optional(),
+    mediaType: optionalText(255),
+    filename: optionalText(255),
+    metadata: structSchema,
+  })
+  .refine(
+    (part) => contentNames.filter((name) => part[name] !== undefined).length === 1,
+    "exactly one of text, raw, url, data",
+  );
+export type Part = z.infer<typeof partSchema>;
+
+const roleSchema = z.enum(["ROLE_USER", "ROLE_AGENT"]);
+
+/** One turn of a conversation. `taskId` continues a task; without it the message begins one. */
+export const messageSchema = z.object({
+  messageId: idSchema,
+  contextId: optionalText(256),
+  taskId: optionalText(256),
+  role: roleSchema,
+  parts: z.array(partSchema).min(1).max(100),
+  metadata: structSchema,
+  extensions: optionalList(z.string().max(2048), 50),
+  referenceTaskIds: optionalList(idSchema, 50),
+});
+export type Message = z.infer<typeof messageSchema>;
+
+/** What an agent made; its id is unique within the task. */
+export const a2aArtifactSchema = z.object({
+  artifactId: idSchema,
+  name: optionalText(1024),
+  description: optionalText(10_000),
+  parts: z.array(partSchema).min(1),
+  metadata: structSchema,
+  extensions: optionalList(z.string().max(2048), 50),
+});
+export type A2aArtifact = z.infer<typeof a2aArtifactSchema>;
+
+/** The text of a message or an artifact: that of its text parts, one a line. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join("\n");
+}

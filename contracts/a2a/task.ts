@@ -1,0 +1,59 @@
+/** Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState). */
+import * as z from "zod";
+import { a2aArtifactSchema, messageSchema } from "./part.ts";
+import { idSchema, structSchema } from "./values.ts";
+
+export const a2aStateSchema = z.enum([
+  "TASK_STATE_SUBMITTED",
+  "TASK_STATE_WORKING",
+  "TASK_STATE_INPUT_REQUIRED",
+  "TASK_STATE_AUTH_REQUIRED",
+  "TASK_STATE_COMPLETED",
+  "TASK_STATE_FAILED",
+  "TASK_STATE_CANCELED",
+  "TASK_STATE_REJECTED",
+]);
+export type A2aState = z.infer<typeof a2aStateSchema>;
+
+/** `timestamp` is when the state was entered, in UTC with `Z`. */
+const statusSchema = z.object({
+  state: a2aStateSchema,
+  message: messageSchema.nullish().transform((message) => message ?? undefined),
+  timestamp: z.string().max(64).optional(),
+});
+export type A2aStatus = z.infer<typeof statusSchema>;
+
+export const a2aTaskSchema = z.object({
+  id: idSchema,
+  contextId: z.string().max(256).default(""),
+  status: statusSchema,
+  artifacts: z.array(a2aArtifactSchema).optional(),
+  history: z.array(messageSchema).optional(),
+  metadata: structSchema,
+});
+export type A2aTask = z.infer<typeof a2aTaskSchema>;
+
+const statusUpdateSchema = z.object({
+  taskId: idSchema,
+  contextId: z.string().max(256),
+  status: statusSchema,
+  metadata: structSchema,
+});
+export type StatusUpdate = z.infer<typeof statusUpdateSchema>;
+
+const artifactUpdateSchema = z.object({
+  taskId: idSchema,
+  contextId: z.string().max(256),
+  artifact: a2aArtifactSchema,
+  append: z.boolean().optional(),
+  lastChunk: z.boolean().optional(),
+  metadata: structSchema,
+});
+export type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;
+
+/** What `SendMessage` answers with: a task, or a message where the agent answers without one. */
+export const sendResultSchema = z.union([z.object({ task: a2aTaskSchema }), z.object({ message: messageSchema })]);
+export type SendResult = z.infer<typeof sendResultSchema>;
+
+/** One event of a stream, and the body of a push notification (A2A 1.0: StreamResponse). */
+export type StreamEvent = SendResult | { statusUpdate: StatusUpdate } | { artifactUpdate: ArtifactUpdate };
