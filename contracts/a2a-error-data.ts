@@ -53,7 +53,7 @@ export function detailsToArray({
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => [name, String(value)]);
   return [
-    ...(a2aName === undefined ? [] : [{ "@type": errorInfoType, reason: a2aName, domain: a2aDomain }]),
+    ...(a2aName === undefined ? [] : [a2aInfo({ name: a2aName, taskId: error.details.task_id })]),
     {
       "@type": errorInfoType,
       reason: reason.toUpperCase(),
@@ -78,12 +78,18 @@ export function detailsFromArray(data: readonly unknown[]): FoundInData {
   const own = infos.find((info) => info.domain === ownDomain);
   const a2a = infos.find((info) => info.domain === a2aDomain);
   const found = detailsFromObject({
+    task_id: a2a?.metadata.taskId,
     ...booleans(own?.metadata ?? {}),
     ...delayIn(data),
     ...issuesIn(data),
     reason: own?.reason.toLowerCase(),
   });
   return { ...found, reason: found.reason ?? a2aNames.find((entry) => entry.name === a2a?.reason)?.reason };
+}
+
+function a2aInfo({ name, taskId }: { name: string; taskId: string | undefined }) {
+  const metadata = taskId === undefined ? {} : { metadata: { taskId } };
+  return { "@type": errorInfoType, reason: name, domain: a2aDomain, ...metadata };
 }
 
 function delayIn(data: readonly unknown[]): ErrorDetails {

@@ -1,5 +1,6 @@
 /** The states of a task in the Execution zone, and which may follow which. */
 import * as z from "zod";
+import { SekishoError } from "./errors.ts";
 
 export const taskStateSchema = z.enum([
   "submitted",
@@ -25,6 +26,19 @@ const followers: Record<TaskState, readonly TaskState[]> = {
 /** Whether a task in state `from` may go to `to`. Terminal states never change. */
 export function mayFollow({ from, to }: { from: TaskState; to: TaskState }): boolean {
   return followers[from].includes(to);
+}
+
+/** What a forbidden transition is refused with, in every protocol: where the task stands, and where it was to go. */
+export function transitionRefused({
+  taskId,
+  from,
+  to,
+}: {
+  taskId: string;
+  from: TaskState;
+  to: TaskState;
+}): SekishoError {
+  return new SekishoError("invalid_state", { details: { task_id: taskId, current: from, target: to } });
 }
 
 export function isTerminal(state: TaskState): boolean {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { codeOf, codesOf, dialectSchema, httpStatusOf, reasonOfState, reasonsOf } from "../../contracts/dialects.ts";
 import { isRetryable, type Reason, reasons } from "../../contracts/errors.ts";
 import { taskStateSchema } from "../../contracts/task.ts";
-import { errorTable, numbersIn } from "./error-table.ts";
+import { errorTable, numbersIn, stateIn } from "./error-table.ts";
 
 const dialects = dialectSchema.options;
 const ownNumbers = { first: -32079, last: -32060 };
@@ -27,8 +27,9 @@ describe("the table of dialects", () => {
     ),
   )("$reason in $dialect is $cell", ({ reason: name, dialect, cell }) => {
     const reason = name as Reason;
-    if (cell.startsWith("task ")) {
-      const state = taskStateSchema.parse(cell.slice("task ".length).toLowerCase());
+    const stated = stateIn(cell);
+    if (stated !== undefined) {
+      const state = taskStateSchema.parse(stated);
       expect(reasonOfState({ state, dialect })).toBe(reason);
       expect(codesOf({ reason, dialect })).toEqual(codesOf({ reason, dialect: "zone" }));
       return;

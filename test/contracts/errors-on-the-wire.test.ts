@@ -5,7 +5,14 @@ import { decodeError } from "../../contracts/decode-error.ts";
 import { codesOf, dialectSchema, httpStatusOf, reasonsOf } from "../../contracts/dialects.ts";
 import { encodeError } from "../../contracts/encode-error.ts";
 import { errorObjectSchema, type JsonRpcErrorObject } from "../../contracts/envelope.ts";
-import { type ErrorDetails, errorDataSchema, type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
+import {
+  type ErrorDetails,
+  errorDataSchema,
+  isRetryable,
+  type Reason,
+  reasons,
+  SekishoError,
+} from "../../contracts/errors.ts";
 
 const dialects = dialectSchema.options;
 const everyCell = reasons.flatMap((reason) => dialects.map((dialect) => ({ reason, dialect })));
@@ -24,6 +31,16 @@ const anyDetails: fc.Arbitrary<ErrorDetails> = fc.record(
   { requiredKeys: [] },
 );
 
+const allDetails: ErrorDetails = {
+  retry_after_ms: 1500,
+  task_id: "t-1",
+  correlation_id: "c-1",
+  issues: [{ path: "text", message: "too long" }],
+  current: "working",
+  target: "canceled",
+  lost: true,
+};
+
 function overTheWire(error: JsonRpcErrorObject): JsonRpcErrorObject {
   return errorObjectSchema.parse(JSON.parse(JSON.stringify(error)));
 }
@@ -41,6 +58,20 @@ describe("an error with its data", () => {
       { numRuns: 20 },
     );
   });
+
+  it.each(dialects.flatMap((first) => dialects.map((second) => ({ first, second }))))(
+    "of every reason is the same after a hop through $first and one through $second",
+    ({ first, second }) => {
+      for (const reason of reasons) {
+        const last = [first, second].reduce(
+          (error, dialect) => decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
+          new SekishoError(reason, { details: allDetails }),
+        );
+        const told = { reason: last.reason, details: last.details, exact: last.exact, retryable: last.retryable };
+        expect(told).toEqual({ reason, details: allDetails, exact: true, retryable: isRetryable(reason) });
+      }
+    },
+  );
 
   it("survives any chain of dialects", () => {
     fc.assert(
@@ -175,7 +206,12 @@ describe("encoding", () => {
     const { code, data } = encodeError({ error: new SekishoError("task_not_found", { details }), dialect: "a2a" });
     expect(code).toBe(-32001);
     expect(data).toEqual([
-      { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" },
+      {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        reason: "TASK_NOT_FOUND",
+        domain: "a2a-protocol.org",
+        metadata: { taskId: "t-1" },
+      },
       {
         "@type": "type.googleapis.com/google.rpc.ErrorInfo",
         reason: "TASK_NOT_FOUND",

@@ -34,6 +34,7 @@ const fixtures: readonly Fixture[] = [
     error: { code: -32001, message: "Task not found", data: [errorInfo("TASK_NOT_FOUND")] },
     reason: "task_not_found",
     exact: true,
+    details: { task_id: "t-1" },
   },
   {
     name: "the same number from a zone peer, where it is the timeout",
@@ -50,6 +51,7 @@ const fixtures: readonly Fixture[] = [
     error: { code: -32001, message: "Task not found", data: [errorInfo("TASK_NOT_FOUND")] },
     reason: "task_not_found",
     exact: true,
+    details: { task_id: "t-1" },
   },
   {
     name: "an A2A task that cannot be canceled any more",
@@ -66,6 +68,7 @@ const fixtures: readonly Fixture[] = [
     error: { code: -32004, message: "Unsupported", data: [errorInfo("UNSUPPORTED_OPERATION")] },
     reason: "unsupported_operation",
     exact: true,
+    details: { task_id: "t-1" },
   },
   {
     name: "the same by its number alone, which A2A also uses for a wrong state",
