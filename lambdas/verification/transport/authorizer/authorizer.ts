@@ -1,10 +1,11 @@
-/** The seam below the https transport: adds credentials to one outgoing request. */
+/** The seam below the transports over HTTP: adds credentials to one outgoing request. */
 
 export type AuthorizableRequest = {
-  method: "POST";
+  method: "GET" | "POST";
   url: URL;
   /** Names in lower case; all of them are sent as they are. */
   headers: Readonly<Record<string, string>>;
+  /** Empty for a GET. */
   body: Uint8Array;
   signal: AbortSignal;
 };

@@ -1,11 +1,11 @@
-/** One POST over a kept connection of node:http(s), and what its failure means. */
-import { type Agent, request as httpRequest, type IncomingMessage } from "node:http";
+/** One request over a kept connection of node:http(s), and what its failure means. */
+import { type Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { readIncoming } from "../../../shared/read-incoming.ts";
 import { parseRetryAfter } from "../retry-after.ts";
 import type { TransportResponse } from "../transport.ts";
-import { refusalOf } from "./refusal.ts";
+import { type Refuse, refusalOf } from "./refusal.ts";
 
 /** Where to: what node:http makes of the URL, once for all requests, and the certificate to show. */
 export type Target = RequestOptions & { agent: Agent };
@@ -13,13 +13,17 @@ export type Target = RequestOptions & { agent: Agent };
 export type SendOnceRequest = {
   target: Target;
   headers: Readonly<Record<string, string>>;
+  /** Empty where the method has none. */
   body: Uint8Array;
   signal: AbortSignal;
   maxResponseBytes: number;
   nowMs: number;
   /** For the address, the connection and TLS together: who is not there by then is not waited for. */
   connectTimeoutMs?: number | undefined;
+  refuse?: Refuse | undefined;
 };
+
+export type HttpResponse = TransportResponse & { status: number; headers: IncomingHttpHeaders };
 
 /** Alerts of TLS about the client's certificate, as OpenSSL names them. */
 const certificateRefusal = /^ERR_SSL_.+_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED)$/;
@@ -39,10 +43,12 @@ export async function sendOnce({
   maxResponseBytes,
   nowMs,
   connectTimeoutMs = 5000,
-}: SendOnceRequest): Promise<TransportResponse & { status: number }> {
+  refuse = refusalOf,
+}: SendOnceRequest): Promise<HttpResponse> {
   if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
   const send = target.protocol === "https:" ? httpsRequest : httpRequest;
-  const request = send({ ...target, headers: { ...headers, "content-length": body.byteLength } });
+  const length = target.method === "GET" ? {} : { "content-length": body.byteLength };
+  const request = send({ ...target, headers: { ...headers, ...length } });
   const abort = () => request.destroy(new Error("aborted"));
   signal.addEventListener("abort", abort);
 
@@ -64,7 +70,7 @@ export async function sendOnce({
   request.end(body);
 
   try {
-    return await read({ response: await responded.promise, maxResponseBytes, nowMs });
+    return await read({ response: await responded.promise, maxResponseBytes, nowMs, refuse });
   } catch (thrown) {
     request.destroy();
     if (thrown instanceof SekishoError) throw thrown;
@@ -87,21 +93,23 @@ async function read({
   response,
   maxResponseBytes: maxBytes,
   nowMs,
+  refuse,
 }: {
   response: IncomingMessage;
   maxResponseBytes: number;
   nowMs: number;
-}): Promise<TransportResponse & { status: number }> {
+  refuse: Refuse;
+}): Promise<HttpResponse> {
   const { statusCode: status = 0, headers } = response;
   const retryAfterMs = parseRetryAfter({ header: headers["retry-after"], nowMs });
   try {
-    const refusal = refusalOf({ status, headers, maxBytes });
+    const refusal = refuse({ status, headers, maxBytes });
     if (refusal !== undefined) throw refusal;
-    return { status, retryAfterMs, body: await readIncoming({ message: response, maxBytes }) };
+    return { status, headers, retryAfterMs, body: await readIncoming({ message: response, maxBytes }) };
   } catch (thrown) {
     response.destroy();
     if (status < 400) throw thrown;
-    return { status, retryAfterMs, body: new Uint8Array() };
+    return { status, headers, retryAfterMs, body: new Uint8Array() };
   }
 }
 
