@@ -1,5 +1,4 @@
 /** Listings of a store, page by page, only as far as they are read. */
-import type { StoreIndex } from "../../lambdas/shared/engine/ports.ts";
 import type { TaskPlace } from "./place.ts";
 import type { StoredTask } from "./stored-task.ts";
 
@@ -13,7 +12,7 @@ export async function* itemsOf({
   signal,
 }: {
   store: TaskPlace["store"];
-  index: StoreIndex;
+  index: "thread" | "state";
   key: string;
   signal: AbortSignal;
 }): AsyncGenerator<StoredTask, void, undefined> {

@@ -24,7 +24,7 @@ export function createTaskTable(
     table.addGlobalSecondaryIndex({
       indexName: taskTable.indexNames[index],
       partitionKey: { name: index, type: AttributeType.STRING },
-      sortKey: { name: taskTable.indexSortKey, type: AttributeType.STRING },
+      sortKey: { name: taskTable.indexSortKeys[index], type: AttributeType.STRING },
       projectionType: ProjectionType.KEYS_ONLY,
     });
   }

@@ -1,20 +1,8 @@
 /** What every task store must do, as cases that any engine can run against an empty store. */
 import { expect } from "@jest/globals";
-import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import type { Clock } from "./clock.ts";
-
-export type SampleItem = TaskItem & { text: string; count: number };
-
-export type StoreWorld = {
-  store: TaskStore<SampleItem>;
-  /** A second client of the same data, as another process would have one. */
-  openAgain(): Promise<TaskStore<SampleItem>>;
-  clock: Clock;
-};
-
-export type StoreCase = { name: string; run: (world: StoreWorld) => Promise<void> };
-
-const hourMs = 3600_000;
+import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import { createdIn, hourMs, idsOf, type SampleItem, type StoreCase, sample } from "./task-store-case.ts";
+import { listingCases } from "./task-store-listings.ts";
 
 export const taskStoreCases: readonly StoreCase[] = [
   {
@@ -125,12 +113,14 @@ export const taskStoreCases: readonly StoreCase[] = [
   {
     name: "an expired item counts as absent everywhere, and its id can be created again",
     run: async ({ store, clock }) => {
-      const created = await createdIn(store, { ...sample(clock), expiresAtMs: clock.nowMs() + 2000, text: "old" });
+      const expiresAtMs = clock.nowMs() + 2000;
+      const created = await createdIn(store, { ...sample(clock), listedAtMs: 1, expiresAtMs, text: "old" });
       expect(await store.get({ id: "a" })).toEqual(created);
       await clock.advance({ ms: 2000 });
       expect(await store.get({ id: "a" })).toBeUndefined();
       expect(await store.replace({ item: created })).toBeUndefined();
       expect(await store.list({ index: "thread", key: "t", limit: 9 })).toEqual({ items: [] });
+      expect(await store.list({ index: "principal", key: "p", limit: 9 })).toEqual({ items: [] });
       expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({ revision: 1 });
       expect(await store.get({ id: "a" })).toMatchObject({ revision: 1, text: "new" });
     },
@@ -158,90 +148,8 @@ export const taskStoreCases: readonly StoreCase[] = [
       expect(await store.get({ id: "a" })).toMatchObject({ revision: 2 });
     },
   },
-  {
-    name: "a listing shows the items of one key, oldest first, whatever was replaced since",
-    run: async ({ store, clock }) => {
-      for (const id of ["c", "a", "d", "b"]) await store.create({ item: { ...sample(clock), id } });
-      await store.create({ item: { ...sample(clock), id: "other", thread: "u", principal: "q", state: "old" } });
-      const item = await store.get({ id: "c" });
-      if (item !== undefined) await store.replace({ item: { ...item, text: "new" } });
-      for (const [index, key] of [
-        ["thread", "t"],
-        ["principal", "p"],
-        ["state", "new"],
-      ] as const) {
-        const { items, cursor } = await store.list({ index, key, limit: 10 });
-        expect(items.map(({ id }) => id)).toEqual(["c", "a", "d", "b"]);
-        expect(cursor).toBeUndefined();
-      }
-    },
-  },
-  {
-    name: "an item moves from one key to another with its replace",
-    run: async ({ store, clock }) => {
-      const created = await createdIn(store, sample(clock));
-      const replaced = await store.replace({ item: { ...created, state: "done", principal: undefined } });
-      expect(replaced?.state).toBe("done");
-      expect(await idsOf(store, "state", "new")).toEqual([]);
-      expect(await idsOf(store, "state", "done")).toEqual(["a"]);
-      expect(await idsOf(store, "principal", "p")).toEqual([]);
-      expect(await idsOf(store, "thread", "t")).toEqual(["a"]);
-    },
-  },
-  {
-    name: "an item without an index key is in no listing of that index",
-    run: async ({ store, clock }) => {
-      const { thread, principal, ...item } = sample(clock);
-      await store.create({ item });
-      for (const key of ["", "undefined", "null"]) expect(await idsOf(store, "thread", key)).toEqual([]);
-      expect(await idsOf(store, "state", "new")).toEqual(["a"]);
-    },
-  },
-  {
-    name: "pages follow each other without gap or repetition while items are added",
-    run: async ({ store, clock }) => {
-      const ids = Array.from({ length: 7 }, (_, number) => `item ${number}`);
-      for (const id of ids) await store.create({ item: { ...sample(clock), id } });
-      const seen: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await store.list({ index: "thread", key: "t", limit: 3, ...(cursor ? { cursor } : {}) });
-        expect(page.items.length).toBeLessThanOrEqual(3);
-        seen.push(...page.items.map(({ id }) => id));
-        cursor = page.cursor;
-        if (cursor !== undefined && ids.length < 10) {
-          const id = `late ${ids.length}`;
-          ids.push(id);
-          await store.create({ item: { ...sample(clock), id } });
-        }
-      } while (cursor !== undefined);
-      expect(seen).toEqual(ids);
-    },
-  },
-  {
-    name: "a cursor stays good when all that it had seen has expired and others came",
-    run: async ({ store, clock }) => {
-      const expiresAtMs = clock.nowMs() + 2000;
-      for (const id of ["a", "b"]) await store.create({ item: { ...sample(clock), id, expiresAtMs } });
-      const { cursor = "" } = await store.list({ index: "thread", key: "t", limit: 1 });
-      await clock.advance({ ms: 3000 });
-      for (const id of ["c", "d"]) await store.create({ item: { ...sample(clock), id } });
-      const { items } = await store.list({ index: "thread", key: "t", cursor, limit: 9 });
-      expect(items.map(({ id }) => id)).toEqual(["c", "d"]);
-    },
-  },
+  ...listingCases,
 ];
-
-function sample(clock: Clock): SampleItem {
-  const index = { state: "new", thread: "t", principal: "p" };
-  return { id: "a", revision: 1, ...index, expiresAtMs: clock.nowMs() + hourMs, text: "", count: 0 };
-}
-
-async function createdIn(store: TaskStore<SampleItem>, item: SampleItem): Promise<SampleItem> {
-  const created = await store.create({ item });
-  if (created === undefined) throw new Error("the store was not empty");
-  return created;
-}
 
 async function increment(store: TaskStore<SampleItem>): Promise<void> {
   for (;;) {
@@ -249,9 +157,4 @@ async function increment(store: TaskStore<SampleItem>): Promise<void> {
     if (item === undefined) throw new Error("the item is gone");
     if ((await store.replace({ item: { ...item, count: item.count + 1 } })) !== undefined) return;
   }
-}
-
-async function idsOf(store: TaskStore<SampleItem>, index: "thread" | "principal" | "state", key: string) {
-  const { items } = await store.list({ index, key, limit: 10 });
-  return items.map(({ id }) => id);
 }

@@ -1,4 +1,5 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
+import { taskStateSchema } from "../../contracts/task.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
@@ -72,7 +73,9 @@ export async function runPlan({
   const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
   const unheard = await unheardRejections();
 
-  const listed = executions.map(({ records }) => records.list({ index: "principal", key: "bearer", limit: 1000 }));
+  const listed = executions.flatMap(({ records }) =>
+    taskStateSchema.options.map((key) => records.list({ index: "state", key, limit: 1000 })),
+  );
   const items = (await Promise.all(listed)).flatMap((page) => page.items);
   const fates = await Promise.all(
     asked.map(async (message): Promise<Fate> => {

@@ -8,6 +8,8 @@ export type TaskItem = {
   /** Index keys; an item without one is not in that index. */
   thread?: string | undefined;
   principal?: string | undefined;
+  /** Whole milliseconds. The index `principal` holds the items that have it beside a principal, newest first. */
+  listedAtMs?: number | undefined;
   /** From then on the item counts as absent, whether it was removed already or not. */
   expiresAtMs: number;
 };
@@ -22,8 +24,11 @@ export type TaskStore<T extends TaskItem> = {
   /** Stores the item as revision + 1 if the stored revision is `item.revision`. Resolves to the stored item, or undefined if it is not. */
   replace(request: { item: T }): Promise<T | undefined>;
   /**
-   * Items of one index key in order of creation, oldest first; `cursor` continues a listing and is opaque. May lag behind
-   * the last writes by moments where the engine says so; each item that it returns is current.
+   * Items of one index key. `thread` and `state`: in order of creation, oldest first. `principal`: by `listedAtMs`, newest
+   * first, those of one moment by their ids, the greatest first; a replace with another `listedAtMs` moves the item, which
+   * may then be missed or come twice in a listing that is under way.
+   * `cursor` continues a listing and is opaque; throws RangeError where it is none of this store. May lag behind the last
+   * writes by moments where the engine says so; each item that it returns is current.
    */
   list(request: {
     index: StoreIndex;

@@ -7,8 +7,8 @@ import { storeIndexes, taskTable } from "../../../lambdas/shared/engine/aws/tabl
 /** Resolves to the name of an empty task table. */
 export async function createTaskTable({ client }: { client: DynamoDBClient }): Promise<string> {
   const TableName = `tasks-${randomUUID()}`;
-  const { partitionKey, indexSortKey, indexNames } = taskTable;
-  const keys = [partitionKey, indexSortKey, ...storeIndexes];
+  const { partitionKey, indexSortKeys, indexNames } = taskTable;
+  const keys = [partitionKey, ...new Set(Object.values(indexSortKeys)), ...storeIndexes];
   await client.send(
     new CreateTableCommand({
       TableName,
@@ -19,7 +19,7 @@ export async function createTaskTable({ client }: { client: DynamoDBClient }): P
         IndexName: indexNames[index],
         KeySchema: [
           { AttributeName: index, KeyType: "HASH" },
-          { AttributeName: indexSortKey, KeyType: "RANGE" },
+          { AttributeName: indexSortKeys[index], KeyType: "RANGE" },
         ],
         Projection: { ProjectionType: "KEYS_ONLY" },
       })),

@@ -8,7 +8,8 @@ import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import { type Clock, createVirtualClock } from "../../conformance/clock.ts";
 import { maxReceiveCount, type QueueCase, taskQueueCases } from "../../conformance/task-queue.ts";
-import { type SampleItem, type StoreCase, taskStoreCases } from "../../conformance/task-store.ts";
+import { taskStoreCases } from "../../conformance/task-store.ts";
+import type { SampleItem, StoreCase } from "../../conformance/task-store-case.ts";
 import {
   type Emulator,
   emulatorAccess,

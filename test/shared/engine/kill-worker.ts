@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
-import type { SampleItem } from "../../conformance/task-store.ts";
+import type { SampleItem } from "../../conformance/task-store-case.ts";
 
 const [file = "", name = ""] = process.argv.slice(2);
 const database = openDatabase({ file });

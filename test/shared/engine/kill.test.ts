@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
-import type { SampleItem } from "../../conformance/task-store.ts";
+import type { SampleItem } from "../../conformance/task-store-case.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 
 const lines = 3;

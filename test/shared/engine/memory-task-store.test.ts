@@ -2,7 +2,8 @@
 import { describe, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { createVirtualClock } from "../../conformance/clock.ts";
-import { type SampleItem, taskStoreCases } from "../../conformance/task-store.ts";
+import { taskStoreCases } from "../../conformance/task-store.ts";
+import type { SampleItem } from "../../conformance/task-store-case.ts";
 
 describe("the memory task store", () => {
   it.each(taskStoreCases)("$name", async ({ run }) => {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { StoreIndex, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
 import { type Clock, createVirtualClock } from "../../conformance/clock.ts";
-import type { SampleItem } from "../../conformance/task-store.ts";
+import type { SampleItem } from "../../conformance/task-store-case.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 
 type Kept = { item: SampleItem; order: number };
@@ -34,6 +34,7 @@ const changes = fc.record({
   state: keys,
   thread: fc.option(keys, { nil: undefined }),
   principal: fc.option(keys, { nil: undefined }),
+  listedAtMs: fc.option(fc.integer({ min: 8, max: 11 }), { nil: undefined }),
   text: fc.string({ unit: "grapheme", maxLength: 5 }),
   count: fc.nat(),
   lifeMs: fc.integer({ min: -5, max: 50 }),
@@ -72,9 +73,11 @@ const lists = fc
   .tuple(fc.constantFrom<StoreIndex>("state", "thread", "principal"), keys, fc.integer({ min: 1, max: 5 }))
   .map(([index, key, limit]) =>
     command(`list(${index} ${key}, by ${limit})`, async (model, { store, clock }) => {
-      const expected = [...model.kept.values()]
-        .filter(({ item }) => item[index] === key && item.expiresAtMs > clock.nowMs())
-        .toSorted((one, other) => one.order - other.order);
+      const kept = [...model.kept.values()].filter(
+        ({ item }) => item[index] === key && item.expiresAtMs > clock.nowMs(),
+      );
+      const expected =
+        index === "principal" ? newestFirst(kept) : kept.toSorted((one, other) => one.order - other.order);
       const found: SampleItem[] = [];
       let cursor: string | undefined;
       do {
@@ -85,6 +88,14 @@ const lists = fc
       expect(found).toEqual(expected.map(({ item }) => item));
     }),
   );
+
+/** Those that have a time, by it and then by id, both falling. */
+function newestFirst(kept: Kept[]): Kept[] {
+  const place = ({ item: { listedAtMs = 0, id } }: Kept) => `${String(listedAtMs).padStart(2, "0")} ${id}`;
+  return kept
+    .filter(({ item }) => item.listedAtMs !== undefined)
+    .toSorted((one, other) => (place(one) < place(other) ? 1 : -1));
+}
 
 const waits = fc
   .integer({ min: 1, max: 30 })

@@ -1,6 +1,6 @@
 /** A task item as DynamoDB keeps it: the item as JSON text, and beside it what conditions, indexes and expiry look at. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { TaskItem } from "../ports.ts";
+import type { StoreIndex, TaskItem } from "../ports.ts";
 import { storeIndexes } from "./table.ts";
 
 export type Attributes = Record<string, AttributeValue>;
@@ -20,6 +20,7 @@ export function attributesOf({ item, writer }: { item: TaskItem; writer: string 
     // The key of an index must not be an empty text: such an item is in no listing.
     if (key) attributes[index] = { S: key };
   }
+  if (item.listedAtMs !== undefined) attributes.listed = { S: listedOf({ listedAtMs: item.listedAtMs, id: item.id }) };
   return attributes;
 }
 
@@ -33,12 +34,28 @@ export function liveData({ record, nowMs }: { record: Attributes | undefined; no
  * is as exact as their clocks.
  */
 export function positionOf({ nowMs, count, id }: { nowMs: number; count: number; id: string }): string {
-  return `${String(nowMs).padStart(15, "0")}.${String(count).padStart(10, "0")}.${id}`;
+  return `${padded(nowMs)}.${String(count).padStart(10, "0")}.${id}`;
+}
+
+/** Sorts by the time, then by the item's id; no two are the same. */
+function listedOf({ listedAtMs, id }: { listedAtMs: number; id: string }): string {
+  return `${padded(listedAtMs)}.${id}`;
+}
+
+function padded(ms: number): string {
+  return String(ms).padStart(15, "0");
 }
 
 const positionPattern = /^\d{15}\.\d{10}\.[\w-]{1,64}$/;
+/** Short enough for a sort key, which has 1024 bytes at most. */
+const listedPattern = /^\d{15}\..{1,250}$/su;
+const sortKeyPatterns: Record<StoreIndex, RegExp> = {
+  thread: positionPattern,
+  principal: listedPattern,
+  state: positionPattern,
+};
 
-/** Whether the text can be a position, so that a cursor of another store is refused. */
-export function isPosition(text: string): boolean {
-  return positionPattern.test(text);
+/** Whether the text can be a sort key of the index, so that a cursor of another store is refused. */
+export function isSortKey({ index, text }: { index: StoreIndex; text: string }): boolean {
+  return sortKeyPatterns[index].test(text);
 }

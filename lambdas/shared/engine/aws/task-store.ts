@@ -10,7 +10,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import type { StoreIndex, TaskItem, TaskStore } from "../ports.ts";
 import { callLimits } from "./client.ts";
-import { type Attributes, attributesOf, isPosition, liveData, positionOf } from "./record.ts";
+import { type Attributes, attributesOf, isSortKey, liveData, positionOf } from "./record.ts";
 import { storeIndexes, taskTable } from "./table.ts";
 
 /**
@@ -45,18 +45,21 @@ export function createDynamoTaskStore<T extends TaskItem>({
     return data === undefined ? undefined : parse(JSON.parse(data));
   }
 
-  /** Positions of one index key after `after`, with the ids of their items; no more than `limit`. */
+  /** Sort keys of one index key after `after`, with the ids of their items; no more than `limit`. */
   async function query({ index, key, after, limit }: { index: StoreIndex; key: string; after: string; limit: number }) {
+    const isNewestFirst = index === "principal";
+    const sortKey = taskTable.indexSortKeys[index];
     const command = new QueryCommand({
       TableName: table,
       IndexName: taskTable.indexNames[index],
-      KeyConditionExpression: "#key = :key AND #position > :after",
-      ExpressionAttributeNames: { "#key": index, "#position": taskTable.indexSortKey },
+      KeyConditionExpression: `#key = :key AND #sortKey ${isNewestFirst ? "<" : ">"} :after`,
+      ExpressionAttributeNames: { "#key": index, "#sortKey": sortKey },
       ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after } },
+      ScanIndexForward: !isNewestFirst,
       Limit: limit,
     });
     const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
-    const entries = Items.map(({ id, position }) => ({ id: id?.S ?? "", position: position?.S ?? "" }));
+    const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", place: entry[sortKey]?.S ?? "" }));
     return { entries, isLast: LastEvaluatedKey === undefined };
   }
 
@@ -102,35 +105,38 @@ export function createDynamoTaskStore<T extends TaskItem>({
     },
 
     async list({ index, key, cursor, limit }) {
-      if (cursor !== undefined && !isPosition(cursor)) throw new RangeError("not a cursor of this store");
+      if (cursor !== undefined && !isSortKey({ index, text: cursor }))
+        throw new RangeError("not a cursor of this store");
       if (key === "") return { items: [] };
-      const found: { item: T; position: string }[] = [];
-      let after = cursor ?? "0";
+      const found: { item: T; place: string }[] = [];
+      // Sort keys begin with a digit: all of them lie between these two.
+      let after = cursor ?? (index === "principal" ? ":" : "/");
       // One more than asked for tells whether there is a next page.
       for (let isLast = false; !isLast && found.length <= limit; ) {
         const page = await query({ index, key, after, limit: limit + 1 });
         const records = await Promise.all(page.entries.map(({ id }) => read(id)));
-        for (const [number, { position }] of page.entries.entries()) {
+        for (const [number, { place }] of page.entries.entries()) {
           const record = records[number];
           // The index follows the items with a delay: what is returned is what the item itself says.
-          const item = record?.[index]?.S === key && record.position?.S === position ? live(record) : undefined;
-          if (item !== undefined) found.push({ item, position });
-          after = position;
+          const isThere = record?.[index]?.S === key && record[taskTable.indexSortKeys[index]]?.S === place;
+          const item = isThere ? live(record) : undefined;
+          if (item !== undefined) found.push({ item, place });
+          after = place;
         }
         isLast = page.isLast;
       }
       const shown = found.slice(0, limit);
       const items = shown.map(({ item }) => item);
       const last = shown.at(-1);
-      return found.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
+      return found.length > limit && last !== undefined ? { items, cursor: last.place } : { items };
     },
   };
 }
 
-/** Sets all of the attributes and removes the index keys that are not among them. */
+/** Sets all of the attributes and removes the keys of indexes that are not among them. */
 function updateTo(attributes: Attributes) {
   const names = Object.keys(attributes);
-  const gone = storeIndexes.filter((index) => attributes[index] === undefined);
+  const gone = [...storeIndexes, taskTable.indexSortKeys.principal].filter((name) => attributes[name] === undefined);
   const set = names.map((name) => `#${name} = :${name}`).join(", ");
   return {
     UpdateExpression:

@@ -14,7 +14,9 @@ export function createMemoryTaskStore<T extends TaskItem>({
     revision: number;
     expiresAtMs: number;
     position: number;
-    keys: Record<StoreIndex, unknown>;
+    keys: Record<StoreIndex, string | undefined>;
+    /** Where it stands in each index, as text that sorts; in none where it is undefined. */
+    places: Record<StoreIndex, string | undefined>;
   };
   const rows = new Map<string, Row>();
   let positions = 0;
@@ -27,9 +29,12 @@ export function createMemoryTaskStore<T extends TaskItem>({
   }
 
   function write({ item, position }: { item: T; position: number }): T {
-    const { revision, expiresAtMs, thread, principal, state } = item;
+    const { id, revision, expiresAtMs, listedAtMs, thread, principal, state } = item;
+    const created = padded(position);
+    const listed = listedAtMs === undefined ? undefined : `${padded(listedAtMs)}.${id}`;
     const keys = { thread, principal, state };
-    rows.set(item.id, { json: JSON.stringify(item), revision, expiresAtMs, position, keys });
+    const places = { thread: created, principal: listed, state: created };
+    rows.set(id, { json: JSON.stringify(item), revision, expiresAtMs, position, keys, places });
     return item;
   }
 
@@ -46,16 +51,32 @@ export function createMemoryTaskStore<T extends TaskItem>({
       if (row?.revision !== item.revision) return undefined;
       return write({ item: { ...item, revision: item.revision + 1 }, position: row.position });
     },
-    async list({ index, key, cursor = "0", limit }) {
-      if (!/^\d{1,15}$/.test(cursor)) throw new RangeError("not a cursor of this store");
+    async list({ index, key, cursor, limit }) {
+      if (cursor !== undefined && !placePatterns[index].test(cursor))
+        throw new RangeError("not a cursor of this store");
+      const sign = index === "principal" ? -1 : 1;
       const found = [...rows.keys()]
         .flatMap((id) => live(id) ?? [])
-        .filter((row) => row.keys[index] === key && row.position > Number(cursor))
-        .sort((a, b) => a.position - b.position);
+        .flatMap(({ keys, places, json }) => {
+          const place = places[index];
+          return keys[index] === key && place !== undefined ? { place, json } : [];
+        })
+        .filter(({ place }) => cursor === undefined || sign * compare(place, cursor) > 0)
+        .sort((a, b) => sign * compare(a.place, b.place));
       const page = found.slice(0, limit);
       const last = page.at(-1);
       const items = page.map(({ json }) => parse(JSON.parse(json)));
-      return last !== undefined && found.length > limit ? { items, cursor: String(last.position) } : { items };
+      return last !== undefined && found.length > limit ? { items, cursor: last.place } : { items };
     },
   };
+}
+
+const placePatterns: Record<StoreIndex, RegExp> = { thread: /^\d{15}$/, principal: /^\d{15}\../s, state: /^\d{15}$/ };
+
+function padded(count: number): string {
+  return String(count).padStart(15, "0");
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }

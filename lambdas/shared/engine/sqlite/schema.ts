@@ -32,4 +32,8 @@ export const migrations: readonly string[] = [
      receive_count INTEGER NOT NULL DEFAULT 0
    ) STRICT;
    CREATE INDEX messages_by_due_time ON messages (queue, visible_at_ms);`,
+  `ALTER TABLE tasks ADD COLUMN listed_at_ms INTEGER;
+   DROP INDEX tasks_by_principal;
+   CREATE INDEX tasks_by_principal ON tasks (principal, listed_at_ms, id)
+     WHERE principal IS NOT NULL AND listed_at_ms IS NOT NULL;`,
 ];

@@ -1,6 +1,7 @@
 /** The task store in sqlite: items as JSON text, what is searched for in columns beside it. */
-import type { StoreIndex, TaskItem, TaskStore } from "../ports.ts";
+import type { TaskItem, TaskStore } from "../ports.ts";
 import type { Database } from "./database.ts";
+import { createPages } from "./task-pages.ts";
 
 /** Expired items that one `create` removes; more than it adds, so that they cannot pile up. */
 const removedPerCreate = 2;
@@ -17,23 +18,19 @@ export function createSqliteTaskStore<T extends TaskItem>({
 }): TaskStore<T> {
   const read = database.prepare("SELECT item FROM tasks WHERE id = ? AND expires_at_ms > ?");
   const insert = database.prepare(
-    `INSERT INTO tasks (id, revision, state, thread, principal, expires_at_ms, item) VALUES (?, 1, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO tasks (id, revision, state, thread, principal, listed_at_ms, expires_at_ms, item)
+     VALUES (?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   );
   const update = database.prepare(
-    `UPDATE tasks SET revision = revision + 1, state = ?, thread = ?, principal = ?, expires_at_ms = ?, item = ?
-     WHERE id = ? AND revision = ? AND expires_at_ms > ?`,
+    `UPDATE tasks SET revision = revision + 1,
+     state = ?, thread = ?, principal = ?, listed_at_ms = ?, expires_at_ms = ?, item = ? WHERE id = ? AND revision = ? AND expires_at_ms > ?`,
   );
   const removeIfExpired = database.prepare("DELETE FROM tasks WHERE id = ? AND expires_at_ms <= ?");
   const removeSomeExpired = database.prepare(
     `DELETE FROM tasks WHERE seq IN
      (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerCreate})`,
   );
-  const page = (index: StoreIndex) =>
-    database.prepare(
-      `SELECT seq, item FROM tasks WHERE ${index} = ? AND seq > ? AND expires_at_ms > ? ORDER BY seq LIMIT ?`,
-    );
-  const pages = { thread: page("thread"), principal: page("principal"), state: page("state") };
+  const pages = createPages({ database });
 
   return {
     async get({ id }) {
@@ -62,19 +59,19 @@ export function createSqliteTaskStore<T extends TaskItem>({
       return isReplaced ? stored : undefined;
     },
 
-    async list({ index, key, cursor = "0", limit }) {
-      if (!/^\d{1,15}$/.test(cursor)) throw new RangeError("not a cursor of this store");
+    async list({ index, key, cursor, limit }) {
       // One more than asked for tells whether there is a next page.
-      const rows = pages[index].all(key, Number(cursor), now(), limit + 1) as { seq: number; item: string }[];
+      const rows = pages[index]({ key, cursor, nowMs: now(), limit: limit + 1 });
       const shown = rows.slice(0, limit);
       const items = shown.map((row) => parse(JSON.parse(row.item)));
       const last = shown.at(-1);
-      return rows.length > limit && last !== undefined ? { items, cursor: String(last.seq) } : { items };
+      return rows.length > limit && last !== undefined ? { items, cursor: last.place } : { items };
     },
   };
 }
 
 /** Text is made at the call, so that what the caller does to the object afterwards is not stored. */
-function columnsOf(item: TaskItem): [string, string | null, string | null, number, string] {
-  return [item.state, item.thread ?? null, item.principal ?? null, item.expiresAtMs, JSON.stringify(item)];
+function columnsOf(item: TaskItem): (string | number | null)[] {
+  const { state, thread = null, principal = null, listedAtMs = null, expiresAtMs } = item;
+  return [state, thread, principal, listedAtMs, expiresAtMs, JSON.stringify(item)];
 }

@@ -1,0 +1,32 @@
+/** What a case of a task store's suites gets, and the item that it begins with. */
+import type { StoreIndex, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { Clock } from "./clock.ts";
+
+export type SampleItem = TaskItem & { text: string; count: number };
+
+export type StoreWorld = {
+  store: TaskStore<SampleItem>;
+  /** A second client of the same data, as another process would have one. */
+  openAgain(): Promise<TaskStore<SampleItem>>;
+  clock: Clock;
+};
+
+export type StoreCase = { name: string; run: (world: StoreWorld) => Promise<void> };
+
+export const hourMs = 3600_000;
+
+export function sample(clock: Clock): SampleItem {
+  const index = { state: "new", thread: "t", principal: "p" };
+  return { id: "a", revision: 1, ...index, expiresAtMs: clock.nowMs() + hourMs, text: "", count: 0 };
+}
+
+export async function createdIn(store: TaskStore<SampleItem>, item: SampleItem): Promise<SampleItem> {
+  const created = await store.create({ item });
+  if (created === undefined) throw new Error("the store was not empty");
+  return created;
+}
+
+export async function idsOf(store: TaskStore<SampleItem>, index: StoreIndex, key: string) {
+  const { items } = await store.list({ index, key, limit: 10 });
+  return items.map(({ id }) => id);
+}
