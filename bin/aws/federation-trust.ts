@@ -1,5 +1,7 @@
 /** What the other side must be told, so that it trusts the Verification role of a stage: per destination. Pure. */
+
 import type { AuthorizerConfig } from "../../lambdas/shared/config/authorizer-schema.ts";
+import { authorizerConfigOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { webIdentityRequestOf } from "../../lambdas/shared/config/web-identity-request.ts";
 
@@ -14,8 +16,8 @@ export function trustsOf({
   stageName,
 }: Pick<Config, "destinations"> & { issuer: string; roleArn: string; stageName: string }): Trust[] {
   return Object.entries(destinations).flatMap(([destination, configured]) => {
-    if (configured.transport !== "https") return [];
-    const { authorizer } = configured;
+    const authorizer = authorizerConfigOf(configured);
+    if (authorizer === undefined) return [];
     const audience = webIdentityRequestOf(authorizer)?.audience;
     if (audience === undefined) return [];
     const told = toldTo({ authorizer, audience, issuer, roleArn, stageName });

@@ -1,8 +1,10 @@
 /** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
+
 import { secretsOfAgent } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type AuthorizerSecretUse, secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
+import { authorizerConfigOf, isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { executionPlaceOf, isOwnExecution, managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
+import { executionPlaceOf, managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { NamedStage } from "./stage.ts";
 
@@ -29,8 +31,9 @@ export function secretsOfStage({ config, stageName, stage }: NamedStage & { conf
     { ...verification, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
     { ...verification, use: "bot token", purpose: "Slack bot token", reference: botToken },
     ...Object.entries(config.destinations).flatMap(([name, destination]) => {
-      if (destination.transport !== "https" || isOwnExecution(destination)) return [];
-      return secretsOfAuthorizer(destination.authorizer).map(({ use, reference }) => ({
+      const authorizer = authorizerConfigOf(destination);
+      if (authorizer === undefined || isOwnExecution(destination)) return [];
+      return secretsOfAuthorizer(authorizer).map(({ use, reference }) => ({
         ...verification,
         use,
         purpose: `${use} of destination ${name}`,

@@ -1,5 +1,7 @@
 /** Secrets that a command cannot do without: better refused at the start than at the first task. */
+
 import { secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
+import { authorizerConfigOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -13,6 +15,6 @@ export function requireSecrets(references: readonly SecretReference[]): void {
 
 /** What a call to the destination is authorized with. */
 export function secretsOfDestination(destination: Destination): SecretReference[] {
-  if (destination.transport !== "https") return [];
-  return secretsOfAuthorizer(destination.authorizer).map(({ reference }) => reference);
+  const authorizer = authorizerConfigOf(destination);
+  return authorizer === undefined ? [] : secretsOfAuthorizer(authorizer).map(({ reference }) => reference);
 }

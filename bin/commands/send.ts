@@ -1,10 +1,11 @@
 /** `sekisho send`: one task over a configured transport, without Slack. */
+
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { SekishoError } from "../../contracts/errors.ts";
+import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
-import { isOwnExecution } from "../../lambdas/shared/config/stage-config.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import type { WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
 import { addressOf, authorizerOf } from "../destinations/describe.ts";

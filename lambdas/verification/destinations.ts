@@ -70,6 +70,8 @@ function createTransport({
       const authorizer = createAuthorizer({ authorizer: destination.authorizer, url, readSecret, credentials, region });
       return createHttpsTransport({ url, authorizer, maxResponseBytes });
     }
+    case "a2a":
+      return undefined;
     case "agentcore": {
       const { runtimeArn, qualifier, endpoint, stopAfterResult } = destination;
       return createAgentCoreTransport({

@@ -7,10 +7,18 @@ import { routeOf } from "./gate/route.ts";
 import type { Policy } from "./task/policy.ts";
 
 function addressOf(destination: Destination): string {
-  const { transport, url, runtimeArn, qualifier, endpoint } = { ...noAddress, ...destination };
-  return hash("sha256", JSON.stringify([transport, url, runtimeArn, qualifier, endpoint]), "hex").slice(0, 16);
+  const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
+  // One more only where there is a card: the records of tasks under way have what came out before there were any.
+  const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
+  return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
 }
-const noAddress = { url: undefined, runtimeArn: undefined, qualifier: undefined, endpoint: undefined };
+const noAddress = {
+  url: undefined,
+  runtimeArn: undefined,
+  qualifier: undefined,
+  endpoint: undefined,
+  card: undefined,
+};
 
 /** `extraRules` join those of the configuration (the stand-in's workspace on one machine). */
 export function createPolicy({

@@ -1,12 +1,13 @@
 /** What the Verification zone must be permitted to reach its destinations: its own Execution zone, and those of the file. */
+
 import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { AuthorizerConfig } from "../../lambdas/shared/config/authorizer-schema.ts";
 import { secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
+import { addressesOf, authorizerConfigOf, isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { isOwnExecution } from "../../lambdas/shared/config/stage-config.ts";
 import type { ExecutionEntry } from "../execution-stack.ts";
 import { acknowledge, shownPartition } from "./acknowledge.ts";
 import { permitSts } from "./sts-permissions.ts";
@@ -36,9 +37,8 @@ export function destinationSecrets(config: Pick<Config, "destinations">): string
 
 /** Those of destinations with an address of their own: a stage's own Execution zone is called by signature. */
 function foreignAuthorizers({ destinations }: Pick<Config, "destinations">): AuthorizerConfig[] {
-  return Object.values(destinations).flatMap((destination) =>
-    destination.transport === "https" && !isOwnExecution(destination) ? [destination.authorizer] : [],
-  );
+  const foreign = Object.values(destinations).filter((destination) => !isOwnExecution(destination));
+  return foreign.flatMap((destination) => authorizerConfigOf(destination) ?? []);
 }
 
 function ownPermissions({ address, arns }: ExecutionEntry): PolicyStatement[] {
@@ -60,13 +60,15 @@ function permissionsOf(scope: Construct, destination: Destination): PolicyStatem
 
 /** What stands behind the address of a signed call, as far as the address tells. What another role may call, its account says. */
 function signedResources(partition: string, destination: Destination): string[] {
-  if (destination.transport !== "https" || destination.url === undefined) return [];
-  if (destination.authorizer.type !== "sigv4") return [];
-  const { service, region, assumeRoleArn } = destination.authorizer;
-  if (assumeRoleArn !== undefined) return [];
-  const [host = ""] = new URL(destination.url).hostname.split(".");
-  if (service === "lambda") return [`arn:${partition}:lambda:${region}:*:function:*`];
-  return service === "execute-api" ? [`arn:${partition}:execute-api:${region}:*:${host}/*`] : [];
+  const authorizer = authorizerConfigOf(destination);
+  if (authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined) return [];
+  const { service, region } = authorizer;
+  const arns = addressesOf(destination).flatMap(({ address }) => {
+    const [host = ""] = new URL(address).hostname.split(".");
+    if (service === "lambda") return [`arn:${partition}:lambda:${region}:*:function:*`];
+    return service === "execute-api" ? [`arn:${partition}:execute-api:${region}:*:${host}/*`] : [];
+  });
+  return [...new Set(arns)];
 }
 
 function invokeRuntime(resources: string[], { stops }: { stops: boolean }): PolicyStatement {

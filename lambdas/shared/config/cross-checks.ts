@@ -1,5 +1,6 @@
 /** What the parts of the configuration demand of each other, once each part alone is fine. */
 import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 import { stageProblems } from "./stage-checks.ts";
@@ -39,17 +40,29 @@ function routeProblems({ routes, destinations }: Config): Problem[] {
 
 function destinationProblems({ destinations }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
-    if (destination.transport !== "https") return [];
-    if (destination.authorizer.type === "mtls" && URL.parse(destination.url ?? "")?.protocol !== "https:") {
-      return [{ path: ["destinations", name, "url"], message: "a client certificate needs an https address" }];
+    const type = authorizerConfigOf(destination)?.type;
+    const path = ["destinations", name];
+    if (type === "mtls") {
+      const message = "a client certificate needs an https address";
+      return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
     }
-    if (destination.url === undefined) return [];
-    // What is no URL is a problem of its own, told already.
-    const hostname = URL.parse(destination.url)?.hostname;
-    if (destination.authorizer.type !== "none" || hostname === undefined || isLoopbackHost(hostname)) return [];
+    if (type !== "none" || !addressesOf(destination).some(({ address }) => isElsewhere(address))) return [];
     const message = '"none" is refused for anything but loopback; name another authorizer';
-    return [{ path: ["destinations", name, "authorizer"], message }];
+    return [{ path: [...path, "authorizer"], message }];
   });
+}
+
+/** The Execution host of the local run speaks no TLS either. */
+function fieldsWithoutTls(destination: Destination): string[] {
+  if (isOwnExecution(destination)) return [destination.transport === "a2a" ? "card" : "url"];
+  const without = addressesOf(destination).filter(({ address }) => URL.parse(address)?.protocol !== "https:");
+  return without.map(({ field }) => field);
+}
+
+/** What is no URL is a problem of its own, told already. */
+function isElsewhere(address: string): boolean {
+  const hostname = URL.parse(address)?.hostname;
+  return hostname !== undefined && !isLoopbackHost(hostname);
 }
 
 /** Where the call ends before the host answers `accepted`, nobody knows what became of a task that takes longer. */
@@ -84,10 +97,10 @@ function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
 }
 
 function sendsToken(destination: Destination): boolean {
-  return destination.transport === "https" && !["none", "sigv4", "mtls"].includes(destination.authorizer.type);
+  return !["none", "sigv4", "mtls"].includes(authorizerConfigOf(destination)?.type ?? "none");
 }
 
 /** Whether it is the Execution host of the `execution` section that answers. */
 function isLocalHost(destination: Destination): boolean {
-  return destination.transport === "in-process" || (destination.transport === "https" && destination.url === undefined);
+  return destination.transport === "in-process" || isOwnExecution(destination);
 }

@@ -55,6 +55,26 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .describe("Plain HTTPS (http only on loopback)."),
   z
     .strictObject({
+      transport: z.literal("a2a"),
+      ...anyDestination,
+      card: httpUrl().optional().describe("The agent card's address. Left out: the Execution host of the local run."),
+      url: httpUrl().optional().describe("In place of the address that the card names."),
+      version: z
+        .enum(["highest", "1.0", "0.3"])
+        .default("highest")
+        .describe("Of A2A. highest: the highest that the card and Sekisho share."),
+      authorizer: authorizerSchema.default({ type: "none" }),
+      dialect: dialectSchema.default("a2a").describe("Whose error numbers the peer speaks."),
+      idempotent: anyDestination.idempotent.default(false),
+      forwardBotToken: z.literal(false, "A2A has no place for it").default(false),
+    })
+    .refine(({ card, url }) => url === undefined || card !== undefined, {
+      path: ["card"],
+      message: "is missing: url stands in place of the address that a card names",
+    })
+    .describe("An agent that speaks A2A (JSON-RPC over HTTPS; http only on loopback)."),
+  z
+    .strictObject({
       transport: z.literal("agentcore"),
       ...anyDestination,
       runtimeArn: z

@@ -4,21 +4,19 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import type { AuthorizerConfig } from "./authorizer-schema.ts";
+import { addressesOf, authorizerConfigOf } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import { ConfigError, parseConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
 
-const liveFieldsSchema = z.strictObject({
-  deadlineMs: z.unknown().optional(),
-  concurrency: z.unknown().optional(),
-  longPollMs: z.unknown().optional(),
-  dialect: z.unknown().optional(),
-  idempotent: z.unknown().optional(),
-  maxResponseBytes: z.unknown().optional(),
-  /** Only where the address is not what is permitted. */
-  url: z.unknown().optional(),
-});
+/** As far as a destination has them. `version` is A2A's. */
+const liveFields = ["deadlineMs", "concurrency", "longPollMs", "dialect", "idempotent", "maxResponseBytes", "version"];
+/** Only where the address is not what is permitted. */
+const addressFields = ["card", "url"];
+const anyValue = z.unknown().optional();
+const liveFieldsSchema = z.strictObject(
+  Object.fromEntries([...liveFields, ...addressFields].map((field) => [field, anyValue])),
+);
 type LiveFields = z.infer<typeof liveFieldsSchema>;
 
 /** The fields' own shapes are those of the configuration, which checks them when they are joined with it. */
@@ -51,10 +49,9 @@ export function withLiveSettings({ config, json }: { config: Config; json: unkno
   }
   const destinations = Object.entries(config.destinations).map(([name, destination]) => {
     const { fixed, live } = split(destination);
-    const { url = live.url, ...others } = fields[name] ?? {};
-    // An address that is not live is the deployed one, whatever was pushed when it still was live.
-    const address = live.url === undefined ? {} : { url };
-    return [name, { ...fixed, ...live, ...others, ...address }] as const;
+    // What is not live is as it was deployed, whatever was pushed when it still was live.
+    const pushed = Object.entries(fields[name] ?? {}).filter(([field]) => Object.hasOwn(live, field));
+    return [name, { ...fixed, ...live, ...Object.fromEntries(pushed) }] as const;
   });
   return parseConfig({ json: { ...config, routes, destinations: Object.fromEntries(destinations) } });
 }
@@ -62,7 +59,7 @@ export function withLiveSettings({ config, json }: { config: Config; json: unkno
 export function fingerprintsOf({ destinations }: Pick<Config, "destinations">): Fingerprints {
   const digests = Object.entries(destinations).map(([name, destination]) => {
     const { live, fixed } = split(destination);
-    const text = JSON.stringify(sorted({ ...fixed, hasUrl: live.url !== undefined }));
+    const text = JSON.stringify(sorted({ ...fixed, hasUrl: Object.hasOwn(live, "url") }));
     return [name, createHash("sha256").update(text).digest("hex").slice(0, 12)] as const;
   });
   return Object.fromEntries(digests);
@@ -75,18 +72,21 @@ export function needDeploy({ config, deployed }: { config: Config; deployed: Fin
 }
 
 function split(destination: Destination): { live: LiveFields; fixed: Record<string, unknown> } {
-  const { deadlineMs, concurrency, longPollMs, dialect, idempotent, maxResponseBytes, ...fixed } = destination;
-  const live: LiveFields = { deadlineMs, concurrency, longPollMs, dialect, idempotent, maxResponseBytes };
-  if (fixed.transport !== "https" || fixed.url === undefined) return { live, fixed };
-  // Where the bot token goes is not to be changed by whoever may only change settings.
-  if (isPermittedByAddress(fixed.authorizer) || fixed.forwardBotToken) return { live, fixed };
-  const { url, ...rest } = fixed;
-  return { live: { ...live, url }, fixed: rest };
+  const addresses = hasLiveAddress(destination) ? addressesOf(destination).map(({ field }) => field) : [];
+  const isLive = (field: string) => [...liveFields, ...addresses].includes(field);
+  const fields = Object.entries(destination);
+  return {
+    live: Object.fromEntries(fields.filter(([field]) => isLive(field))),
+    fixed: Object.fromEntries(fields.filter(([field]) => !isLive(field))),
+  };
 }
 
-/** Signed as the Verification role itself: its policy names what stands behind the address. */
-function isPermittedByAddress(authorizer: AuthorizerConfig): boolean {
-  return authorizer.type === "sigv4" && authorizer.assumeRoleArn === undefined;
+function hasLiveAddress(destination: Destination): boolean {
+  // Where the bot token goes is not to be changed by whoever may only change settings.
+  if (destination.forwardBotToken) return false;
+  const authorizer = authorizerConfigOf(destination);
+  // Signed as the Verification role itself: its policy names what stands behind the address.
+  return authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined;
 }
 
 function sorted(value: unknown): unknown {

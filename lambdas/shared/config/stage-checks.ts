@@ -1,9 +1,10 @@
 /** What the stages demand of the rest of the file: AWS must be able to run what it asks for. */
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import type { Problem } from "./cross-checks.ts";
+import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig, Config } from "./schema.ts";
-import { isOwnExecution, maxLambdaTaskMs } from "./stage-config.ts";
+import { isLocalOnly, maxLambdaTaskMs } from "./stage-config.ts";
 
 /** Lambda ends a worker after 15 minutes; the last seconds are for letting go of its tasks. */
 const maxLeaseMs = 885_000;
@@ -34,20 +35,22 @@ function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Proble
 
 /** The Verification zone's role may call what the address names; from another address nobody can tell what that is. */
 function signingProblems(name: string, destination: Destination): Problem[] {
-  if (destination.transport !== "https" || destination.url === undefined) return [];
-  if (destination.authorizer.type !== "sigv4") return [];
-  const { service, region, assumeRoleArn } = destination.authorizer;
+  const authorizer = authorizerConfigOf(destination);
+  if (authorizer?.type !== "sigv4" || isOwnExecution(destination)) return [];
+  const { service, region, assumeRoleArn } = authorizer;
   // What the other role may do is its own account's affair.
   if (service === "lambda" || assumeRoleArn !== undefined) return [];
   if (service !== "execute-api") {
     const message = `no permission can be given for it; a stage signs for "lambda" and "execute-api" only`;
     return [{ path: ["destinations", name, "authorizer", "service"], message }];
   }
-  const [id = "", ...rest] = URL.parse(destination.url)?.hostname.split(".") ?? [];
   const domain = `execute-api.${region}.amazonaws.com`;
-  if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
   const message = `no permission can be given for it; name the API's own host, ID.${domain}`;
-  return [{ path: ["destinations", name, "url"], message }];
+  return addressesOf(destination).flatMap(({ field, address }) => {
+    const [id = "", ...rest] = URL.parse(address)?.hostname.split(".") ?? [];
+    if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
+    return [{ path: ["destinations", name, field], message }];
+  });
 }
 
 function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
@@ -79,6 +82,9 @@ function kindProblems(config: Config, name: string): Problem[] {
     const path = ["routes", index, "destination"];
     if (destination.transport === "in-process") {
       problems.push({ path, message: `"${routed}" is in-process, which cannot be on AWS (stage ${name})` });
+    } else if (isLocalOnly(destination)) {
+      const message = `"${routed}" has no card, which only the local run can do without (stage ${name}); name the agent's card`;
+      problems.push({ path, message });
     } else if (kind === "external" && isOwnExecution(destination)) {
       const message = `"${routed}" has no url, and stage ${name} deploys no Execution zone (its kind is external)`;
       problems.push({ path, message });

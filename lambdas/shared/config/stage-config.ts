@@ -1,5 +1,5 @@
 /** The configuration as one stage on AWS has it: destinations with their places, secrets as names of Secrets Manager. */
-
+import { isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 import type { ExecutionKind, Stage } from "./stage-schema.ts";
@@ -19,15 +19,15 @@ export function maxTaskMsOf({ config, kind }: { config: Pick<Config, "execution"
   return config.execution.maxTaskMs ?? (kind === "lambda" ? maxLambdaTaskMs : defaultTaskMs);
 }
 
-/** A destination without an address of its own leads to the Execution zone of this configuration, wherever that runs. */
-export function isOwnExecution(destination: Destination): boolean {
-  return destination.transport === "https" && destination.url === undefined;
+/** What leads to the host of the local run in a way that a stage's own Execution zone cannot be reached. */
+export function isLocalOnly(destination: Destination): boolean {
+  return destination.transport === "in-process" || (destination.transport === "a2a" && isOwnExecution(destination));
 }
 
 /** What the functions of a stage are given: every `{ env }` has become the secret `sekisho/STAGE/NAME`; stages are left out. */
 export function stageConfig({ config, stageName }: { config: Config; stageName: string }): Config {
   const { stages: _stages, $schema: _schema, ...rest } = config;
-  const destinations = Object.entries(config.destinations).filter(([, { transport }]) => transport !== "in-process");
+  const destinations = Object.entries(config.destinations).filter(([, destination]) => !isLocalOnly(destination));
   return withManagedSecrets({ ...rest, destinations: Object.fromEntries(destinations), stages: {} }, stageName);
 }
 
