@@ -82,11 +82,13 @@ export const executeTaskParamsSchema = z
   });
 export type ExecuteTaskParams = z.infer<typeof executeTaskParamsSchema>;
 
-/** Inline output of an agent: text, or a reference to something larger. */
+/** Output of an agent beside its answer: text, bytes (`base64`) or any JSON inline, or a reference to something larger. */
 export const artifactSchema = z.looseObject({
   name: z.string().max(255).optional(),
   mimetype: z.string().max(255).optional(),
   text: z.string().optional(),
+  base64: z.base64().optional(),
+  data: z.unknown().optional(),
   url: z.string().max(4096).optional(),
 });
 export type Artifact = z.infer<typeof artifactSchema>;
@@ -110,11 +112,16 @@ export const acceptedResultSchema = z.looseObject({
   progress: progressSchema.optional(),
 });
 
+export const questionOptionSchema = z.object({ id: z.string(), label: z.string(), style: z.string().optional() });
+
+export type QuestionOption = z.infer<typeof questionOptionSchema>;
+
 export const inputRequiredResultSchema = z.looseObject({
   status: z.literal("input_required"),
   task_id: taskId,
   prompt: z.string(),
-  options: z.array(z.object({ id: z.string(), label: z.string(), style: z.string().optional() })).optional(),
+  options: z.array(questionOptionSchema).optional(),
+  kind: z.literal("auth").optional().describe("What is asked for are credentials, which go another way"),
   expires_at: timestamp.optional(),
 });
 

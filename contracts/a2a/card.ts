@@ -5,7 +5,7 @@ import { optionalList, optionalText } from "./values.ts";
 const url = z.string().min(1).max(2048);
 
 /** One place where an agent can be reached. `protocolBinding`: JSONRPC, GRPC, HTTP+JSON or a URI. */
-const interfaceSchema = z.object({
+export const interfaceSchema = z.object({
   url,
   protocolBinding: z.string().min(1).max(2048),
   protocolVersion: z.string().min(1).max(32),

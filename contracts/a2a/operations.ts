@@ -3,23 +3,23 @@ import * as z from "zod";
 import { messageSchema } from "./part.ts";
 import { pushConfigSchema } from "./push.ts";
 import { a2aStateSchema } from "./task.ts";
-import { idSchema, optionalCount, optionalFlag, optionalList, optionalText, structSchema } from "./values.ts";
+import { idSchema, optionalList, optionalText, structSchema, unset } from "./values.ts";
 
 const tenant = optionalText(256);
-const historyLength = optionalCount(1_000_000);
+const historyLength = unset(z.int().min(0));
+
+export const sendConfigurationSchema = z.object({
+  acceptedOutputModes: optionalList(z.string().max(255), 50),
+  taskPushNotificationConfig: unset(pushConfigSchema),
+  historyLength,
+  /** Unset: the operation waits until the task's turn ends. */
+  returnImmediately: unset(z.boolean()),
+});
 
 const sendMessageParams = z.object({
   tenant,
   message: messageSchema.refine(({ role }) => role === "ROLE_USER", { path: ["role"], message: "must be ROLE_USER" }),
-  configuration: z
-    .object({
-      acceptedOutputModes: optionalList(z.string().max(255), 50),
-      taskPushNotificationConfig: pushConfigSchema.nullish().transform((config) => config ?? undefined),
-      historyLength,
-      returnImmediately: optionalFlag(),
-    })
-    .nullish()
-    .transform((configuration) => configuration ?? undefined),
+  configuration: unset(sendConfigurationSchema),
   metadata: structSchema,
 });
 const taskParams = z.object({ tenant, id: idSchema });
@@ -34,10 +34,11 @@ export const operations = {
     tenant,
     contextId: optionalText(256),
     /** `UNSPECIFIED` is the enum's default: no filter. */
-    status: z
-      .union([a2aStateSchema, z.literal("TASK_STATE_UNSPECIFIED")])
-      .nullish()
-      .transform((state) => (state === null || state === "TASK_STATE_UNSPECIFIED" ? undefined : state)),
+    status: unset(
+      z
+        .union([a2aStateSchema, z.literal("TASK_STATE_UNSPECIFIED")])
+        .transform((state) => (state === "TASK_STATE_UNSPECIFIED" ? undefined : state)),
+    ),
     /** 1 to 100; the protocol's default is 50. */
     pageSize: z
       .int()
@@ -47,11 +48,8 @@ export const operations = {
       .transform((size) => size ?? 50),
     pageToken: optionalText(1024),
     historyLength,
-    statusTimestampAfter: z.iso
-      .datetime({ offset: true })
-      .nullish()
-      .transform((time) => time ?? undefined),
-    includeArtifacts: optionalFlag(),
+    statusTimestampAfter: unset(z.iso.datetime({ offset: true })),
+    includeArtifacts: unset(z.boolean()),
   }),
   CancelTask: z.object({ tenant, id: idSchema, metadata: structSchema }),
   SubscribeToTask: taskParams,
@@ -60,7 +58,7 @@ export const operations = {
   ListTaskPushNotificationConfigs: z.object({
     tenant,
     taskId: idSchema,
-    pageSize: optionalCount(1000),
+    pageSize: unset(z.int().min(0)),
     pageToken: optionalText(1024),
   }),
   DeleteTaskPushNotificationConfig: pushParams,

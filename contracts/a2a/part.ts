@@ -1,15 +1,16 @@
 /** Parts, messages and artifacts (A2A 1.0, section 4.1: Part, Message, Artifact). */
 import * as z from "zod";
-import { idSchema, optionalList, optionalText, structSchema } from "./values.ts";
+import { bytesSchema, idSchema, optionalList, optionalText, structSchema, unset } from "./values.ts";
 
 const contentNames = ["text", "raw", "url", "data"] as const;
 
 /** Exactly one of `text`, `raw` (bytes in base64), `url` and `data` (any JSON). */
 export const partSchema = z
   .object({
-    text: z.string().optional(),
-    raw: z.base64().optional(),
-    url: z.string().min(1).max(4096).optional(),
+    text: unset(z.string()),
+    raw: unset(bytesSchema),
+    url: unset(z.string().min(1).max(4096)),
+    /** Here `null` is a value. */
     data: z.unknown().optional(),
     mediaType: optionalText(255),
     filename: optionalText(255),

@@ -1,6 +1,11 @@
 /** Where a task's changes are to be pushed to (A2A 1.0, section 4.3: TaskPushNotificationConfig, AuthenticationInfo). */
 import * as z from "zod";
-import { optionalText } from "./values.ts";
+import { optionalText, unset } from "./values.ts";
+
+export const authenticationInfoSchema = z.object({
+  scheme: z.string().regex(/^[A-Za-z][\w-]{0,63}$/),
+  credentials: optionalText(8192),
+});
 
 /** `credentials` and `token` are secrets of the one who registers: they go to `url` and to nobody else. */
 export const pushConfigSchema = z.object({
@@ -9,9 +14,6 @@ export const pushConfigSchema = z.object({
   taskId: optionalText(256),
   url: z.string().min(1).max(2048),
   token: optionalText(4096),
-  authentication: z
-    .object({ scheme: z.string().regex(/^[A-Za-z][\w-]{0,63}$/), credentials: optionalText(8192) })
-    .nullish()
-    .transform((authentication) => authentication ?? undefined),
+  authentication: unset(authenticationInfoSchema),
 });
 export type PushConfig = z.infer<typeof pushConfigSchema>;

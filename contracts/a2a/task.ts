@@ -1,7 +1,7 @@
 /** Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState). */
 import * as z from "zod";
 import { a2aArtifactSchema, messageSchema } from "./part.ts";
-import { idSchema, structSchema } from "./values.ts";
+import { idSchema, optionalText, structSchema, unset } from "./values.ts";
 
 export const a2aStateSchema = z.enum([
   "TASK_STATE_SUBMITTED",
@@ -18,22 +18,26 @@ export type A2aState = z.infer<typeof a2aStateSchema>;
 /** `timestamp` is when the state was entered, in UTC with `Z`. */
 const statusSchema = z.object({
   state: a2aStateSchema,
-  message: messageSchema.nullish().transform((message) => message ?? undefined),
-  timestamp: z.string().max(64).optional(),
+  message: unset(messageSchema),
+  timestamp: optionalText(64),
 });
 export type A2aStatus = z.infer<typeof statusSchema>;
 
 export const a2aTaskSchema = z.object({
   id: idSchema,
-  contextId: z.string().max(256).default(""),
+  contextId: z
+    .string()
+    .max(256)
+    .nullish()
+    .transform((id) => id ?? ""),
   status: statusSchema,
-  artifacts: z.array(a2aArtifactSchema).optional(),
-  history: z.array(messageSchema).optional(),
+  artifacts: unset(z.array(a2aArtifactSchema)),
+  history: unset(z.array(messageSchema)),
   metadata: structSchema,
 });
 export type A2aTask = z.infer<typeof a2aTaskSchema>;
 
-const statusUpdateSchema = z.object({
+export const statusUpdateSchema = z.object({
   taskId: idSchema,
   contextId: z.string().max(256),
   status: statusSchema,
@@ -41,12 +45,12 @@ const statusUpdateSchema = z.object({
 });
 export type StatusUpdate = z.infer<typeof statusUpdateSchema>;
 
-const artifactUpdateSchema = z.object({
+export const artifactUpdateSchema = z.object({
   taskId: idSchema,
   contextId: z.string().max(256),
   artifact: a2aArtifactSchema,
-  append: z.boolean().optional(),
-  lastChunk: z.boolean().optional(),
+  append: unset(z.boolean()),
+  lastChunk: unset(z.boolean()),
   metadata: structSchema,
 });
 export type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;

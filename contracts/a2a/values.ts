@@ -1,44 +1,41 @@
 /** Values as ProtoJSON writes them (A2A 1.0, section 5.5): a field that is unset may be absent, null, or the type's default. */
 import * as z from "zod";
 
+/** A field that may be left out; `null` is as good as absent. */
+export function unset<T extends z.ZodType>(schema: T) {
+  return schema
+    .nullish()
+    .transform((value) => value ?? undefined)
+    .optional();
+}
+
 /** An id or a name; the empty text is none. */
 export function optionalText(maxLength: number) {
-  return z
-    .string()
-    .max(maxLength)
-    .nullish()
-    .transform((text) => (text === null || text === "" ? undefined : text));
+  return unset(
+    z
+      .string()
+      .max(maxLength)
+      .transform((text) => (text === "" ? undefined : text)),
+  );
 }
 
 /** A list that may be left out; the empty one is none. */
 export function optionalList<T extends z.ZodType>(item: T, maxItems: number) {
-  return z
-    .array(item)
-    .max(maxItems)
-    .nullish()
-    .transform((items) => (items === null || items?.length === 0 ? undefined : items));
+  return unset(
+    z
+      .array(item)
+      .max(maxItems)
+      .transform((items) => (items.length === 0 ? undefined : items)),
+  );
 }
 
-export function optionalFlag() {
-  return z
-    .boolean()
-    .nullish()
-    .transform((flag) => flag ?? undefined);
-}
-
-export function optionalCount(max: number) {
-  return z
-    .int()
-    .min(0)
-    .max(max)
-    .nullish()
-    .transform((count) => count ?? undefined);
-}
+/** Bytes in base64 or base64url, padded or not; taken as padded base64. */
+export const bytesSchema = z
+  .string()
+  .refine((text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/=+$/, "").length % 4 !== 1, "must be base64")
+  .transform((text) => Buffer.from(text, "base64").toString("base64"));
 
 /** `google.protobuf.Struct`: an object whose members are any JSON. */
-export const structSchema = z
-  .record(z.string(), z.unknown())
-  .nullish()
-  .transform((struct) => struct ?? undefined);
+export const structSchema = unset(z.record(z.string(), z.unknown()));
 
 export const idSchema = z.string().min(1).max(256);

@@ -1,10 +1,31 @@
 /** The agent seam: the user's code that does one task. An agent file exports a function `agent` of this type. */
-import type { Artifact, ExecuteTaskParams } from "../../../contracts/methods.ts";
+import type { Part } from "../../../contracts/a2a/part.ts";
+import type { Artifact, ExecuteTaskParams, QuestionOption } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Trace } from "../../shared/trace.ts";
 
-/** The request as the host validated it; `bot_token` is there only if the sender's destination forwards it. */
-export type AgentTask = Readonly<ExecuteTaskParams>;
+/** What the user said to a question of the agent: the option's id, words, or both. `parts` are those of an A2A message. */
+export type AgentAnswer = Readonly<{
+  prompt: string;
+  text: string;
+  option_id?: string | undefined;
+  user_id?: string | undefined;
+  parts?: readonly Part[] | undefined;
+}>;
+
+/**
+ * The request as the host validated it. `channel` is absent where no Slack message stands behind it (a client that speaks
+ * A2A); `bot_token` is there only if the sender's destination forwards it.
+ */
+export type AgentTask = Readonly<
+  Omit<ExecuteTaskParams, "channel"> & {
+    channel?: string | undefined;
+    /** The request part by part: its text, and its files and data. Of a Slack message the text and the attachments. */
+    parts: readonly Part[];
+    /** What was asked and answered in this task so far; the agent is called anew after each answer. */
+    answers: readonly AgentAnswer[];
+  }
+>;
 
 type Attachment = NonNullable<AgentTask["attachments"]>[number];
 
@@ -20,9 +41,13 @@ export type ReadAttachment = (request: {
 }) => Promise<Uint8Array>;
 
 export type AgentContext = {
-  /** The id of the `execute_task` request: the same for every repetition. */
+  /** The id of the `execute_task` request, or of the A2A message, that began the task: the same for every repetition. */
   requestId: string;
   taskId: string;
+  /** Of the message that this turn answers: the request's own id, or that of the latest answer. */
+  messageId: string;
+  /** What the messages of one conversation share; undefined where the caller names none. */
+  contextId: string | undefined;
   /** Aborts on cancel, on the task's deadline and when the host stops. Pass it on to everything that waits. */
   signal: AbortSignal;
   /** Use it instead of `fetch`: the sender chose the address, and this process can reach what the sender cannot. */
@@ -32,13 +57,18 @@ export type AgentContext = {
 };
 
 /**
- * What an agent yields. It ends with one `answer` or one `failure`; a thrown error is `execution_failed`,
- * ending without either is too. Progress may come any number of times and replaces the last one.
+ * What an agent yields. It ends with one `answer`, one `question` or one `failure`; a thrown error is `execution_failed`,
+ * ending without any is too. Progress may come any number of times and replaces the last one.
+ *
+ * After a `question` the run is over and holds nothing: with the answer, minutes or hours later and perhaps in another
+ * process, the agent is called again with the same task and `task.answers`. `kind: "auth"` says that what is missing are
+ * credentials, which the user gives elsewhere. A `direct` answer makes no task for an A2A client that still waits for it.
  */
 export type TaskUpdate =
   | { type: "progress"; text?: string; percent?: number }
   | { type: "artifact"; artifact: Artifact }
-  | { type: "answer"; text: string; usage?: Record<string, unknown> }
+  | { type: "answer"; text: string; usage?: Record<string, unknown>; direct?: boolean }
+  | { type: "question"; prompt: string; options?: readonly QuestionOption[]; kind?: "auth" }
   | { type: "failure"; reason: "execution_failed" | "plan_error" | "budget_exceeded" };
 
 export type Agent = (task: AgentTask, context: AgentContext) => AsyncIterable<TaskUpdate>;

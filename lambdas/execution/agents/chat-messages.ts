@@ -8,6 +8,11 @@ export function messagesOf({ task, system }: { task: AgentTask; system?: string 
   return [
     ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
     ...earlier,
-    { role: "user", content: task.text },
+    { role: "user", content: [task.text, ...dataOf(task)].filter((text) => text !== "").join("\n") },
   ];
+}
+
+/** Data parts, as JSON: a model reads nothing else of them. */
+function dataOf({ parts }: AgentTask): string[] {
+  return parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
 }

@@ -13,13 +13,22 @@ export type ChangeTask = (request: { task: ExecutionTask; change: Change }) => P
 const maxAttempts = 20;
 
 /** Rejects with `unavailable` where the store does. */
-export function createChangeTask({ store, bell }: { store: ExecutionStore; bell: Bell }): ChangeTask {
+export function createChangeTask({
+  store,
+  bell,
+  now,
+}: {
+  store: Pick<ExecutionStore, "get" | "replace">;
+  bell: Bell;
+  now: () => number;
+}): ChangeTask {
   return async ({ task, change }) => {
     let known: ExecutionTask | undefined = task;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const next: ExecutionTask | undefined = known && change(known);
-      if (next === undefined) return { task: known, changed: false };
-      const stored = await store.replace({ item: next });
+      if (known === undefined || next === undefined) return { task: known, changed: false };
+      const item = next.state === known.state ? next : entered({ task: next, nowMs: now() });
+      const stored = await store.replace({ item });
       if (stored !== undefined) {
         bell.ring(stored);
         return { task: stored, changed: true };
@@ -28,4 +37,9 @@ export function createChangeTask({ store, bell }: { store: ExecutionStore; bell:
     }
     throw new SekishoError("unavailable");
   };
+}
+
+/** The moment of a change of state is in the record, and in the listing where the task is in one. */
+function entered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
+  return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }

@@ -1,6 +1,10 @@
 /** The changes that a task's record may see, as pure functions: each gives the next record, or undefined where the state forbids it. */
+
+import type { Message } from "../../../contracts/a2a/part.ts";
+import type { Artifact } from "../../../contracts/methods.ts";
 import { isTerminal, mayFollow, type TaskState } from "../../../contracts/task.ts";
-import type { ExecutionTask, Outcome } from "./execution-task.ts";
+import { questionMessage, withMessages } from "./conversation.ts";
+import type { Answer, ExecutionTask, Outcome, Question } from "./execution-task.ts";
 
 export type Change = (task: ExecutionTask) => ExecutionTask | undefined;
 
@@ -10,9 +14,7 @@ export type Change = (task: ExecutionTask) => ExecutionTask | undefined;
  */
 export function start({ owner, untilMs }: { owner: string; untilMs: number }): Change {
   return (task) =>
-    task.state === "submitted" || isHeldBy(task, owner)
-      ? { ...task, state: "working", lease: { owner, untilMs } }
-      : undefined;
+    isUnstarted(task) || isHeldBy(task, owner) ? { ...task, state: "working", lease: { owner, untilMs } } : undefined;
 }
 
 /**
@@ -21,9 +23,9 @@ export function start({ owner, untilMs }: { owner: string; untilMs: number }): C
  */
 export function requeue({ nowMs, everyMs }: { nowMs: number; everyMs: number }): Change {
   return (task) => {
-    const { state, queuedAtMs = task.createdAtMs } = task;
-    const gapMs = Math.max(everyMs, queuedAtMs - task.createdAtMs);
-    return state === "submitted" && nowMs - queuedAtMs > gapMs ? { ...task, queuedAtMs: nowMs } : undefined;
+    const { queuedAtMs = task.changedAtMs } = task;
+    const gapMs = Math.max(everyMs, queuedAtMs - task.changedAtMs);
+    return isUnstarted(task) && nowMs - queuedAtMs > gapMs ? { ...task, queuedAtMs: nowMs } : undefined;
   };
 }
 
@@ -31,14 +33,58 @@ export function renew({ owner, untilMs }: { owner: string; untilMs: number }): C
   return (task) => (isHeldBy(task, owner) ? { ...task, lease: { owner, untilMs } } : undefined);
 }
 
-export function report({ owner, progress }: { owner: string; progress: ExecutionTask["progress"] }): Change {
-  return (task) => (isHeldBy(task, owner) ? { ...task, progress } : undefined);
+/** What the agent tells on its way: the latest progress, and all that it has made. */
+export type Report = { progress?: ExecutionTask["progress"]; artifacts?: Artifact[] };
+
+export function report({ owner, news }: { owner: string; news: Report }): Change {
+  return (task) => (isHeldBy(task, owner) ? { ...task, ...news } : undefined);
+}
+
+/** The turn ends with a question: nobody holds the task until it is answered. */
+export function ask({
+  owner,
+  question,
+  ...news
+}: {
+  owner: string;
+  question: Question;
+  artifacts?: Artifact[];
+}): Change {
+  return (task) => {
+    if (!isHeldBy(task, owner)) return undefined;
+    const { lease: _lease, progress: _progress, queuedAtMs: _queuedAtMs, ...rest } = task;
+    return { ...rest, ...news, state: "input_required", question };
+  };
+}
+
+/** The question is answered: whoever wins the lease goes on with the task. `message` is the answer as A2A brought it. */
+export function answer({ answer, message }: { answer: Answer; message?: Message | undefined }): Change {
+  return (task) => {
+    if (task.state !== "input_required") return undefined;
+    const { question: _question, ...rest } = task;
+    const said = [questionMessage(task), message].filter((each) => each !== undefined);
+    const answers = [...(task.answers ?? []), answer];
+    return withMessages({ task: { ...rest, state: "working", answers }, messages: said });
+  };
 }
 
 /** The end as its own runner tells it. */
-export function end(request: { owner: string; outcome: Outcome; expiresAtMs: number }): Change {
-  const { owner, outcome, expiresAtMs } = request;
-  return (task) => (isHeldBy(task, owner) ? over({ task, state: stateOf(outcome), outcome, expiresAtMs }) : undefined);
+export function end(request: { owner: string; outcome: Outcome; artifacts?: Artifact[]; expiresAtMs: number }): Change {
+  const { owner, outcome, artifacts, expiresAtMs } = request;
+  return (task) =>
+    isHeldBy(task, owner)
+      ? over({ task: { ...task, ...(artifacts && { artifacts }) }, state: stateOf(outcome), outcome, expiresAtMs })
+      : undefined;
+}
+
+/** A question that nobody answered in the task's time. */
+export function expire({ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number }): Change {
+  const outcome: Outcome = { type: "failure", reason: "timeout" };
+  return (task) => (isUnanswered({ task, nowMs }) ? over({ task, state: "failed", outcome, expiresAtMs }) : undefined);
+}
+
+export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): boolean {
+  return task.state === "input_required" && nowMs >= task.deadlineAtMs;
 }
 
 /** The end as others tell it: the lease lapsed, and `lostAfterMs` more went by without a word. The agent never runs again. */
@@ -54,11 +100,21 @@ export function cancel({ expiresAtMs }: { expiresAtMs: number }): Change {
 
 export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterMs: number }): boolean {
   const { task, nowMs, lostAfterMs } = request;
-  return task.state === "working" && nowMs >= (task.lease?.untilMs ?? 0) + lostAfterMs;
+  return task.state === "working" && task.lease !== undefined && nowMs >= task.lease.untilMs + lostAfterMs;
+}
+
+/** Whoever wins the lease starts it: it is new, or its question was answered. */
+export function isUnstarted({ state, lease }: ExecutionTask): boolean {
+  return state === "submitted" || (state === "working" && lease === undefined);
 }
 
 export function isOver(task: ExecutionTask): boolean {
   return isTerminal(task.state);
+}
+
+/** Whether it is the user's turn. */
+export function isAsking(task: ExecutionTask): boolean {
+  return task.state === "input_required";
 }
 
 function isHeldBy(task: ExecutionTask, owner: string): boolean {
@@ -70,7 +126,7 @@ function stateOf(outcome: Outcome): TaskState {
   return outcome.reason === "plan_error" ? "rejected" : "failed";
 }
 
-/** What was needed to run the task goes; ids, outcome and times stay until the record expires. */
+/** What was needed to run the task goes; ids, outcome, what was made and times stay until the record expires. */
 function over(request: {
   task: ExecutionTask;
   state: TaskState;
@@ -78,7 +134,10 @@ function over(request: {
   expiresAtMs: number;
 }): ExecutionTask | undefined {
   const { state, outcome, expiresAtMs } = request;
-  const { params: _params, lease: _lease, progress: _progress, ...task } = request.task;
+  const { params: _params, lease: _lease, progress: _progress, question: _question, ...task } = request.task;
   if (!mayFollow({ from: task.state, to: state })) return undefined;
-  return { ...task, state, expiresAtMs, ...(outcome && { outcome }) };
+  const answers = task.answers?.map(({ id, fingerprint }) => ({ id, fingerprint, prompt: "", text: "" }));
+  const asked = questionMessage(request.task);
+  const ended = { ...task, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
+  return withMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }

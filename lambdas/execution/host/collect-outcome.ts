@@ -1,68 +1,103 @@
 /** Runs the agent to its end: updates go in, one outcome comes out, whatever the agent does. */
 import * as z from "zod";
-import { type Artifact, artifactSchema, maxResultBytes } from "../../../contracts/methods.ts";
+import { type Artifact, artifactSchema, maxResultBytes, questionOptionSchema } from "../../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import { causeKind } from "./cause-kind.ts";
-import type { ExecutionTask, Outcome } from "./execution-task.ts";
+import type { Report } from "./changes.ts";
+import type { Outcome, Question } from "./execution-task.ts";
+
+const maxProgressLength = 1000;
+const maxPromptLength = 10_000;
+const maxOptions = 20;
 
 /** An agent may be plain JavaScript: what it yields is checked like everything that crosses a boundary. */
 const updateSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("progress"), text: z.string().optional(), percent: z.number().optional() }),
   z.object({ type: z.literal("artifact"), artifact: artifactSchema }),
-  z.object({ type: z.literal("answer"), text: z.string(), usage: z.looseObject({}).optional() }),
+  z.object({
+    type: z.literal("answer"),
+    text: z.string(),
+    usage: z.looseObject({}).optional(),
+    direct: z.boolean().optional(),
+  }),
+  z.object({
+    type: z.literal("question"),
+    prompt: z.string().min(1).max(maxPromptLength),
+    options: z.array(questionOptionSchema).min(1).max(maxOptions).optional(),
+    kind: z.literal("auth").optional(),
+  }),
   z.object({ type: z.literal("failure"), reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]) }),
 ]);
 
-const maxProgressLength = 1000;
 /** As JSON, with the escapes that a text may need: an item of DynamoDB holds 400 KB, and the record's own fields are small. */
 const maxStoredBytes = 384_000;
 
+/** How a turn of the agent ended: with the task's outcome, or with a question. */
+type Ended = Outcome | ({ type: "question" } & Omit<Question, "messageId">);
+export type Turn = { ended: Ended; artifacts: Artifact[] };
+
 /**
  * Never rejects: a throw, an update that is none, and an end without an answer are `execution_failed`; more than
- * `maxResultBytes` of text and inline artifacts, or more than a record holds, is `payload_too_large`. After an abort nothing more is taken from the agent.
+ * `maxResultBytes` of text and inline artifacts, or more than a record holds, is `payload_too_large`. After an abort nothing
+ * more is taken from the agent. `made` is what earlier turns of the task left.
  */
 export async function collectOutcome({
   agent,
   task,
   context,
-  onProgress,
+  made = [],
+  onNews,
 }: {
   agent: Agent;
   task: AgentTask;
   context: AgentContext;
-  onProgress: (progress: NonNullable<ExecutionTask["progress"]>) => void;
-}): Promise<Outcome> {
-  const artifacts: Artifact[] = [];
-  let bytes = 0;
+  made?: readonly Artifact[] | undefined;
+  onNews: (news: Report) => void;
+}): Promise<Turn> {
+  const artifacts = [...made];
+  let progress: Report["progress"];
+  let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
+  const turn = (ended: Ended): Turn => ({ ended, artifacts });
+  const tooLarge = (): Turn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
   try {
     for await (const yielded of agent(task, context)) {
       if (context.signal.aborted) break;
       const update = updateSchema.parse(yielded);
-      if (update.type === "failure") return { type: "failure", reason: update.reason };
-      if (update.type === "progress") {
-        onProgress(tidy(update));
-        continue;
+      switch (update.type) {
+        case "failure":
+          return turn({ type: "failure", reason: update.reason });
+        case "question":
+          return turn(update);
+        case "progress":
+          progress = tidy(update);
+          onNews({ progress, artifacts: [...artifacts] });
+          continue;
+        case "artifact":
+          bytes += jsonBytes(update.artifact);
+          artifacts.push(update.artifact);
+          if (bytes > maxResultBytes || jsonBytes(artifacts) > maxStoredBytes) return tooLarge();
+          onNews({ progress, artifacts: [...artifacts] });
+          continue;
+        case "answer": {
+          bytes += answerBytes(update);
+          const outcome = success(update);
+          const isTooLarge = bytes > maxResultBytes || jsonBytes(outcome) + jsonBytes(artifacts) > maxStoredBytes;
+          return isTooLarge ? tooLarge() : turn(outcome);
+        }
       }
-      bytes += update.type === "artifact" ? jsonBytes(update.artifact) : answerBytes(update);
-      if (bytes > maxResultBytes) return { type: "failure", reason: "payload_too_large" };
-      if (update.type === "answer") {
-        const outcome = success({ ...update, artifacts });
-        return jsonBytes(outcome) > maxStoredBytes ? { type: "failure", reason: "payload_too_large" } : outcome;
-      }
-      artifacts.push(update.artifact);
     }
     context.log.warn("agent_without_answer");
   } catch (error) {
     // What an agent throws because it was told to stop is no fault of it.
     if (!context.signal.aborted) context.log.warn("agent_threw", { cause_kind: causeKind(error) });
   }
-  return { type: "failure", reason: "execution_failed" };
+  return turn({ type: "failure", reason: "execution_failed" });
 }
 
-type Answer = { text: string; usage?: Record<string, unknown> | undefined };
+type Answer = { text: string; usage?: Record<string, unknown> | undefined; direct?: boolean | undefined };
 
-function success({ text, usage, artifacts }: Answer & { artifacts: Artifact[] }): Outcome {
-  return { type: "success", text, ...(artifacts.length > 0 && { artifacts }), ...(usage && { usage }) };
+function success({ text, usage, direct }: Answer): Outcome {
+  return { type: "success", text, ...(usage && { usage }), ...(direct === true && { direct: true }) };
 }
 
 function answerBytes({ text, usage }: Answer): number {

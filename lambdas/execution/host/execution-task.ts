@@ -1,11 +1,55 @@
 /** The record of one task in the Execution zone's store: all that any instance needs to start it, answer for it or give it up. */
 import * as z from "zod";
+import { messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
+import { pushConfigSchema } from "../../../contracts/a2a/push.ts";
 import { requestIdSchema } from "../../../contracts/envelope.ts";
-import { artifactSchema, executeTaskParamsSchema, progressSchema } from "../../../contracts/methods.ts";
+import {
+  artifactSchema,
+  executeTaskParamsSchema,
+  progressSchema,
+  questionOptionSchema,
+} from "../../../contracts/methods.ts";
 import { taskStateSchema } from "../../../contracts/task.ts";
 
 /** The Slack token of the params is handed to the agent and kept nowhere. */
-const storedParamsSchema = executeTaskParamsSchema.transform(({ bot_token: _secret, ...params }) => params);
+const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
+
+/** What the agent is asked to do. Without a channel it came over A2A; `parts` are there only where they say more than the rest. */
+const taskInputSchema = z.object({
+  ...storedParams,
+  channel: channel.optional(),
+  parts: z.array(partSchema).optional(),
+});
+export type TaskInput = z.infer<typeof taskInputSchema>;
+
+const questionSchema = z.object({
+  prompt: z.string(),
+  options: z.array(questionOptionSchema).optional(),
+  kind: z.literal("auth").optional(),
+  /** The id of the message that asks, for those who speak A2A. */
+  messageId: z.string(),
+});
+export type Question = z.infer<typeof questionSchema>;
+
+/** `id` is of the request or message that brought it, `fingerprint` is of what it says. */
+const answerSchema = z.object({
+  id: z.string(),
+  fingerprint: z.string(),
+  prompt: z.string(),
+  text: z.string(),
+  option_id: z.string().optional(),
+  user_id: z.string().optional(),
+  parts: z.array(partSchema).optional(),
+});
+export type Answer = z.infer<typeof answerSchema>;
+
+/** What a task has of its own because its caller speaks A2A. */
+const a2aSchema = z.object({
+  contextId: z.string(),
+  /** What was said in the task, oldest first; older messages go where there are too many. */
+  messages: z.array(messageSchema),
+  pushConfigs: z.array(pushConfigSchema.extend({ id: z.string() })).optional(),
+});
 
 const failureReasonSchema = z.enum([
   "execution_failed",
@@ -20,8 +64,9 @@ const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("success"),
     text: z.string(),
-    artifacts: z.array(artifactSchema).optional(),
     usage: z.looseObject({}).optional(),
+    /** An answer that needs no task: whoever still waits for it over A2A gets a message. */
+    direct: z.literal(true).optional(),
   }),
   z.object({ type: z.literal("failure"), reason: failureReasonSchema, lost: z.literal(true).optional() }),
 ]);
@@ -40,18 +85,29 @@ const executionTaskSchema = z.object({
   fingerprint: z.string(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   createdAtMs: z.number(),
+  /** When the state was last entered. */
+  changedAtMs: z.number(),
+  /** The same, where the task is one that its caller may list. */
+  listedAtMs: z.number().optional(),
   /** When a read last sent its id to the queue of tasks; absent where only its own request did, and without a queue. */
   queuedAtMs: z.number().optional(),
   deadlineAtMs: z.number(),
   /** Whether its end is to be pushed. */
   callback: z.literal(true).optional(),
   /** Gone when the task is over, like the text in them. */
-  params: storedParamsSchema.optional(),
+  params: taskInputSchema.optional(),
   /** Who runs the agent, and until when nobody may doubt it. */
   lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
   progress: progressSchema.optional(),
+  /** What the agent made so far. */
+  artifacts: z.array(artifactSchema).optional(),
+  /** Present in the state input_required. */
+  question: questionSchema.optional(),
+  /** To the questions so far; when the task is over, their ids and fingerprints stay and their texts go. */
+  answers: z.array(answerSchema).optional(),
   /** Present in the states completed, failed and rejected. */
   outcome: outcomeSchema.optional(),
+  a2a: a2aSchema.optional(),
 });
 export type ExecutionTask = z.infer<typeof executionTaskSchema>;
 

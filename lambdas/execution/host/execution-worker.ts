@@ -5,6 +5,7 @@ import { type Log, silentLog } from "../../shared/log.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
+import { isUnstarted } from "./changes.ts";
 import { createCompletionPush } from "./completion-push.ts";
 import { type ExecutionStore, guardedStore } from "./guarded-store.ts";
 import { runDefaults } from "./run-defaults.ts";
@@ -58,14 +59,14 @@ export function createExecutionWorker({
 }): ExecutionWorker {
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
-  const changeTask = push.after(createChangeTask({ store: guarded, bell: createBell() }));
+  const changeTask = push.after(createChangeTask({ store: guarded, bell: createBell(), now }));
   const times = { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs };
   const runs = createRuns({ ...times, agent, agentName, changeTask, log, now, newId, random });
   return {
     async run({ taskId, signal }) {
       signal.throwIfAborted();
       const task = await guarded.get({ id: taskId });
-      if (task?.state !== "submitted") {
+      if (task === undefined || !isUnstarted(task)) {
         log.info("task_not_due", { task_id: taskId, state: task?.state });
         return;
       }

@@ -5,7 +5,7 @@ import type { Log } from "../../shared/log.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 import { createTimeLimit } from "./time-limit.ts";
 
-export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace">;
+export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
 
 /** After the deadline nobody knows whether a write was done; what repeats it compares revisions, so that does no harm. */
 export function guardedStore({
@@ -30,5 +30,6 @@ export function guardedStore({
     get: async (request) => guarded(store.get(request)),
     create: async (request) => guarded(store.create(request)),
     replace: async (request) => guarded(store.replace(request)),
+    list: async (request) => guarded(store.list(request)),
   };
 }

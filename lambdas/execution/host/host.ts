@@ -104,7 +104,7 @@ export function createHost({
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const bell = createBell();
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
-  const changeTask = push.after(createChangeTask({ store: guarded, bell }));
+  const changeTask = push.after(createChangeTask({ store: guarded, bell, now }));
   const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
   const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, random };
   const runs =
@@ -116,7 +116,7 @@ export function createHost({
     execute_task: executeTask({ tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping }),
     get_task: getTask({ tasks, pollAfterMs }),
     cancel_task: cancelTask({ tasks }),
-    answer_task: answerTask({ tasks }),
+    answer_task: answerTask({ tasks, pollAfterMs }),
     "rpc.discover": discover(),
   };
   const busy = () => runs.count() > 0;

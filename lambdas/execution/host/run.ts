@@ -1,15 +1,15 @@
 /** One run of one task: the agent works, the lease is renewed, progress is stored, and the outcome is, exactly once. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Part } from "../../../contracts/a2a/part.ts";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
-import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/backoff.ts";
 import type { Log } from "../../shared/log.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import type { Agent } from "../agents/agent.ts";
+import type { Agent, AgentTask } from "../agents/agent.ts";
 import type { ChangeTask } from "./change-task.ts";
-import { type Change, end, renew, report } from "./changes.ts";
-import { collectOutcome } from "./collect-outcome.ts";
-import type { ExecutionTask, Outcome } from "./execution-task.ts";
+import { ask, type Change, end, type Report, renew, report } from "./changes.ts";
+import { collectOutcome, type Turn } from "./collect-outcome.ts";
+import type { ExecutionTask, Outcome, TaskInput } from "./execution-task.ts";
 import { createLatestWriter } from "./latest-writer.ts";
 import { createReadAttachment } from "./read-attachment.ts";
 
@@ -40,22 +40,25 @@ export type RunSettings = {
   /** How attachments are read, where not from public addresses alone. */
   publicFetch?: PublicFetch;
   now: () => number;
+  newId: () => string;
   random: () => number;
 };
 
-/** `task` holds a lease of `owner`; `params` are the request's own, with the token that the record does not keep. */
+/** What the agent is to do, with the token that the record does not keep. */
+export type RunInput = TaskInput & { bot_token?: string };
+
+/** `task` holds a lease of `owner`. */
 export function startRun(
-  request: RunSettings & { task: ExecutionTask; owner: string; params: ExecuteTaskParams; log: Log },
+  request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
 ): Run {
-  const { agent, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs, now, random } =
-    request;
-  const { publicFetch = createPublicFetch() } = request;
+  const { agent, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs } = request;
+  const { now, newId, random, publicFetch = createPublicFetch() } = request;
   const startedAtMs = now();
   const abort = new AbortController();
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
-  const progress = createLatestWriter<ExecutionTask["progress"]>({
-    // A progress that is not stored is soon replaced; what ends the run shows at the next renewal.
-    write: (value) => write(report({ owner, progress: value })).then(noop, noop),
+  const news = createLatestWriter<Report>({
+    // What is not stored is soon replaced; what ends the run shows at the next renewal.
+    write: (value) => write(report({ owner, news: value })).then(noop, noop),
     intervalMs: progressMs,
   });
   let cause: StopCause | undefined;
@@ -75,7 +78,7 @@ export function startRun(
     isSettled = true;
     clearTimeout(renewTimer);
     clearTimeout(deadlineTimer);
-    progress.close();
+    news.close();
   }
 
   /** Stops the agent where the record is no longer ours. */
@@ -99,10 +102,19 @@ export function startRun(
     if (!isSettled) renewTimer = setTimeout(keepLease, renewMs);
   }
 
-  async function store(outcome: Outcome): Promise<void> {
+  function changeOf({ ended, artifacts: made }: Turn): Change {
+    const artifacts = made.length > 0 ? { artifacts: made } : {};
+    if (ended.type !== "question") {
+      return end({ owner, outcome: ended, ...artifacts, expiresAtMs: now() + retentionMs });
+    }
+    const { type: _type, ...question } = ended;
+    return ask({ owner, question: { ...question, messageId: newId() }, ...artifacts });
+  }
+
+  async function store(turn: Turn): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await write(end({ owner, outcome, expiresAtMs: now() + retentionMs }));
+        return await write(changeOf(turn));
       } catch {
         if (now() >= doubtedFromMs()) return log.error("outcome_not_stored");
         await sleep(backoffMs({ attempt, baseMs: 100, capMs: 2000, random }));
@@ -111,18 +123,24 @@ export function startRun(
   }
 
   async function run(): Promise<void> {
-    const { requestId, id: taskId, trace, deadlineAtMs } = latest;
+    const { requestId, id: taskId, trace, deadlineAtMs, answers, a2a, artifacts: made } = latest;
     const { signal } = abort;
     const readAttachment = createReadAttachment({ publicFetch, signal, log });
-    const context = { requestId: String(requestId), taskId, signal, readAttachment, trace, log };
+    const messageId = answers?.at(-1)?.id ?? String(requestId);
+    const ids = { requestId: String(requestId), taskId, messageId, contextId: a2a?.contextId ?? params.session_id };
+    const context = { ...ids, signal, readAttachment, trace, log };
     if (startedAtMs >= deadlineAtMs) stop("timeout");
-    const collect = () => collectOutcome({ agent, task: params, context, onProgress: progress.put });
-    const outcome = cause === undefined ? await Promise.race([collect(), stopped]) : undefined;
-    const final = cause === undefined ? outcome : outcomeOfStop(cause);
+    const task = agentTask({ params, answers });
+    const collect = () => collectOutcome({ agent, task, context, made, onNews: news.put });
+    const turn = cause === undefined ? await Promise.race([collect(), stopped]) : undefined;
+    const outcome = cause === undefined ? undefined : outcomeOfStop(cause);
+    const final = cause === undefined ? turn : outcome && { ended: outcome, artifacts: [] };
     settle();
     if (final !== undefined) await store(final);
-    const reason = final?.type === "failure" ? final.reason : cause;
-    log.info("task_ended", { state: latest.state, reason, duration_ms: now() - startedAtMs });
+    const reason = final?.ended.type === "failure" ? final.ended.reason : cause;
+    const isAsking = latest.state === "input_required";
+    const duration = { state: latest.state, reason, duration_ms: now() - startedAtMs };
+    log.info(isAsking ? "task_asks" : "task_ended", duration);
   }
 
   return { stop, ended: run() };
@@ -135,4 +153,18 @@ function outcomeOfStop(cause: StopCause): Outcome | undefined {
   if (cause === "timeout") return { type: "failure", reason: "timeout" };
   if (cause === "stopped") return { type: "failure", reason: "execution_failed", lost: true };
   return undefined;
+}
+
+/** Of a Slack message the parts are its text and its attachments. */
+function agentTask({
+  params: { parts, text, attachments = [], ...params },
+  answers = [],
+}: {
+  params: RunInput;
+  answers: ExecutionTask["answers"];
+}): AgentTask {
+  const files = attachments.map(({ url, name, mimetype }) => ({ url, filename: name, mediaType: mimetype }));
+  const own: Part[] = [...(text === "" ? [] : [{ text }]), ...files];
+  const said = answers.map(({ id: _id, fingerprint: _fingerprint, ...answer }) => answer);
+  return { ...params, text, ...(attachments.length > 0 && { attachments }), parts: parts ?? own, answers: said };
 }

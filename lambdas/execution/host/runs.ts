@@ -1,11 +1,10 @@
 /** The runs of this process: starts them by winning the lease, stops them, and knows whether any is under way. */
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import { start } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
-import { type Run, type RunSettings, type StopCause, startRun } from "./run.ts";
+import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
 
 type Start = {
   task: ExecutionTask;
@@ -32,7 +31,7 @@ export type AgentRuns = Runs & {
 };
 
 /** `start` starts the agent if this process wins the task's lease. */
-export function createRuns(settings: RunSettings & { agentName: string; newId: () => string; log: Log }): AgentRuns {
+export function createRuns(settings: RunSettings & { agentName: string; log: Log }): AgentRuns {
   const { agentName, newId, log, changeTask, now, leaseMs } = settings;
   const runs = new Map<string, Run>();
   /** Leases that are being asked for: a run may come of each. */
@@ -45,7 +44,7 @@ export function createRuns(settings: RunSettings & { agentName: string; newId: (
     // The store may have given the lease and not have said so: then nobody else would ever start the task.
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
-    const params: ExecuteTaskParams = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
+    const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
     const ofTask = log.with({ ...loggedIds(task), agent: agentName });
     ofTask.info("task_started");
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });

@@ -6,13 +6,25 @@ import type { ExecutionTask } from "./execution-task.ts";
 
 /** Throws the task's own error where it failed or was canceled. */
 export function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
-  const { id, correlationId, outcome, progress } = task;
+  const { id, correlationId, outcome, progress, question, artifacts } = task;
+  if (question !== undefined) {
+    const { prompt, options, kind } = question;
+    const expires_at = new Date(task.deadlineAtMs).toISOString();
+    return {
+      status: "input_required",
+      task_id: id,
+      prompt,
+      ...(options && { options }),
+      ...(kind && { kind }),
+      expires_at,
+    };
+  }
   if (!isOver(task)) {
     const expires_at = new Date(task.expiresAtMs).toISOString();
     return { status: "accepted", task_id: id, poll_after_ms: pollAfterMs, expires_at, ...(progress && { progress }) };
   }
   if (outcome?.type === "success") {
-    const { text, artifacts, usage } = outcome;
+    const { text, usage } = outcome;
     const extra = { ...(artifacts && { artifacts }), ...(usage && { usage }) };
     return { status: "success", response_text: text, ...extra, correlation_id: correlationId };
   }

@@ -1,34 +1,44 @@
-/** What the methods do with tasks: submit, find, cancel, and wait for a change. All of it is scoped to the principal. */
-import type { RequestId } from "../../../contracts/envelope.ts";
+/** What the methods do with tasks: submit, find, answer, cancel, list, and wait for changes. All of it is scoped to the principal. */
+import type { Message } from "../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Trace } from "../../shared/trace.ts";
 import type { Bell } from "./bell.ts";
 import type { ChangeTask } from "./change-task.ts";
-import { cancel, giveUp, isLost, isOver } from "./changes.ts";
-import type { ExecutionTask } from "./execution-task.ts";
+import { answer, type Change, cancel, expire, giveUp, isLost, isOver, isUnanswered, isUnstarted } from "./changes.ts";
+import type { Answer, ExecutionTask } from "./execution-task.ts";
 import type { ExecutionStore } from "./guarded-store.ts";
 import type { Runs } from "./runs.ts";
-import { fingerprintOf, taskIdOf } from "./task-id.ts";
+import { newTask, type Submission } from "./submission.ts";
+import { taskIdOf } from "./task-id.ts";
 import { waitForChange } from "./wait-for-change.ts";
+import { watchTask } from "./watch-task.ts";
 
 type TaskName = { principal: string; taskId?: string | undefined; requestId?: string | undefined };
 
-type Submission = {
-  principal: string;
-  requestId: RequestId;
-  params: ExecuteTaskParams;
-  trace: Trace;
-  receivedAtMs: number;
-};
+/** `message` is the answer as A2A brought it. */
+type AnswerRequest = TaskName & { answer: Omit<Answer, "prompt">; message?: Message };
 
 export type Tasks = {
   /** Creates the task, or finds the one of the same request id; starts it where nobody has. */
   submit(submission: Submission): Promise<ExecutionTask>;
   /** The task as it stands, after it was started or given up where that was due. Rejects with `task_not_found`. */
   find(name: TaskName): Promise<ExecutionTask>;
+  /**
+   * Answers the question that the task waits with, and lets it go on. The same answer again changes nothing. Rejects with
+   * `invalid_state` where nothing was asked, and with `already_exists` where the id came before with another answer.
+   */
+  answer(request: AnswerRequest): Promise<ExecutionTask>;
   cancel(name: TaskName): Promise<ExecutionTask>;
+  /** Changes what may change in any state, such as where news of it goes. Rejects with `task_not_found`. */
+  update(request: TaskName & { change: Change }): Promise<ExecutionTask>;
+  /** The principal's listed tasks, the newest change of state first. Rejects with a RangeError for a foreign cursor. */
+  list(request: {
+    principal: string;
+    cursor?: string | undefined;
+    limit: number;
+  }): Promise<{ items: ExecutionTask[]; cursor?: string }>;
+  /** The task's records from this one on, until it is over, asks a question, `signal` aborts, or the host stops. */
+  watch(request: { task: ExecutionTask; signal: AbortSignal }): AsyncIterable<ExecutionTask>;
   /** Resolves to the record when `until` holds for it, or as it stands after `timeoutMs`. */
   wait(request: {
     task: ExecutionTask;
@@ -64,35 +74,21 @@ export function createTasks(settings: TaskSettings): Tasks {
 
   /** Does what is due to a task that nobody works on: start it, or give it up. One that runs here is fine, however late. */
   async function tend(task: ExecutionTask, submission?: Submission): Promise<ExecutionTask> {
-    const botToken = submission?.params.bot_token;
     const isSubmission = submission !== undefined;
-    if (task.state === "submitted") return (await runs.start({ task, isSubmission, botToken })) ?? gone();
+    if (isUnstarted(task)) return start({ task, isSubmission, botToken: submission?.botToken });
     const doubt = { nowMs: now(), lostAfterMs };
+    if (isUnanswered({ task, nowMs: doubt.nowMs })) {
+      const change = expire({ nowMs: doubt.nowMs, expiresAtMs: doubt.nowMs + retentionMs });
+      return (await changeTask({ task, change })).task ?? gone();
+    }
     if (runs.has(task.id) || !isLost({ task, ...doubt })) return task;
     const given = await changeTask({ task, change: giveUp({ ...doubt, expiresAtMs: doubt.nowMs + retentionMs }) });
     if (given.changed) log.error("task_lost", { request_id: String(task.requestId), task_id: task.id });
     return given.task ?? gone();
   }
 
-  /** The deadline counts from the receipt, since the clocks of the zones may differ. */
-  function newTask({ principal, requestId, params, trace, receivedAtMs }: Submission): ExecutionTask {
-    const { bot_token: _secret, ...kept } = params;
-    const deadlineAtMs = receivedAtMs + Math.min(params.timeout_ms ?? maxTaskMs, maxTaskMs);
-    return {
-      id: taskIdOf({ principal, requestId }) ?? newId(),
-      revision: 1,
-      state: "submitted",
-      principal,
-      requestId,
-      correlationId: params.correlation_id ?? String(requestId),
-      fingerprint: fingerprintOf(params),
-      trace,
-      createdAtMs: receivedAtMs,
-      deadlineAtMs,
-      expiresAtMs: deadlineAtMs + retentionMs,
-      ...(params.callback === true && { callback: true }),
-      params: kept,
-    };
+  async function start(request: Parameters<Runs["start"]>[0]): Promise<ExecutionTask> {
+    return (await runs.start(request)) ?? gone();
   }
 
   async function createAndStart(wanted: ExecutionTask, submission: Submission): Promise<ExecutionTask> {
@@ -104,9 +100,15 @@ export function createTasks(settings: TaskSettings): Tasks {
     return tend(task, submission);
   }
 
+  function followed(task: ExecutionTask) {
+    const isRunningHere = () => runs.has(task.id);
+    const reread = async () => tend((await store.get({ id: task.id })) ?? gone());
+    return { task, bell, isRunningHere, isStopped, reread };
+  }
+
   return {
     async submit(submission) {
-      const wanted = newTask(submission);
+      const wanted = newTask({ submission, maxTaskMs, retentionMs, newId });
       return createAndStart(wanted, submission).catch((thrown: unknown) => {
         const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
         // The task may be stored, and be started by whoever reads it: who asked is not to ask elsewhere.
@@ -117,6 +119,20 @@ export function createTasks(settings: TaskSettings): Tasks {
     },
     async find(name) {
       return tend(await read(name));
+    },
+    async answer({ answer: said, message, ...name }) {
+      const task = await tend(await read(name));
+      const asked = { ...said, prompt: task.question?.prompt ?? "" };
+      const { task: current = gone(), changed } = await changeTask({
+        task,
+        change: answerOnce({ answer: asked, message }),
+      });
+      if (!changed && !isRepeated({ task: current, answer: asked })) {
+        const details = { task_id: task.id, current: current.state, target: "working" };
+        throw new SekishoError("invalid_state", { details });
+      }
+      // A repetition of the answer starts it as well, where the first one could not.
+      return isUnstarted(current) ? start({ task: current, isSubmission: true }) : current;
     },
     async cancel(name) {
       const task = await read(name);
@@ -130,13 +146,32 @@ export function createTasks(settings: TaskSettings): Tasks {
         details: { task_id: task.id, current: current.state, target: "canceled" },
       });
     },
+    async update({ change, ...name }) {
+      return (await changeTask({ task: await read(name), change })).task ?? gone();
+    },
+    async list({ principal, cursor, limit }) {
+      return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
+    },
+    watch: ({ task, signal }) => watchTask({ ...followed(task), signal }),
     wait({ task, until, timeoutMs }) {
-      const isRunningHere = () => runs.has(task.id);
-      const reread = async () => tend((await store.get({ id: task.id })) ?? gone());
-      const untilOver = (seen: ExecutionTask) => isOver(seen) || until(seen);
-      return waitForChange({ task, until: untilOver, timeoutMs, bell, isRunningHere, isStopped, reread });
+      return waitForChange({ ...followed(task), until: (seen) => isOver(seen) || until(seen), timeoutMs });
     },
   };
+}
+
+/** Throws `already_exists` where the id was used for another answer. */
+function isRepeated({ task, answer: { id, fingerprint } }: { task: ExecutionTask; answer: Answer }): boolean {
+  const known = task.answers?.find((each) => each.id === id);
+  if (known !== undefined && known.fingerprint !== fingerprint) {
+    throw new SekishoError("already_exists", { details: { task_id: task.id } });
+  }
+  return known !== undefined || task.answers?.at(-1)?.fingerprint === fingerprint;
+}
+
+/** A late repetition of an answer is none to the next question. */
+function answerOnce(request: { answer: Answer; message: Message | undefined }): Change {
+  const change = answer(request);
+  return (task) => (task.answers?.some(({ id }) => id === request.answer.id) ? undefined : change(task));
 }
 
 /** The record expired between two looks. */

@@ -8,7 +8,7 @@ import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createBedrockAgent } from "../../../lambdas/execution/agents/bedrock.ts";
 import { converseMessagesOf } from "../../../lambdas/execution/agents/converse-messages.ts";
 import { createTestHost, hello } from "../host/test-host.ts";
-import { agentContext } from "./agent-context.ts";
+import { agentContext, agentTask } from "./agent-context.ts";
 import {
   type BedrockServer,
   eventStream,
@@ -38,7 +38,7 @@ async function agentOf(answer: (response: ServerResponse) => unknown, options: O
 async function updatesOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
   const agent = await agentOf(answer, options);
   const updates: TaskUpdate[] = [];
-  for await (const update of agent(hello, agentContext())) updates.push(update);
+  for await (const update of agent(agentTask(hello), agentContext())) updates.push(update);
   return updates;
 }
 
@@ -68,7 +68,8 @@ describe("a model of Bedrock", () => {
       { role: "assistant" as const, text: "Hello", ts: "1.2" },
     ];
     const updates: TaskUpdate[] = [];
-    for await (const update of agent({ ...hello, history, bot_token: "hidden" }, agentContext())) updates.push(update);
+    for await (const update of agent(agentTask({ ...hello, history, bot_token: "hidden" }), agentContext()))
+      updates.push(update);
     expect(updates).toEqual([{ type: "answer", text: "Hello", usage }]);
     expect(server?.requests).toEqual([
       {
@@ -219,7 +220,7 @@ describe("the messages of Converse", () => {
   it("begin with the user, take turns, end with what is asked, and hold every word and nothing blank", () => {
     fc.assert(
       fc.property(fc.array(said), fc.string({ minLength: 1 }), (history, asked) => {
-        const messages = converseMessagesOf({ ...hello, history, text: `${asked}!` }) ?? [];
+        const messages = converseMessagesOf(agentTask({ ...hello, history, text: `${asked}!` })) ?? [];
         expect(messages.map(({ role }) => role)).toEqual(messages.map((_, i) => (i % 2 === 0 ? "user" : "assistant")));
         const texts = messages.flatMap(({ content }) => content.map(({ text }) => text));
         expect(messages.at(-1)?.role).toBe("user");
@@ -233,7 +234,7 @@ describe("the messages of Converse", () => {
 
   it("say so where the thread begins with the assistant, whose words are kept", () => {
     const history = [{ role: "assistant" as const, text: "The build failed." }];
-    expect(converseMessagesOf({ ...hello, history })).toEqual([
+    expect(converseMessagesOf(agentTask({ ...hello, history }))).toEqual([
       { role: "user", content: [{ text: expect.stringContaining("begins with a message of yours") }] },
       { role: "assistant", content: [{ text: "The build failed." }] },
       { role: "user", content: [{ text: "hello" }] },

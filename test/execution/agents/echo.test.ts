@@ -2,13 +2,13 @@
 import { describe, expect, it } from "@jest/globals";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { agentContext } from "./agent-context.ts";
+import { agentContext, agentTask } from "./agent-context.ts";
 
 async function updatesOf(text: string, extra = {}) {
   const slept: number[] = [];
   const agent = createEchoAgent({ sleep: async ({ ms }) => void slept.push(ms) });
   const updates: TaskUpdate[] = [];
-  for await (const update of agent({ channel: "C1", text, ...extra }, agentContext())) updates.push(update);
+  for await (const update of agent(agentTask({ channel: "C1", text, ...extra }), agentContext())) updates.push(update);
   return { updates, slept };
 }
 
@@ -46,7 +46,7 @@ describe("the echo agent", () => {
   it("takes shorter steps where it is told to", async () => {
     const slept: number[] = [];
     const agent = createEchoAgent({ stepMs: 1, sleep: async ({ ms }) => void slept.push(ms) });
-    for await (const _update of agent({ channel: "C1", text: "progress" }, agentContext()));
+    for await (const _update of agent(agentTask({ channel: "C1", text: "progress" }), agentContext()));
     expect(slept).toEqual([1, 1, 1, 1, 1]);
   });
 
@@ -63,7 +63,7 @@ describe("the echo agent", () => {
 
   it("stops waiting when its signal aborts", async () => {
     const abort = new AbortController();
-    const updates = createEchoAgent()({ channel: "C1", text: "slow 60s" }, agentContext(abort.signal));
+    const updates = createEchoAgent()(agentTask({ channel: "C1", text: "slow 60s" }), agentContext(abort.signal));
     const next = updates[Symbol.asyncIterator]().next();
     abort.abort();
     await expect(next).rejects.toThrow();

@@ -6,7 +6,7 @@ import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createOpenAiCompatibleAgent } from "../../../lambdas/execution/agents/openai-compatible.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTestHost, hello } from "../host/test-host.ts";
-import { agentContext } from "./agent-context.ts";
+import { agentContext, agentTask } from "./agent-context.ts";
 import { delta, type ModelServer, startModelServer, stream } from "./model-server.ts";
 
 let server: ModelServer | undefined;
@@ -39,7 +39,8 @@ describe("an endpoint of chat completions", () => {
       { role: "assistant" as const, text: "Hello", ts: "1.2" },
     ];
     const updates: TaskUpdate[] = [];
-    for await (const update of agent({ ...hello, history, bot_token: "hidden" }, agentContext())) updates.push(update);
+    for await (const update of agent(agentTask({ ...hello, history, bot_token: "hidden" }), agentContext()))
+      updates.push(update);
     expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
     expect(server?.requests).toEqual([
       {
@@ -87,7 +88,7 @@ describe("an endpoint of chat completions", () => {
     const parts = Array.from({ length: 10 }, () => delta("x")).join("");
     const agent = await agentOf((response) => stream(response).end(`${parts}data: [DONE]\n\n`), { now });
     const updates: TaskUpdate[] = [];
-    for await (const update of agent(hello, agentContext())) updates.push(update);
+    for await (const update of agent(agentTask(hello), agentContext())) updates.push(update);
     const reports = updates.filter(({ type }) => type === "progress");
     expect(reports[0]).toEqual({ type: "progress", text: "3 characters so far" });
     expect(reports.length).toBeLessThan(5);
@@ -186,7 +187,7 @@ it("the status of a refusal is logged, the key is not", async () => {
   const log = createLog({ service: "execution", write: (line) => lines.push(line) });
   const agent = await agentOf((response) => response.writeHead(403).end("no, key-1"), { apiKey: async () => "key-1" });
   const updates: TaskUpdate[] = [];
-  for await (const update of agent(hello, agentContext(undefined, log))) updates.push(update);
+  for await (const update of agent(agentTask(hello), agentContext(undefined, log))) updates.push(update);
   expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
   expect(lines.map((line) => JSON.parse(line).status)).toEqual([403]);
   expect(lines.join("")).not.toContain("key-1");

@@ -74,7 +74,7 @@ describe("a host that queues its tasks", () => {
     gate.letGo();
     startWorker({ agent: gate.agent });
     await call("execute_task", { ...hello, bot_token: "xoxb-hunter2" });
-    expect(gate.started[0]?.task).toEqual(hello);
+    expect(gate.started[0]?.task).toEqual({ ...hello, parts: [{ text: hello.text }], answers: [] });
   });
 
   it("is unavailable where the queue is, and the repetition enqueues again", async () => {

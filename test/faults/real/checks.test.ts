@@ -19,6 +19,7 @@ function hostTask(state: ExecutionTask["state"]): ExecutionTask {
     fingerprint: "",
     trace: done.trace,
     createdAtMs: 0,
+    changedAtMs: 0,
     deadlineAtMs: 0,
   };
 }

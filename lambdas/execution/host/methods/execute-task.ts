@@ -1,8 +1,9 @@
 /** `execute_task`: the result within the sync budget, or `accepted` and the work goes on. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { newTrace } from "../../../shared/trace.ts";
-import { isOver } from "../changes.ts";
+import { isAsking } from "../changes.ts";
 import type { Method } from "../method.ts";
+import { fingerprintOf, taskIdOf } from "../task-id.ts";
 import { taskResult } from "../task-result.ts";
 import type { Tasks } from "../tasks.ts";
 
@@ -20,9 +21,19 @@ export function executeTask({
 }): Method<"execute_task"> {
   return async ({ params, id, caller: { principal, trace, receivedAtMs } }) => {
     if (isStopping()) throw new SekishoError("unavailable");
-    const task = await tasks.submit({ principal, requestId: id, params, trace: trace ?? newTrace(), receivedAtMs });
+    const { bot_token: botToken, ...input } = params;
+    const task = await tasks.submit({
+      principal,
+      taskId: taskIdOf({ principal, requestId: id }),
+      requestId: id,
+      fingerprint: fingerprintOf(params),
+      input,
+      botToken,
+      trace: trace ?? newTrace(),
+      receivedAtMs,
+    });
     // What was taken is never refused: where it cannot be watched, the caller polls.
-    const latest = await tasks.wait({ task, until: isOver, timeoutMs: syncBudgetMs }).catch(() => task);
+    const latest = await tasks.wait({ task, until: isAsking, timeoutMs: syncBudgetMs }).catch(() => task);
     return taskResult({ task: latest, pollAfterMs });
   };
 }

@@ -1,0 +1,26 @@
+/** What was said in a task that came over A2A, as far as its record keeps it; pure. */
+import type { Message } from "../../../contracts/a2a/part.ts";
+import type { ExecutionTask } from "./execution-task.ts";
+
+/** Beside what the task works on and what it made, a record has room for no more. */
+const maxMessagesBytes = 32 * 1024;
+
+/** The newest messages that fit. A task of the zone contract keeps none. */
+export function withMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
+  if (task.a2a === undefined) return task;
+  const kept: Message[] = [];
+  let bytes = 0;
+  for (const message of [...task.a2a.messages, ...messages].reverse()) {
+    bytes += Buffer.byteLength(JSON.stringify(message));
+    if (bytes > maxMessagesBytes) break;
+    kept.unshift(message);
+  }
+  return { ...task, a2a: { ...task.a2a, messages: kept } };
+}
+
+/** The question that a task waits with, as the agent's message. */
+export function questionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
+  if (question === undefined) return undefined;
+  const { messageId, prompt } = question;
+  return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts: [{ text: prompt }] };
+}

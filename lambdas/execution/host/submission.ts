@@ -1,0 +1,59 @@
+/** A task as it is asked for, whatever protocol brought it, and the first record that is made of it; pure. */
+import type { Message } from "../../../contracts/a2a/part.ts";
+import type { RequestId } from "../../../contracts/envelope.ts";
+import type { Trace } from "../../shared/trace.ts";
+import type { ExecutionTask, TaskInput } from "./execution-task.ts";
+
+export type Submission = {
+  principal: string;
+  /** The same for every repetition; undefined where repetitions are not known as such. */
+  taskId: string | undefined;
+  /** Of the request or the message that begins the task. */
+  requestId: RequestId;
+  /** Of what a repetition must say as well. */
+  fingerprint: string;
+  input: TaskInput;
+  /** Handed to the agent and kept nowhere. */
+  botToken?: string | undefined;
+  trace: Trace;
+  receivedAtMs: number;
+  /** Where it came over A2A. */
+  a2a?: { contextId: string; message: Message; pushConfigs: NonNullable<ExecutionTask["a2a"]>["pushConfigs"] };
+};
+
+/** The deadline counts from the receipt, since the clocks of the zones may differ. */
+export function newTask({
+  submission: { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a },
+  maxTaskMs,
+  retentionMs,
+  newId,
+}: {
+  submission: Submission;
+  maxTaskMs: number;
+  retentionMs: number;
+  newId: () => string;
+}): ExecutionTask {
+  const deadlineAtMs = receivedAtMs + Math.min(input.timeout_ms ?? maxTaskMs, maxTaskMs);
+  const id = taskId ?? newId();
+  return {
+    id,
+    revision: 1,
+    state: "submitted",
+    principal,
+    requestId,
+    correlationId: input.correlation_id ?? String(requestId),
+    fingerprint,
+    trace,
+    createdAtMs: receivedAtMs,
+    changedAtMs: receivedAtMs,
+    deadlineAtMs,
+    expiresAtMs: deadlineAtMs + retentionMs,
+    ...(input.callback === true && { callback: true as const }),
+    params: input,
+    ...(a2a && { listedAtMs: receivedAtMs, a2a: conversation(a2a) }),
+  };
+}
+
+function conversation({ contextId, message, pushConfigs }: NonNullable<Submission["a2a"]>) {
+  return { contextId, messages: [message], ...(pushConfigs && { pushConfigs }) };
+}
