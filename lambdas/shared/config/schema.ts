@@ -1,8 +1,10 @@
 /** The one configuration file, `sekisho.config.json`: its shape, its defaults and what each field is for. */
 import * as z from "zod";
+import { a2aSchema } from "./a2a-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
 import { crossCheck } from "./cross-checks.ts";
 import { destinationSchema } from "./destination-schema.ts";
+import { dialectPathsSchema } from "./dialect-paths-schema.ts";
 import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { httpUrl, oneOf, regionSchema, secretSchema } from "./values.ts";
 
@@ -104,6 +106,14 @@ const executionSchema = z
       ),
     leaseMs: z.int().min(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
     lostAfterMs: z.int().min(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
+    a2a: a2aSchema.prefault({}).describe("The host as an A2A agent."),
+    dialects: dialectPathsSchema
+      .default({})
+      .describe("Further paths that take requests, with the dialect in which errors are told there."),
+  })
+  .refine(({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined, {
+    path: ["a2a", "extendedSkills"],
+    message: 'anyone could read them: the authenticator is "none"; name another authenticator',
   })
   .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, "leaseMs + lostAfterMs: at most 5 minutes");
 
