@@ -1,0 +1,68 @@
+/** The agent card as an agent publishes it (A2A 1.0, section 4.4): of what is required no list and no text may be empty. */
+import * as z from "zod";
+import { interfaceSchema } from "./card.ts";
+
+const text = z.string().min(1);
+const texts = z.array(text).min(1);
+const struct = z.record(z.string(), z.unknown());
+
+const extensionSchema = z.object({
+  uri: text,
+  description: text.optional(),
+  required: z.boolean().optional(),
+  params: struct.optional(),
+});
+
+const skillSchema = z.object({
+  id: text,
+  name: text,
+  description: text,
+  tags: texts,
+  examples: texts.optional(),
+});
+
+/** Of A2A's five kinds the two that an Execution host can ask for. */
+const securitySchemeSchema = z.union([
+  z.strictObject({
+    httpAuthSecurityScheme: z.object({
+      scheme: text,
+      bearerFormat: text.optional(),
+      description: text.optional(),
+    }),
+  }),
+  z.strictObject({
+    openIdConnectSecurityScheme: z.object({ openIdConnectUrl: text, description: text.optional() }),
+  }),
+]);
+export type SecurityScheme = z.infer<typeof securitySchemeSchema>;
+
+/** Schemes that are wanted together, each with its scopes; of several requirements one is enough. */
+const securityRequirementSchema = z.object({
+  schemes: z.record(z.string(), z.object({ list: z.array(z.string()).optional() })),
+});
+
+/** A JWS over the card without its signatures (section 8.4). */
+const signatureSchema = z.object({ protected: text, signature: text, header: struct.optional() });
+
+export const agentCardSchema = z.object({
+  name: text,
+  description: text,
+  supportedInterfaces: z.array(interfaceSchema).min(1),
+  provider: z.object({ organization: text, url: text }).optional(),
+  version: text,
+  documentationUrl: text.optional(),
+  iconUrl: text.optional(),
+  capabilities: z.object({
+    streaming: z.boolean().optional(),
+    pushNotifications: z.boolean().optional(),
+    extendedAgentCard: z.boolean().optional(),
+    extensions: z.array(extensionSchema).optional(),
+  }),
+  securitySchemes: z.record(z.string(), securitySchemeSchema).optional(),
+  securityRequirements: z.array(securityRequirementSchema).optional(),
+  defaultInputModes: texts,
+  defaultOutputModes: texts,
+  skills: z.array(skillSchema).min(1),
+  signatures: z.array(signatureSchema).optional(),
+});
+export type AgentCard = z.infer<typeof agentCardSchema>;

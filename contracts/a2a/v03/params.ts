@@ -1,0 +1,83 @@
+/** The params of 0.3's methods (section 7): read as those of 1.0's operations, and written from them. */
+import * as z from "zod";
+import { type OperationName, type OperationParams, operations, sendConfigurationSchema } from "../operations.ts";
+import { idSchema, unset } from "../values.ts";
+import { messageToV03, v03MessageSchema } from "./message.ts";
+import { pushConfigToV03, pushTargetToV03, v03PushConfigSchema, v03PushTargetSchema } from "./push.ts";
+
+/** JSON-RPC has no listing of tasks in 0.3. */
+export type V03OperationName = Exclude<OperationName, "ListTasks">;
+
+/** Where `blocking` is absent the agent waits: so do both official agents of 0.3, and 1.0 where nothing is said. */
+const configurationSchema = sendConfigurationSchema
+  .omit({ returnImmediately: true, taskPushNotificationConfig: true })
+  .extend({ blocking: unset(z.boolean()), pushNotificationConfig: unset(v03PushTargetSchema) })
+  .transform(({ blocking, pushNotificationConfig, ...others }) => ({
+    ...others,
+    returnImmediately: blocking === undefined ? undefined : !blocking,
+    taskPushNotificationConfig: pushNotificationConfig,
+  }));
+
+const sendParams = z.object({
+  message: v03MessageSchema.refine(({ role }) => role === "ROLE_USER", { path: ["role"], message: "must be user" }),
+  configuration: unset(configurationSchema),
+  metadata: operations.SendMessage.shape.metadata,
+});
+
+const pushId = { id: idSchema, pushNotificationConfigId: idSchema };
+
+/** Params of each operation as 0.3 writes them, taken as 1.0's. Unknown members are ignored. */
+export const v03Operations: { [O in V03OperationName]: z.ZodType<OperationParams<O>> } = {
+  SendMessage: sendParams,
+  SendStreamingMessage: sendParams,
+  GetTask: operations.GetTask.omit({ tenant: true }),
+  CancelTask: operations.CancelTask.omit({ tenant: true }),
+  SubscribeToTask: operations.SubscribeToTask.omit({ tenant: true }),
+  CreateTaskPushNotificationConfig: v03PushConfigSchema,
+  /** A configuration that came without an id has its task's. */
+  GetTaskPushNotificationConfig: z
+    .object({ ...pushId, pushNotificationConfigId: unset(idSchema) })
+    .transform(({ id: taskId, pushNotificationConfigId: id = taskId }) => ({ taskId, id })),
+  ListTaskPushNotificationConfigs: z.object({ id: idSchema }).transform(({ id }) => ({ taskId: id })),
+  DeleteTaskPushNotificationConfig: z
+    .object(pushId)
+    .transform(({ id: taskId, pushNotificationConfigId: id }) => ({ taskId, id })),
+  GetExtendedAgentCard: z.unknown().transform(() => ({})),
+};
+
+type ParamsToV03 = { [O in V03OperationName]: (params: OperationParams<O>) => Record<string, unknown> | undefined };
+
+const paramsWriters: ParamsToV03 = {
+  SendMessage: sendParamsToV03,
+  SendStreamingMessage: sendParamsToV03,
+  GetTask: ({ id, historyLength }) => ({ id, historyLength }),
+  CancelTask: ({ id, metadata }) => ({ id, metadata }),
+  SubscribeToTask: ({ id }) => ({ id }),
+  CreateTaskPushNotificationConfig: pushConfigToV03,
+  GetTaskPushNotificationConfig: ({ taskId, id }) => ({ id: taskId, pushNotificationConfigId: id }),
+  ListTaskPushNotificationConfigs: ({ taskId }) => ({ id: taskId }),
+  DeleteTaskPushNotificationConfig: ({ taskId, id }) => ({ id: taskId, pushNotificationConfigId: id }),
+  GetExtendedAgentCard: () => undefined,
+};
+
+/** 0.3 has no tenants: a peer that wants one cannot be called in it. */
+export function paramsToV03<O extends V03OperationName>({
+  operation,
+  params,
+}: {
+  operation: O;
+  params: OperationParams<O>;
+}): Record<string, unknown> | undefined {
+  return paramsWriters[operation](params);
+}
+
+function sendParamsToV03({
+  message,
+  configuration,
+  metadata,
+}: OperationParams<"SendMessage">): Record<string, unknown> {
+  if (configuration === undefined) return { message: messageToV03(message), metadata };
+  const { returnImmediately = false, taskPushNotificationConfig: push, ...others } = configuration;
+  const written = { ...others, blocking: !returnImmediately, pushNotificationConfig: push && pushTargetToV03(push) };
+  return { message: messageToV03(message), configuration: written, metadata };
+}

@@ -1,0 +1,48 @@
+/** The results of the operations as a 0.3 client takes them (section 7). */
+import type { AgentCard } from "../agent-card.ts";
+import type { PushConfig } from "../push.ts";
+import type { A2aTask, SendResult, StreamEvent } from "../task.ts";
+import { cardToV03 } from "./card.ts";
+import { eventToV03 } from "./events.ts";
+import type { V03OperationName } from "./params.ts";
+import { pushConfigToV03 } from "./push.ts";
+import { taskToV03 } from "./task.ts";
+
+type TaskPushConfig = PushConfig & { taskId: string };
+
+/** What each operation results in, in 1.0; a streaming one in each of its events. */
+type Results = {
+  SendMessage: SendResult;
+  SendStreamingMessage: StreamEvent;
+  GetTask: A2aTask;
+  CancelTask: A2aTask;
+  SubscribeToTask: StreamEvent;
+  CreateTaskPushNotificationConfig: TaskPushConfig;
+  GetTaskPushNotificationConfig: TaskPushConfig;
+  ListTaskPushNotificationConfigs: { configs: readonly TaskPushConfig[] };
+  DeleteTaskPushNotificationConfig: unknown;
+  GetExtendedAgentCard: AgentCard;
+};
+
+const writers: { [O in V03OperationName]: (result: Results[O]) => unknown } = {
+  SendMessage: eventToV03,
+  SendStreamingMessage: eventToV03,
+  GetTask: taskToV03,
+  CancelTask: taskToV03,
+  SubscribeToTask: eventToV03,
+  CreateTaskPushNotificationConfig: pushConfigToV03,
+  GetTaskPushNotificationConfig: pushConfigToV03,
+  ListTaskPushNotificationConfigs: ({ configs }) => configs.map(pushConfigToV03),
+  DeleteTaskPushNotificationConfig: () => null,
+  GetExtendedAgentCard: cardToV03,
+};
+
+export function resultToV03<O extends V03OperationName>({
+  operation,
+  result,
+}: {
+  operation: O;
+  result: Results[O];
+}): unknown {
+  return writers[operation](result);
+}
