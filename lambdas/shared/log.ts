@@ -7,6 +7,7 @@ const allowedFields = [
   "correlation_id",
   "trace_id",
   "method",
+  "operation",
   "reason",
   "cause_kind",
   "state",

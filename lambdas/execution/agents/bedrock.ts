@@ -76,7 +76,7 @@ export function createBedrockAgent({
       const { text, stopReason, usage } = told;
       if (isAnswer(told)) yield { type: "answer", text, ...(usage && { usage: { ...usage } }) };
       else {
-        log.warn("model_without_answer", { reason: stopReason });
+        log.warn("model_without_answer", { reason: "execution_failed", status: stopReason });
         yield { type: "failure", reason: "execution_failed" };
       }
     } finally {

@@ -44,7 +44,7 @@ export function createOpenAiCompatibleAgent({
         body: JSON.stringify({ model, stream: true, messages: messagesOf({ task, system }) }),
       });
       if (!isEventStream(response) || response.body === null) {
-        log.warn("model_refused", { status: response.status });
+        log.warn("model_refused", { reason: "execution_failed", status: response.status });
         await response.body?.cancel();
         yield { type: "failure", reason: "execution_failed" };
         return;
@@ -65,7 +65,7 @@ export function createOpenAiCompatibleAgent({
     } catch (error) {
       const code = connectionErrorOf(error);
       if (code === undefined) throw error;
-      log.warn("model_unreachable", { cause_kind: code });
+      log.warn("model_unreachable", { reason: "execution_failed", cause_kind: code });
       yield { type: "failure", reason: "execution_failed" };
     } finally {
       clearTimeout(timer);

@@ -86,10 +86,12 @@ export async function collectOutcome({
         }
       }
     }
-    context.log.warn("agent_without_answer");
+    context.log.warn("agent_without_answer", { reason: "execution_failed" });
   } catch (error) {
     // What an agent throws because it was told to stop is no fault of it.
-    if (!context.signal.aborted) context.log.warn("agent_threw", { cause_kind: causeKind(error) });
+    if (!context.signal.aborted) {
+      context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: causeKind(error) });
+    }
   }
   return turn({ type: "failure", reason: "execution_failed" });
 }

@@ -5,7 +5,9 @@ import type { JsonRpcRequest, JsonRpcResponse, RequestId } from "../../../contra
 import { SekishoError } from "../../../contracts/errors.ts";
 import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
+import { traceIdOf } from "../../shared/trace.ts";
 import { causeKind } from "./cause-kind.ts";
+import { loggedId } from "./logged-ids.ts";
 import type { Caller, MethodCall, Methods } from "./method.ts";
 import { parseRequest } from "./parse-request.ts";
 
@@ -21,17 +23,47 @@ const paramsSchemas = Object.fromEntries(
 /** Never rejects: whatever a method throws becomes an error of the zone dialect, without a word of its cause. */
 export function createDispatch({ methods, log }: { methods: Methods; log: Log }): Dispatch {
   return async ({ body, caller }) => {
-    let id: RequestId | null = null;
+    let request: JsonRpcRequest | undefined;
     try {
-      const request = parseRequest(body);
-      id = request.id;
-      return { jsonrpc: "2.0", id, result: await call({ methods, request, caller }) };
+      request = parseRequest(body);
+      return { jsonrpc: "2.0", id: request.id, result: await call({ methods, request, caller }) };
     } catch (thrown) {
       const error = SekishoError.from(thrown);
-      if (error.reason === "internal") log.error("request_failed", { cause_kind: causeKind(error.cause) });
-      return errorResponse({ id, error });
+      if (!isOutcome(error)) logRefusal({ log, error, request, caller });
+      return errorResponse({ id: request?.id ?? null, error });
     }
   };
+}
+
+/** How a task ended was logged when it did, and is told to everyone who asks. */
+function isOutcome({ details }: SekishoError): boolean {
+  return details.correlation_id !== undefined;
+}
+
+function logRefusal({
+  log,
+  error,
+  request,
+  caller,
+}: {
+  log: Log;
+  error: SekishoError;
+  request: JsonRpcRequest | undefined;
+  caller: Caller;
+}): void {
+  const { method = "", params, id } = request ?? {};
+  const { task_id: taskId, request_id: requestId } = Object(params) as { task_id?: unknown; request_id?: unknown };
+  const fields = {
+    // A name that is none of ours is whatever a caller liked to send.
+    operation: isMethodName(method) ? method : undefined,
+    task_id: error.details.task_id ?? loggedId(taskId),
+    request_id: loggedId(method === "execute_task" ? id : requestId),
+    trace_id: caller.trace && traceIdOf(caller.trace),
+    reason: error.reason,
+    cause_kind: error.cause === undefined ? undefined : causeKind(error.cause),
+  };
+  if (error.reason === "internal") log.error("request_failed", fields);
+  else log.info("request_refused", fields);
 }
 
 export function errorResponse({ id, error }: { id: RequestId | null; error: SekishoError }): JsonRpcResponse {

@@ -2,7 +2,9 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
+import { causeKind } from "./cause-kind.ts";
 import type { ExecutionTask } from "./execution-task.ts";
+import { loggedId } from "./logged-ids.ts";
 import { createTimeLimit } from "./time-limit.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
@@ -18,18 +20,27 @@ export function guardedStore({
   log: Log;
 }): ExecutionStore {
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
-  async function guarded<T>(work: Promise<T>): Promise<T> {
+  async function guarded<T>({
+    work,
+    operation,
+    item,
+  }: {
+    work: Promise<T>;
+    operation: string;
+    item?: { id: string; requestId?: unknown };
+  }): Promise<T> {
     try {
       return await withinTime(work);
     } catch (error) {
-      log.error("store_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+      const ids = { task_id: item?.id, request_id: loggedId(item?.requestId) };
+      log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: causeKind(error) });
       throw new SekishoError("unavailable", { cause: error });
     }
   }
   return {
-    get: async (request) => guarded(store.get(request)),
-    create: async (request) => guarded(store.create(request)),
-    replace: async (request) => guarded(store.replace(request)),
-    list: async (request) => guarded(store.list(request)),
+    get: async (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
+    create: async (request) => guarded({ work: store.create(request), operation: "store_create", ...request }),
+    replace: async (request) => guarded({ work: store.replace(request), operation: "store_replace", ...request }),
+    list: async (request) => guarded({ work: store.list(request), operation: "store_list" }),
   };
 }

@@ -6,6 +6,7 @@ import { causeKind } from "./cause-kind.ts";
 import type { ChangeTask } from "./change-task.ts";
 import { requeue } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
+import { loggedIds } from "./logged-ids.ts";
 import type { Runs } from "./runs.ts";
 import { encodeTaskMessage } from "./task-message.ts";
 import { createTimeLimit } from "./time-limit.ts";
@@ -33,11 +34,12 @@ export function createQueuedRuns({
 }): Runs {
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
-  async function enqueue({ id }: ExecutionTask): Promise<void> {
+  async function enqueue(task: ExecutionTask): Promise<void> {
     try {
-      await withinTime(taskQueue.send({ body: encodeTaskMessage({ taskId: id }) }));
+      await withinTime(taskQueue.send({ body: encodeTaskMessage({ taskId: task.id }) }));
     } catch (error) {
-      log.error("enqueue_failed", { task_id: id, cause_kind: causeKind(error) });
+      const fields = { operation: "execute_task", reason: "unavailable", cause_kind: causeKind(error) };
+      log.error("enqueue_failed", { ...loggedIds(task), ...fields });
       throw new SekishoError("unavailable", { cause: error });
     }
   }

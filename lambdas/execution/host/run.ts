@@ -6,6 +6,7 @@ import { backoffMs } from "../../shared/backoff.ts";
 import type { Log } from "../../shared/log.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { Agent, AgentTask } from "../agents/agent.ts";
+import { causeKind } from "./cause-kind.ts";
 import type { ChangeTask } from "./change-task.ts";
 import { ask, type Change, end, type Report, renew, report } from "./changes.ts";
 import { collectOutcome, type Turn } from "./collect-outcome.ts";
@@ -115,8 +116,10 @@ export function startRun(
     for (let attempt = 0; ; attempt++) {
       try {
         return await write(changeOf(turn));
-      } catch {
-        if (now() >= doubtedFromMs()) return log.error("outcome_not_stored");
+      } catch (error) {
+        if (now() >= doubtedFromMs()) {
+          return log.error("outcome_not_stored", { reason: "unavailable", cause_kind: causeKind(error) });
+        }
         await sleep(backoffMs({ attempt, baseMs: 100, capMs: 2000, random }));
       }
     }

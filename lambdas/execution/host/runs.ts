@@ -1,9 +1,8 @@
 /** The runs of this process: starts them by winning the lease, stops them, and knows whether any is under way. */
-import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { Log } from "../../shared/log.ts";
-import { traceIdOf } from "../../shared/trace.ts";
 import { start } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
+import { loggedIds } from "./logged-ids.ts";
 import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
 
 type Start = {
@@ -45,7 +44,7 @@ export function createRuns(settings: RunSettings & { agentName: string; log: Log
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
-    const ofTask = log.with({ ...loggedIds(task), agent: agentName });
+    const ofTask = log.with({ ...loggedIds(task), operation: "execute_task", agent: agentName });
     ofTask.info("task_started");
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
@@ -87,10 +86,4 @@ async function atMost({ work, ms }: { work: Promise<void>; ms: number }): Promis
   const timer = setTimeout(resolve, ms);
   await Promise.race([late, work]);
   clearTimeout(timer);
-}
-
-/** An id that is no UUID is whatever a caller liked to send: it stays out of the log. */
-function loggedIds({ id, requestId, trace }: ExecutionTask) {
-  const known = typeof requestId === "string" && uuidPattern.test(requestId.toLowerCase());
-  return { task_id: id, request_id: known ? requestId : undefined, trace_id: traceIdOf(trace) };
 }

@@ -7,6 +7,7 @@ import type { ChangeTask } from "./change-task.ts";
 import { answer, type Change, cancel, expire, giveUp, isLost, isOver, isUnanswered, isUnstarted } from "./changes.ts";
 import type { Answer, ExecutionTask } from "./execution-task.ts";
 import type { ExecutionStore } from "./guarded-store.ts";
+import { loggedIds } from "./logged-ids.ts";
 import type { Runs } from "./runs.ts";
 import { newTask, type Submission } from "./submission.ts";
 import { taskIdOf } from "./task-id.ts";
@@ -83,7 +84,9 @@ export function createTasks(settings: TaskSettings): Tasks {
     }
     if (runs.has(task.id) || !isLost({ task, ...doubt })) return task;
     const given = await changeTask({ task, change: giveUp({ ...doubt, expiresAtMs: doubt.nowMs + retentionMs }) });
-    if (given.changed) log.error("task_lost", { request_id: String(task.requestId), task_id: task.id });
+    if (given.changed) {
+      log.error("task_lost", { ...loggedIds(task), operation: "execute_task", reason: "execution_failed" });
+    }
     return given.task ?? gone();
   }
 
