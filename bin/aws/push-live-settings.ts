@@ -63,15 +63,16 @@ export function fingerprintsIn(output: string): Record<string, string> {
   return parsed.data;
 }
 
-const addressesSchema = z.object({ destinations: z.record(z.string(), z.looseObject({ url: z.string().optional() })) });
+const addressSchema = z.object({ card: z.string().optional(), url: z.string().optional() });
+const addressesSchema = z.object({ destinations: z.record(z.string(), addressSchema) });
 
 /** Those that had another address before, as far as one was pushed. */
 function movedDestinations({ before, after }: { before: unknown; after: unknown }): string[] {
   const [old, wanted] = [addressesSchema.safeParse(before).data, addressesSchema.safeParse(after).data];
   if (old === undefined || wanted === undefined) return [];
-  return Object.entries(wanted.destinations).flatMap(([name, { url }]) => {
-    const known = old.destinations[name]?.url;
-    return known !== undefined && known !== url ? [name] : [];
+  return Object.entries(wanted.destinations).flatMap(([name, { card, url }]) => {
+    const { card: knownCard = card, url: knownUrl = url } = old.destinations[name] ?? {};
+    return knownCard === card && knownUrl === url ? [] : [name];
   });
 }
 

@@ -50,6 +50,11 @@ function inWords(problem: string): string {
 
 function found({ config, name, called }: Omit<Endpoint, "destination">): Endpoint {
   const destination = config.destinations[name];
+  if (destination?.transport === "a2a") {
+    throw new UsageError(
+      `"${name}" speaks A2A, and these cases are the zone contract's. npx sekisho destinations check ${name} says whether it can be used.`,
+    );
+  }
   if (destination !== undefined) return { config, name, destination, called };
   throw new UsageError(`There is no destination "${name}". Known: ${Object.keys(config.destinations).join(", ")}.`);
 }

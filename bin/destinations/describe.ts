@@ -1,4 +1,5 @@
 /** One destination in words, for a list of them. */
+import { addressesOf, authorizerConfigOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import type { Route } from "../../lambdas/shared/config/schema.ts";
 import { durationText } from "../tasks/words.ts";
@@ -7,6 +8,8 @@ export type DestinationRow = {
   name: string;
   transport: Destination["transport"];
   address: string;
+  /** Where the messages go, if the address is that of a card and they do not go where the card says. */
+  url?: string | undefined;
   authorizer: string;
   idempotent: boolean;
   deadlineMs: number;
@@ -36,6 +39,7 @@ export function rowOf({
     name,
     transport,
     address: address ?? own.address,
+    url: destination.transport === "a2a" ? destination.url : undefined,
     authorizer: (address === undefined ? own.authorizer : undefined) ?? authorizerOf(destination),
     idempotent,
     deadlineMs,
@@ -47,12 +51,11 @@ export function rowOf({
 /** Undefined where it is the Execution zone of this configuration, wherever that is. */
 export function addressOf(destination: Destination): string | undefined {
   if (destination.transport === "agentcore") return destination.runtimeArn;
-  return destination.transport === "https" ? destination.url : "the same process";
+  return destination.transport === "in-process" ? "the same process" : addressesOf(destination)[0]?.address;
 }
 
 export function authorizerOf(destination: Destination): string {
-  if (destination.transport === "agentcore") return "sigv4";
-  return destination.transport === "https" ? destination.authorizer.type : "none";
+  return destination.transport === "agentcore" ? "sigv4" : (authorizerConfigOf(destination)?.type ?? "none");
 }
 
 /** For whom the Execution zone of this machine is out of reach. */
@@ -62,6 +65,7 @@ export function rowText({
   name,
   transport,
   address,
+  url,
   authorizer,
   idempotent,
   deadlineMs,
@@ -69,6 +73,7 @@ export function rowText({
 }: DestinationRow): string {
   const facts = [
     `${transport} ${address}`,
+    ...(url === undefined ? [] : [`messages to ${url}`]),
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",
     `deadline ${durationText(deadlineMs)}`,

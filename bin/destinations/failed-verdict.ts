@@ -8,8 +8,8 @@ export type Failed = { thrown: unknown; address: string; authorizer: string; tim
 export function failedVerdict({ thrown, address, authorizer, timedOutMs }: Failed): Verdict {
   const error = SekishoError.from(thrown);
   const code = codeIn(error);
-  const credential = credentialWords({ error, authorizer }) ?? secretWords({ error, authorizer });
-  if (credential !== undefined) return { health: "unhealthy", words: credential };
+  const before = credentialWords({ error, authorizer }) ?? secretWords({ error, authorizer }) ?? cardWords(error);
+  if (before !== undefined) return { health: "unhealthy", words: before };
   if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
   const words = code === undefined ? undefined : networkWords({ code, address });
   if (words !== undefined) return unreachable(words);
@@ -53,14 +53,27 @@ export function credentialWords({
 
 /** What the transport itself refuses to send; an answer of the peer does not come as an error here. */
 function secretWords({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
-  return error.reason === "unauthenticated" && error.code === undefined && authorizer !== "sigv4"
+  return error.reason === "unauthenticated" && error.code === undefined && !hasStatus(error) && authorizer !== "sigv4"
     ? "What the configuration refers to is no credential that could be sent. Look at the secret."
     : undefined;
 }
 
-/** What was read from an answer has no cause, or one that is AWS's answer. */
-function hasAnswered({ cause }: SekishoError): boolean {
-  return cause === undefined || typeof Object(cause).status === "number";
+/** What is wrong with an agent card, by which an A2A agent is found; undefined where nothing is, or there is none. */
+export function cardWords({ reason, undelivered }: SekishoError): string | undefined {
+  if (!undelivered) return undefined;
+  if (reason === "version_not_supported") return "Its card names no JSON-RPC interface of a version that may be used.";
+  return reason === "invalid_response"
+    ? "At the card's address is no agent card, or one whose interface is at another origin: check the address, or set url."
+    : undefined;
+}
+
+/** What was read from an answer has no cause, or one that has the answer's status. */
+function hasAnswered(error: SekishoError): boolean {
+  return error.cause === undefined || hasStatus(error);
+}
+
+function hasStatus({ cause }: SekishoError): boolean {
+  return typeof Object(cause).status === "number";
 }
 
 function hostOf(address: string): string {

@@ -1,9 +1,10 @@
-/** Calls a destination twice, for real: what it is, whether it can be used, and how long it takes. */
+/** Asks a destination twice, for real: what it is, whether it can be used, and how long it takes. */
 import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../contracts/dialects.ts";
 import { newTrace } from "../../lambdas/shared/trace.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
 import { type Failed, failedVerdict } from "./failed-verdict.ts";
+import { discovery, unknownTask } from "./question.ts";
 import { answeredVerdict, type Verdict } from "./verdict.ts";
 
 /** `firstMs` has connecting and authenticating in it; `secondMs` is a call over the connection that stands. */
@@ -28,15 +29,22 @@ export async function probe({
 } & Pick<Failed, "address" | "authorizer">): Promise<Probe> {
   const sessionId = `check-${newId()}`;
 
-  async function call(): Promise<{ verdict: Verdict; ms: number }> {
+  async function ask(limit: AbortSignal): Promise<Verdict> {
+    const agent = await transport.describe?.({ signal: limit });
+    const question = agent === undefined ? discovery : unknownTask({ agent, taskId: newId() });
     const id = newId();
-    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method: "rpc.discover", params: {} }));
+    const { method, params } = question;
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const response = await transport.send({ body, sessionId, signal: limit, trace: newTrace() });
+    return answeredVerdict({ response, id, dialect, question, ...peer });
+  }
+
+  async function call(): Promise<{ verdict: Verdict; ms: number }> {
     const timer = AbortSignal.timeout(timeoutMs);
     const startedAtMs = nowMs();
-    const verdict = await transport
-      .send({ body, sessionId, signal: AbortSignal.any([signal, timer]), trace: newTrace() })
-      .then((response) => answeredVerdict({ response, id, dialect, ...peer }))
-      .catch((thrown) => failedVerdict({ thrown, ...peer, timedOutMs: timer.aborted ? timeoutMs : undefined }));
+    const verdict = await ask(AbortSignal.any([signal, timer])).catch((thrown) =>
+      failedVerdict({ thrown, ...peer, timedOutMs: timer.aborted ? timeoutMs : undefined }),
+    );
     return { verdict, ms: Math.round(nowMs() - startedAtMs) };
   }
 

@@ -1,7 +1,7 @@
 /** What is told of a task that was sent by hand and brought no result: why, what became of it, and what to do. */
 import type { ClientReason, SekishoError } from "../../contracts/errors.ts";
 import { startOwnExecution } from "./describe.ts";
-import { credentialWords, failedVerdict } from "./failed-verdict.ts";
+import { cardWords, credentialWords, failedVerdict } from "./failed-verdict.ts";
 import { reasonWords } from "./verdict.ts";
 
 export type FailedTask = {
@@ -64,5 +64,5 @@ function whyOf({ error, address, authorizer }: FailedTask): { why: string; isUnr
     const { health, words } = failedVerdict({ thrown: error, address, authorizer, timedOutMs: undefined });
     return { why: words, isUnreachable: health === "unreachable" };
   }
-  return { why: reasonWords({ reason, authorizer }) ?? message, isUnreachable: false };
+  return { why: cardWords(error) ?? reasonWords({ reason, authorizer }) ?? message, isUnreachable: false };
 }

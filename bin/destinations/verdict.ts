@@ -1,14 +1,13 @@
-/** What the answer to `rpc.discover` says of a destination, and what to do about it. Pure. */
-import * as z from "zod";
+/** What the answer to a question says of a destination, and what to do about it. Pure. */
 import { decodeError } from "../../contracts/decode-error.ts";
 import { codesOf, type Dialect } from "../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../contracts/envelope.ts";
 import type { ClientReason, Reason } from "../../contracts/errors.ts";
-import { discoverResultSchema } from "../../contracts/methods.ts";
 import { statusToReason } from "../../lambdas/verification/transport/status-to-reason.ts";
 import type { TransportResponse } from "../../lambdas/verification/transport/transport.ts";
+import type { Question } from "./question.ts";
 
-/** `unreachable`: nothing answered. `words` are for a person; nothing of what came is in them but a document's title. */
+/** `unreachable`: nothing answered. `words` are for a person; nothing of what came is in them but what the peer says that it is. */
 export type Verdict = {
   health: "healthy" | "unhealthy" | "unreachable";
   words: string;
@@ -16,41 +15,27 @@ export type Verdict = {
   methods?: string[];
 };
 
-const documentSchema = z.looseObject({
-  info: z.looseObject({ title: z.string().default("untitled"), version: z.string().default("") }).default({
-    title: "untitled",
-    version: "",
-  }),
-  methods: z.array(z.looseObject({ name: z.string() })).default([]),
-});
-
 export function answeredVerdict({
   response,
   id,
   dialect,
   authorizer,
+  question,
 }: {
   response: TransportResponse;
   id: string;
   dialect: Dialect;
   /** The authorizer's type. */
   authorizer: string;
+  /** What it answers. */
+  question: Question;
 }): Verdict {
   const { status } = response;
   const envelope = envelopeIn(response.body);
   if (envelope === undefined) return withoutEnvelope({ status, authorizer });
-  if ("error" in envelope) return errorVerdict({ error: envelope.error, dialect, status, authorizer });
+  if ("error" in envelope) return errorVerdict({ error: envelope.error, dialect, status, authorizer, question });
   if (envelope.id !== id) return unhealthy("It answers with another id than it was asked with: that is not JSON-RPC.");
-  const document = documentSchema.safeParse(envelope.result).data;
-  if (document === undefined || !discoverResultSchema.safeParse(envelope.result).success) {
-    return {
-      health: "healthy",
-      words: "It answers JSON-RPC, although rpc.discover with something that is no OpenRPC document.",
-    };
-  }
-  const { title, version } = document.info;
-  const words = printable(`${title} ${version}`);
-  return { health: "healthy", words, methods: document.methods.map(({ name }) => printable(name)) };
+  return question.verdict({ result: envelope.result });
 }
 
 /** What a reason asks for, where it speaks against health; undefined where it does not. */
@@ -77,24 +62,24 @@ export function reasonWords({ reason, authorizer }: { reason: ClientReason; auth
   }
 }
 
-/** A peer need not know the method. Any other error shows nothing of whether it would take a task. */
+/** An error that the question does not name shows nothing of whether the peer would take a task. */
 function errorVerdict({
   error,
   dialect,
   status,
   authorizer,
+  question,
 }: {
   error: JsonRpcErrorObject;
   dialect: Dialect;
   status: number | undefined;
   authorizer: string;
+  question: Question;
 }): Verdict {
   const { code } = error;
   const { reason, exact } = decodeError({ error, dialect, status });
   const mayMean = (one: Reason) => (exact ? reason === one : codesOf({ reason: one, dialect }).includes(code));
-  if (saysUnknownMethod.some(mayMean)) {
-    return { health: "healthy", words: `It answers JSON-RPC, and does not know rpc.discover (error ${code}).` };
-  }
+  if (question.understood.some(mayMean)) return question.verdict({ code });
   const words = reasonWords({ reason, authorizer });
   if (words !== undefined && exact) return unhealthy(words);
   if (reason === "internal" && exact) return unhealthy("It fails with an internal error. Look at its log.");
@@ -102,8 +87,6 @@ function errorVerdict({
     `It answers with an error that does not say whether it could be used (error ${code}). Look at its log.`,
   );
 }
-
-const saysUnknownMethod = ["method_not_found", "unsupported_operation"] as const;
 
 function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): Verdict {
   const told = status === undefined ? "" : ` (HTTP ${status})`;
@@ -141,12 +124,4 @@ function envelopeIn(body: Uint8Array): JsonRpcResponse | undefined {
 
 function unhealthy(words: string): Verdict {
   return { health: "unhealthy", words };
-}
-
-/** It goes to a terminal, and others wrote it. */
-function printable(text: string): string {
-  return text
-    .replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "")
-    .trim()
-    .slice(0, 100);
 }

@@ -1,11 +1,13 @@
 /** The destinations of the configuration, made ready to be called. */
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
+import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
 import type { Log } from "../shared/log.ts";
 import { createAuthorizer } from "./authorizers.ts";
+import { createA2aTransport } from "./transport/a2a/transport.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
 import { createHttpsTransport } from "./transport/https/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
@@ -14,7 +16,7 @@ import type { Transport } from "./transport/transport.ts";
 import type { WorkerDestination } from "./worker/acts.ts";
 
 export type DestinationSurroundings = {
-  /** Where an `https` destination without a url goes; undefined where there is no such place. */
+  /** Where an `https` destination without a url goes, and whose card an `a2a` one without a card means; undefined where there is no such place. */
   localUrl?: string | undefined;
   /** The Execution host of the same process, for `in-process`; undefined where there is none. */
   handle?: ((request: Request) => Promise<Response>) | undefined;
@@ -27,6 +29,9 @@ export type DestinationSurroundings = {
   /** Wraps every transport (the local page watches the wire so); `name` is the destination's. */
   wrap?: (request: { transport: Transport; name: string }) => Transport;
 };
+
+/** Of our own host (A2A 1.0, section 8.2). */
+const ownCardPath = "/.well-known/agent-card.json";
 
 /** One client a destination that there is a way to. Nothing is opened before the first call. */
 export function createDestinations({
@@ -61,17 +66,28 @@ function createTransport({
   region,
 }: DestinationSurroundings & { destination: Destination }): Transport | undefined {
   const { maxResponseBytes } = destination;
+  const authorize = (authorizer: AuthorizerConfig, url: string) =>
+    createAuthorizer({ authorizer, url, readSecret, credentials, region });
   switch (destination.transport) {
     case "in-process":
       return handle && createInProcessTransport({ handle, maxResponseBytes });
     case "https": {
       const url = destination.url ?? localUrl;
       if (url === undefined) return undefined;
-      const authorizer = createAuthorizer({ authorizer: destination.authorizer, url, readSecret, credentials, region });
-      return createHttpsTransport({ url, authorizer, maxResponseBytes });
+      return createHttpsTransport({ url, authorizer: authorize(destination.authorizer, url), maxResponseBytes });
     }
-    case "a2a":
-      return undefined;
+    case "a2a": {
+      const cardUrl = destination.card ?? (localUrl && new URL(ownCardPath, localUrl).href);
+      if (cardUrl === undefined) return undefined;
+      const { url, version } = destination;
+      return createA2aTransport({
+        cardUrl,
+        url,
+        version: version === "highest" ? undefined : version,
+        authorizer: authorize(destination.authorizer, url ?? cardUrl),
+        maxResponseBytes,
+      });
+    }
     case "agentcore": {
       const { runtimeArn, qualifier, endpoint, stopAfterResult } = destination;
       return createAgentCoreTransport({

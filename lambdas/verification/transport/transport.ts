@@ -10,6 +10,9 @@ export type TransportRequest = { body: Uint8Array; sessionId: string; signal: Ab
  */
 export type TransportResponse = { body: Uint8Array; status?: number | undefined; retryAfterMs?: number | undefined };
 
+/** `url` and `version`: of what the transport calls. The peer wrote the texts. */
+export type PeerDescription = { name: string; url: string; version: string };
+
 /**
  * Knows bytes, deadlines and authentication; never Slack, never tasks.
  * `send` rejects with a SekishoError: `unavailable` only when the request was certainly not delivered,
@@ -19,6 +22,8 @@ export type Transport = {
   send(request: TransportRequest): Promise<TransportResponse>;
   /** Ends whatever the peer keeps warm for the session; there only where the destination asks for it. Stopping twice is fine. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
+  /** What the peer says of itself; there only where the transport has to read that anyway. Rejects as `send` does. */
+  describe?(request: { signal: AbortSignal }): Promise<PeerDescription>;
   /** Lets kept connections go. */
   close?(): Promise<void>;
 };

@@ -1,5 +1,6 @@
 /** Which errors of `rpc.discover` show a peer that can be used, and which show nothing. */
 import { describe, expect, it } from "@jest/globals";
+import { discovery } from "../../../bin/destinations/question.ts";
 import { answeredVerdict } from "../../../bin/destinations/verdict.ts";
 import { type Dialect, dialectSchema } from "../../../contracts/dialects.ts";
 import { encodeError } from "../../../contracts/encode-error.ts";
@@ -7,7 +8,7 @@ import { reasons, SekishoError } from "../../../contracts/errors.ts";
 
 function verdict({ dialect, error, status = 200 }: { dialect: Dialect; error: object; status?: number }) {
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "1", error: { message: "no", ...error } }));
-  return answeredVerdict({ response: { status, body }, id: "1", dialect, authorizer: "bearer" });
+  return answeredVerdict({ response: { status, body }, id: "1", dialect, authorizer: "bearer", question: discovery });
 }
 
 describe("a peer that answers rpc.discover with a bare error", () => {
