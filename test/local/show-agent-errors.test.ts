@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { showAgentErrors } from "../../bin/local/show-agent-errors.ts";
-import type { Agent, AgentContext } from "../../lambdas/execution/agents/agent.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { newTrace } from "../../lambdas/shared/trace.ts";
+import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { agentContext, agentTask } from "../execution/agents/agent-context.ts";
 
 const throwing: Agent = async function* () {
   yield { type: "progress", text: "so far" };
@@ -11,18 +10,11 @@ const throwing: Agent = async function* () {
 
 async function runWith(signal: AbortSignal) {
   const shown: string[] = [];
-  const context: AgentContext = {
-    requestId: "r",
-    taskId: "t",
-    signal,
-    readAttachment: async () => new Uint8Array(),
-    trace: newTrace(),
-    log: silentLog,
-  };
+  const context = agentContext(signal);
   const agent = showAgentErrors({ agent: throwing, show: (text) => shown.push(text) });
   const updates: unknown[] = [];
   const ran = (async () => {
-    for await (const update of agent({ channel: "C1", text: "hello" }, context)) updates.push(update);
+    for await (const update of agent(agentTask({ channel: "C1", text: "hello" }), context)) updates.push(update);
   })();
   await expect(ran).rejects.toThrow("no API key");
   return { shown, updates };
