@@ -36,7 +36,7 @@ export function readResponse<M extends MethodName>({
   throw new SekishoError("invalid_response", { cause: parsed.error });
 }
 
-function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
+export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
   try {
     return responseSchema.safeParse(JSON.parse(strictUtf8.decode(body))).data;
   } catch {

@@ -14,7 +14,9 @@ export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper 
       return result;
     } catch (thrown) {
       const error = SekishoError.from(thrown);
-      log.warn("call_failed", { ...fields(), reason: error.reason, code: error.code, cause_kind: kindOf(error.cause) });
+      const { task_id = error.details.task_id, ...others } = fields();
+      const { reason, code } = error;
+      log.warn("call_failed", { task_id, ...others, reason, code, cause_kind: kindOf(error.cause) });
       throw error;
     }
   };
@@ -22,7 +24,7 @@ export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper 
 
 function fieldsOf({ method, params, requestId, attempt, trace }: RunningCall): LogFields {
   const { task_id } = { task_id: undefined, ...params };
-  return { request_id: requestId, task_id, method, attempt, trace_id: traceIdOf(trace) };
+  return { request_id: requestId, task_id, operation: method, attempt, trace_id: traceIdOf(trace) };
 }
 
 /** A code such as ECONNREFUSED, or the error's class; never its message. */

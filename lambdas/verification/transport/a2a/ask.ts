@@ -1,0 +1,65 @@
+/** One operation at the agent that a card describes, in the highest version that it takes. */
+import type { ReadCard } from "../../../../contracts/a2a/card.ts";
+import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
+import type { AuthorizedSend } from "../http/authorized-send.ts";
+import { parseEnvelope } from "../read-response.ts";
+import type { TransportResponse } from "../transport.ts";
+import type { CardSource } from "./card-source.ts";
+import type { UsableInterface } from "./interfaces.ts";
+import { type Asked, type PeerCall, postOperation } from "./post-operation.ts";
+import type { Operation } from "./results.ts";
+
+export type Ask = <O extends Operation>(request: {
+  operation: O;
+  params: OperationParams<O>;
+  call: PeerCall;
+}) => Promise<Asked<O>>;
+
+/** `interfacesOf` gives the interfaces of a card that may be used, the best first. */
+export function createAsk({
+  cards,
+  interfacesOf,
+  http,
+  maxResponseBytes,
+}: {
+  cards: CardSource;
+  interfacesOf: (card: ReadCard) => readonly [UsableInterface, ...UsableInterface[]];
+  http: AuthorizedSend;
+  maxResponseBytes: number;
+}): Ask {
+  /** The last interface that did not take the version that its card names: the others come before it from then on. */
+  let refused: string | undefined;
+
+  function choose(card: ReadCard): UsableInterface {
+    const interfaces = interfacesOf(card);
+    return interfaces.find((one) => keyOf(one) !== refused) ?? interfaces[0];
+  }
+
+  return async ({ operation, params, call }) => {
+    const post = (to: UsableInterface) => postOperation({ to, operation, params, call, http, maxResponseBytes });
+    const card = await cards.current(call);
+    const first = choose(card);
+    const answer = await post(first);
+    if (!("passed" in answer && isVersionRefused({ answer: answer.passed, operation }))) return answer;
+    // Nothing was processed. The agent may have been updated since its card was read.
+    refused = keyOf(first);
+    cards.forget(card);
+    const second = choose(await cards.current(call).catch(() => card));
+    return keyOf(second) === keyOf(first) ? answer : post(second);
+  };
+}
+
+const versionNotSupported = -32009;
+const methodNotFound = -32601;
+
+/** A method that every agent has is not known by its name in another version. */
+function isVersionRefused({ answer, operation }: { answer: TransportResponse; operation: Operation }): boolean {
+  const envelope = parseEnvelope(answer.body);
+  if (envelope === undefined || !("error" in envelope)) return false;
+  const { code } = envelope.error;
+  return code === versionNotSupported || (code === methodNotFound && operation !== "ListTasks");
+}
+
+function keyOf({ url, version, tenant }: UsableInterface): string {
+  return JSON.stringify([url.href, version, tenant]);
+}

@@ -1,0 +1,62 @@
+/** Where an agent is to be called, and in which version: what of a card's interfaces Sekisho can use. Pure. */
+import type { ReadCard } from "../../../../contracts/a2a/card.ts";
+import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
+import { interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { checkedUrl } from "../http/checked-url.ts";
+import { unusableCard } from "./undelivered.ts";
+
+/** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
+export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
+
+/**
+ * JSON-RPC only; the highest version first, those of one version in the card's order. An address of another origin than the
+ * card's gets no credentials; `url` takes the place of all addresses. Throws `version_not_supported` where no version is common
+ * and `invalid_response` where no address may be used.
+ */
+export function usableInterfaces({
+  card,
+  cardUrl,
+  url,
+  version: pinned,
+}: {
+  card: ReadCard;
+  cardUrl: URL;
+  url: URL | undefined;
+  version: A2aVersion | undefined;
+}): readonly [UsableInterface, ...UsableInterface[]] {
+  const spoken = interfacesOf(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
+    const version = versionOf(protocolVersion);
+    const isSpoken = protocolBinding.toUpperCase() === "JSONRPC" && version !== undefined;
+    return isSpoken && version === (pinned ?? version) ? [{ address, version, tenant }] : [];
+  });
+  if (spoken.length === 0) {
+    const cause = new Error("the card names no JSON-RPC interface of a version that can be used");
+    throw new SekishoError("version_not_supported", { cause, undelivered: true });
+  }
+  const [first, ...others] = spoken
+    .flatMap(({ address, ...rest }) => {
+      const usable = url ?? addressWithin({ origin: cardUrl.origin, address });
+      return usable === undefined ? [] : [{ ...rest, url: usable }];
+    })
+    .toSorted((one, other) => Number(other.version) - Number(one.version));
+  if (first === undefined) {
+    throw unusableCard("the card's interface is at another origin than the card: set the destination's url");
+  }
+  return [first, ...others];
+}
+
+/** 1.x is read as 1.0; what was before 0.3 had other shapes. */
+function versionOf(protocolVersion: string): A2aVersion | undefined {
+  if (/^1(\.|$)/.test(protocolVersion)) return "1.0";
+  return /^0\.3(\.|$)/.test(protocolVersion) ? "0.3" : undefined;
+}
+
+function addressWithin({ origin, address }: { origin: string; address: string }): URL | undefined {
+  if (URL.parse(address)?.origin !== origin) return undefined;
+  try {
+    return checkedUrl(address);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+/** The messages that Sekisho sends: a task's first one, and the answer to a question. Pure. */
+import { questionKey, slackMessageKey } from "../../../../contracts/a2a/extension.ts";
+import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
+import type { Message, Part } from "../../../../contracts/a2a/part.ts";
+import type { ExecuteTaskParams, ParamsOf } from "../../../../contracts/methods.ts";
+
+type SendParams = OperationParams<"SendMessage">;
+
+/** So much of a task's history is wanted: the agent's last words may stand there alone. */
+export const historyLength = 5;
+
+/** `messageId` is the request id, `contextId` the session's. The params' `bot_token` has no place here. */
+export function taskToSend({
+  messageId,
+  contextId,
+  params: { text, attachments = [], channel, thread_ts, team_id, user_id, correlation_id, history },
+}: {
+  messageId: string;
+  contextId: string;
+  params: ExecuteTaskParams;
+}): SendParams {
+  const files = attachments.map(({ url, mimetype, name }) => ({ url, mediaType: mimetype, filename: name }));
+  const parts = [...(text === "" ? [] : [{ text }]), ...files];
+  const metadata = { [slackMessageKey]: { channel, thread_ts, team_id, user_id, correlation_id, history } };
+  return sending({ messageId, contextId, parts, metadata });
+}
+
+/** The context is the task's, which the agent knows best. */
+export function answerToSend({
+  messageId,
+  params: { task_id: taskId, option_id, text, user_id },
+}: {
+  messageId: string;
+  params: ParamsOf<"answer_task">;
+}): SendParams {
+  const metadata = { [slackMessageKey]: { user_id }, [questionKey]: { option_id } };
+  return sending({ messageId, taskId, parts: [{ text: text ?? option_id ?? "" }], metadata });
+}
+
+function sending(message: Pick<Message, "messageId" | "metadata"> & Partial<Message> & { parts: Part[] }): SendParams {
+  return {
+    message: { role: "ROLE_USER", ...message },
+    configuration: { returnImmediately: true, historyLength },
+  };
+}

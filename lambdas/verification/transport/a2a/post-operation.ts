@@ -1,0 +1,54 @@
+/** One A2A operation as one JSON-RPC request to one interface of an agent. */
+import { methodOf, type OperationParams } from "../../../../contracts/a2a/operations.ts";
+import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import type { AuthorizedSend } from "../http/authorized-send.ts";
+import { parseEnvelope } from "../read-response.ts";
+import { requestHeaders } from "../request-headers.ts";
+import type { TransportRequest, TransportResponse } from "../transport.ts";
+import type { UsableInterface } from "./interfaces.ts";
+import { type Operation, type ResultOf, readResult } from "./results.ts";
+
+/** `id` is the JSON-RPC id of every request that is made for one call. */
+export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
+
+/** `passed` is what came back without a result of this call: an error, another id, no JSON-RPC at all. It says itself what it means. */
+export type Asked<O extends Operation> =
+  | { result: ResultOf<O>; retryAfterMs: number | undefined }
+  | { passed: TransportResponse };
+
+/** The interface's tenant goes with `params`. Throws `unsupported_operation` for what its version lacks. */
+export async function postOperation<O extends Operation>({
+  to: { url, version, tenant },
+  operation,
+  params,
+  call: { id, sessionId, trace, signal },
+  http,
+  maxResponseBytes,
+}: {
+  to: UsableInterface;
+  operation: O;
+  params: OperationParams<O>;
+  call: PeerCall;
+  http: AuthorizedSend;
+  maxResponseBytes: number;
+}): Promise<Asked<O>> {
+  const method = methodOf({ operation, version });
+  if (method === undefined) throw new SekishoError("unsupported_operation");
+  // What 0.3 lacks has ended here already.
+  const inV03 = operation as Exclude<O, "ListTasks">;
+  const written = version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
+  const response = await http.send({
+    method: "POST",
+    url,
+    headers: { ...requestHeaders({ sessionId, trace }), "a2a-version": version },
+    body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: written })),
+    signal,
+    maxResponseBytes,
+  });
+  const { status, retryAfterMs, body } = response;
+  const envelope = parseEnvelope(body);
+  const isOthers = envelope === undefined || "error" in envelope || envelope.id !== id;
+  if (isOthers) return { passed: { status, retryAfterMs, body } };
+  return { result: readResult({ operation, version, result: envelope.result }), retryAfterMs };
+}

@@ -1,0 +1,86 @@
+/** From A2A's task or message to the zone contract's result, or to the error that the task ended with. Pure. */
+import * as z from "zod";
+import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
+import { type Message, textOf } from "../../../../contracts/a2a/part.ts";
+import { fromA2aState } from "../../../../contracts/a2a/states.ts";
+import type { A2aTask, SendResult } from "../../../../contracts/a2a/task.ts";
+import { type Reason, SekishoError } from "../../../../contracts/errors.ts";
+import { inputRequiredResultSchema, progressSchema, type TaskResult } from "../../../../contracts/methods.ts";
+import { artifactsIn } from "./artifacts.ts";
+
+/** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
+const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
+
+const taskNotesSchema = z.object({
+  poll_after_ms: z.int().min(0).optional().catch(undefined),
+  percent: progressSchema.shape.percent.catch(undefined),
+  reason: z.enum(failures).catch("execution_failed"),
+  lost: z.literal(true).optional().catch(undefined),
+});
+const questionSchema = z.object({ options: inputRequiredResultSchema.shape.options.catch(undefined) });
+
+/** `retryAfterMs` is the response's own: how soon to look again where the task says nothing. */
+export function toZoneResult({
+  result,
+  retryAfterMs,
+}: {
+  result: SendResult;
+  retryAfterMs: number | undefined;
+}): TaskResult | SekishoError {
+  if ("task" in result) return ofTask({ task: result.task, retryAfterMs });
+  const { parts } = result.message;
+  return { status: "success", response_text: textOf(parts), ...artifactsIn([{ parts }]) };
+}
+
+function ofTask({
+  task,
+  retryAfterMs,
+}: {
+  task: A2aTask;
+  retryAfterMs: number | undefined;
+}): TaskResult | SekishoError {
+  const { id: task_id, status, artifacts = [] } = task;
+  const notes = taskNotesSchema.parse(task.metadata?.[taskKey] ?? {});
+  const { state, kind } = fromA2aState(status.state);
+  switch (state) {
+    case "completed": {
+      const said = artifacts.map(({ parts }) => textOf(parts)).filter((text) => text !== "");
+      const response_text = said.length > 0 ? said.join("\n\n") : lastWords(task);
+      return { status: "success", response_text, ...artifactsIn(artifacts) };
+    }
+    case "failed":
+      return new SekishoError(notes.reason, { details: notes.lost ? { lost: true } : {} });
+    case "rejected":
+      return new SekishoError("plan_error");
+    case "canceled":
+      return new SekishoError("canceled");
+    case "input_required": {
+      const { options } = questionSchema.parse(status.message?.metadata?.[questionKey] ?? {});
+      return { status: "input_required", task_id, prompt: lastWords(task), ...defined({ options, kind }) };
+    }
+    case "submitted":
+    case "working": {
+      const text = status.message && textOf(status.message.parts);
+      const progress = defined({ text: text === "" ? undefined : text, percent: notes.percent });
+      return {
+        status: "accepted",
+        task_id,
+        ...defined({ poll_after_ms: notes.poll_after_ms ?? retryAfterMs }),
+        ...(Object.keys(progress).length > 0 && { progress }),
+      };
+    }
+  }
+}
+
+/** What the agent says with the state that the task is in; else what it said last. */
+function lastWords({ status, history = [] }: A2aTask): string {
+  const messages = [status.message, ...history.filter(({ role }) => role === "ROLE_AGENT").toReversed()];
+  const texts = messages
+    .filter((message): message is Message => message !== undefined)
+    .map(({ parts }) => textOf(parts));
+  return texts.find((text) => text !== "") ?? "";
+}
+
+function defined<T extends object>(members: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
