@@ -180,15 +180,15 @@ describe("the way of a message", () => {
     const lines = world.lines.map((line) => JSON.parse(line));
     const ofOthers = lines.filter(({ request_id }) => request_id !== requestId);
     expect(ofOthers.map(({ message }) => message)).toEqual([]);
-    const told = lines.map(({ message, method }) => (method === undefined ? message : `${message} ${method}`));
+    const told = lines.map(({ message, method, operation }) => [message, operation ?? method ?? []].flat().join(" "));
     expect(told).toEqual(
       expect.arrayContaining([
         "message_enqueued",
         "task_step",
         "call_answered execute_task",
         "call_answered get_task",
-        "task_started",
-        "task_ended",
+        "task_started execute_task",
+        "task_ended execute_task",
         "slack_call_failed chat.postMessage",
         "slack_call_failed conversations.replies",
         "slack_call_failed chat.update",

@@ -35,7 +35,7 @@ async function countsDuring(world: World, story: () => Promise<{ requestId: stri
   const from = world.gateway.calls.length;
   const { requestId } = await story();
   await quiet(world);
-  const polls = logged(world, { request_id: requestId, message: "call_answered", method: "get_task" }).length;
+  const polls = logged(world, { request_id: requestId, message: "call_answered", operation: "get_task" }).length;
   return { counts: countsOf(world.gateway.calls.slice(from)), polls };
 }
 

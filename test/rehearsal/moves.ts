@@ -24,7 +24,7 @@ export async function isMoved(world: World, destination: string): Promise<Moved>
   await Promise.all(
     before.map(({ requestId }) =>
       world.until("acceptance", () =>
-        logged(world, { request_id: requestId, message: "call_answered", method: "execute_task" }).at(0),
+        logged(world, { request_id: requestId, message: "call_answered", operation: "execute_task" }).at(0),
       ),
     ),
   );

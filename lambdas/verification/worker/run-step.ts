@@ -1,6 +1,6 @@
 /** One step of a task whose lease is held: its acts, the next wake-up, and the record, in an order that no crash can break. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Log, LogFields } from "../../shared/log.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { withHistory } from "../task/history.ts";
 import { next } from "../task/machine.ts";
@@ -65,7 +65,7 @@ async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal
     task = withHistory({ before: task, after: step.task, event, atMs: now() });
     effects = step.effects;
     if (event.type === "slack_failed" && before !== "done" && task.state === "done") {
-      log.error("answer_not_delivered", { request_id: task.id, reason: event.kind });
+      log.error("answer_not_delivered", { ...idsOf(task), operation: act.type, reason: event.kind });
     }
     observe(options, event, task, effects);
   }
@@ -87,12 +87,12 @@ async function finishStep(
   }
   const { lease: _lease, ...rest } = task;
   const saved = await store.replace({ item: { ...rest, wakeSeq: seq + 1 } });
-  if (saved === undefined) log.warn("lease_lost", { request_id: task.id, seq });
+  if (saved === undefined) log.warn("lease_lost", { ...idsOf(task), seq });
 }
 
 function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {
   log.info("task_step", {
-    request_id: task.id,
+    ...idsOf(task),
     event: event.type,
     state: task.state,
     effect: effects.map((effect) => effect.type).join(","),
@@ -100,6 +100,10 @@ function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task:
     ...(event.type === "slack_failed" ? { reason: event.kind } : {}),
   });
   watch?.({ requestId: task.id, event, task, effects });
+}
+
+function idsOf({ id, taskId }: Task): LogFields {
+  return { request_id: id, task_id: taskId };
 }
 
 function isAct(effect: TaskEffect): effect is Act {

@@ -37,7 +37,7 @@ export function createWorker(options: WorkerOptions): Worker {
       const message = parse(body);
       if (message === undefined) {
         // Perhaps of a newer or older version of ours: it becomes a dead letter, which somebody sees.
-        log.error("queue_message_refused", { bytes: body.length });
+        log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
         throw new SekishoError("invalid_request");
       }
       await handleMessage(options, message, signal);
@@ -45,7 +45,7 @@ export function createWorker(options: WorkerOptions): Worker {
     async deadLetter({ body, signal, keep = async () => {} }) {
       const message = parse(body);
       if (message === undefined) {
-        log.error("queue_message_refused", { bytes: body.length });
+        log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
         return keep();
       }
       log.error("dead_letter", { request_id: message.requestId, event: message.type });

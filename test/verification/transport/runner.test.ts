@@ -116,6 +116,7 @@ describe("a client", () => {
     const [failed, answered] = lines.map((line) => JSON.parse(line));
     expect(failed).toMatchObject({
       request_id: requestId,
+      operation: "execute_task",
       attempt: 1,
       reason: "unavailable",
       cause_kind: "ECONNRESET",
@@ -124,7 +125,7 @@ describe("a client", () => {
     expect(answered).toMatchObject({
       request_id: requestId,
       attempt: 2,
-      method: "execute_task",
+      operation: "execute_task",
       trace_id: failed.trace_id,
     });
     expect(answered.duration_ms).toEqual(expect.any(Number));
@@ -141,8 +142,29 @@ describe("a client", () => {
     const cancel = { method: "cancel_task", params: { task_id: "t-1" }, id: randomUUID() } as const;
     await expect(client.call({ ...cancel, ...common })).rejects.toMatchObject({ reason: "invalid_response" });
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { message: "call_answered", method: "get_task", request_id: requestId, task_id: "t-1" },
-      { message: "call_failed", method: "cancel_task", request_id: requestId, task_id: "t-1" },
+      { message: "call_answered", operation: "get_task", request_id: requestId, task_id: "t-1" },
+      {
+        message: "call_failed",
+        operation: "cancel_task",
+        request_id: requestId,
+        task_id: "t-1",
+        reason: "invalid_response",
+      },
+    ]);
+  });
+
+  it("logs the task id that only the failure names", async () => {
+    const lines: string[] = [];
+    const log = createLog({ service: "verification", write: (line) => lines.push(line) });
+    const client = clientOver(
+      () => {
+        throw new SekishoError("execution_failed", { details: { task_id: "t-1" } });
+      },
+      { log },
+    );
+    await expect(execute(client)).rejects.toMatchObject({ reason: "execution_failed" });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { operation: "execute_task", request_id: expect.any(String), task_id: "t-1", reason: "execution_failed" },
     ]);
   });
 });

@@ -5,7 +5,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
 import type { TaskItem, TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import { type PostKey, type SlackApi, SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -35,6 +35,7 @@ export function createWorld({
   concurrency = "thread",
   maxSends = 10,
   inSlack = [],
+  log = silentLog,
 }: {
   fate?: (operation: Operation) => Fate | Promise<Fate>;
   /** What the agent's run comes to; throws a SekishoError for a failure. */
@@ -48,6 +49,7 @@ export function createWorld({
   maxSends?: number;
   /** What others wrote into the thread. */
   inSlack?: { ts: string; text: string }[];
+  log?: Log;
 } = {}) {
   let clockMs = askedAtMs + 500;
   let counter = 0;
@@ -218,7 +220,7 @@ export function createWorld({
       policy,
       runAct,
       leaseMs,
-      log: silentLog,
+      log,
       newId,
       now,
     });
@@ -231,6 +233,8 @@ export function createWorld({
     records,
     /** Slack delivers the message: the ingress puts it into the queue. */
     deliver: (ask: Ask) => messages.push({ body: JSON.stringify(ask), visibleAtMs: clockMs }),
+    /** Somebody puts something into the queue that is none of ours. */
+    queueRaw: (body: string) => messages.push({ body, visibleAtMs: clockMs }),
     /** Lets the workers work until nothing is left to do, or `maxSteps` messages were handled. */
     async run({ maxSteps = 2000 } = {}): Promise<void> {
       for (let step = 0; step < maxSteps; step++) {
