@@ -65,7 +65,9 @@ describe("results", () => {
     fc.assert(
       fc.property(streamEvent, (event) => {
         fc.pre("task" in event || "message" in event);
-        expect(v03SendResultSchema.parse(wire(resultToV03({ operation: "SendMessage", result: event })))).toEqual(event);
+        expect(v03SendResultSchema.parse(wire(resultToV03({ operation: "SendMessage", result: event })))).toEqual(
+          event,
+        );
       }),
       { numRuns },
     );

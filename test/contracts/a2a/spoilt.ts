@@ -1,0 +1,34 @@
+/** Values that were right until somebody changed one thing in them. */
+import fc from "fast-check";
+import { wire } from "./wire.ts";
+
+const nonsense: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(null, "", "x", 0, -1, 1.5, true, [], {}, [null], { kind: "text" }, "__proto__", undefined),
+  fc.jsonValue({ maxDepth: 1 }),
+);
+
+/** The value itself, something else altogether, or the value with one of its members, however deep, replaced. */
+export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.record({ value: right, other: nonsense, at: fc.nat() }).map(({ value, other, at }) => {
+    const sent = wire(value);
+    return replaceAt({ value: sent, other, at: at % (sizeOf(sent) + 1) });
+  });
+}
+
+/** Members are counted as they come, the whole first; past the last one nothing is replaced. */
+function replaceAt({ value, other, at }: { value: unknown; other: unknown; at: number }): unknown {
+  let left = at;
+  const visit = (member: unknown): unknown => {
+    left -= 1;
+    if (left === -1) return other;
+    if (Array.isArray(member)) return member.map(visit);
+    if (typeof member !== "object" || member === null) return member;
+    return Object.fromEntries(Object.entries(member).map(([name, inner]) => [name, visit(inner)]));
+  };
+  return visit(value);
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce((size: number, member) => size + sizeOf(member), 1);
+}

@@ -1,0 +1,171 @@
+/** Params of A2A 0.3 that a client sends: how the doubtful ones are taken, and how the bad ones are refused. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { operations } from "../../../../contracts/a2a/operations.ts";
+import { paramsToV03, type V03OperationName, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
+import { params } from "../arbitraries.ts";
+import { spoilt } from "../spoilt.ts";
+import { issuesOf, wire } from "../wire.ts";
+
+/** The example of a message in the specification of 0.3.0, section 9.2: without a kind, as it stands there. */
+const message = {
+  role: "user",
+  parts: [{ kind: "text", text: "tell me a joke" }],
+  messageId: "9229e770-767c-417b-a0b0-f0741243c589",
+};
+const taken = { messageId: message.messageId, role: "ROLE_USER", parts: [{ text: "tell me a joke" }] };
+
+describe("a message of 0.3", () => {
+  it.each<[string, object, object]>([
+    ["as the specification shows it", { message, metadata: {} }, { message: taken, metadata: {} }],
+    ["that names its kind", { message: { ...message, kind: "message" } }, { message: taken }],
+    ["with members that nobody knows", { message: { ...message, mood: 1 }, urgent: true }, { message: taken }],
+    [
+      "with members that are set to nothing",
+      { message: { ...message, contextId: "", taskId: null, extensions: [], metadata: null }, configuration: null },
+      { message: taken },
+    ],
+  ])("is taken %s", (_name, sent, expected) => {
+    expect(wire(v03Operations.SendMessage.parse(sent))).toEqual(expected);
+  });
+
+  it.each<[string, object, object]>([
+    ["text", { kind: "text", text: "" }, { text: "" }],
+    ["data", { kind: "data", data: { a: [1] } }, { data: { a: [1] } }],
+    ["a file by its address", { kind: "file", file: { uri: "https://a.test/x" } }, { url: "https://a.test/x" }],
+    [
+      "a file's bytes, with what is known of it",
+      { kind: "file", file: { bytes: "YQ", mimeType: "text/plain", name: "a.txt" }, metadata: { a: 1 } },
+      { raw: "YQ==", mediaType: "text/plain", filename: "a.txt", metadata: { a: 1 } },
+    ],
+    ["an empty file", { kind: "file", file: { bytes: "", uri: null } }, { raw: "" }],
+    ["data that 0.3 wraps", wrapped({ value: [1] }), { data: [1] }],
+    [
+      "data that 0.3 wraps, with metadata",
+      { ...wrapped({ value: null }), metadata: { data_part_compat: true, a: 1 } },
+      { data: null, metadata: { a: 1 } },
+    ],
+    ["data that only says that it is wrapped", wrapped({ a: 1 }), { ...wrapped({ a: 1 }), kind: undefined }],
+  ])("may carry %s", (_name, part, expected) => {
+    const sent = v03Operations.SendMessage.parse({ message: { ...message, parts: [part] } });
+    expect(wire(sent.message.parts)).toEqual([wire(expected)]);
+  });
+
+  it.each<[string, object | undefined, boolean | undefined]>([
+    ["waits where nothing is said", undefined, undefined],
+    ["waits where a configuration does not say", {}, undefined],
+    ["waits where it is to block", { blocking: true }, false],
+    ["does not wait where it is not to block", { blocking: false }, true],
+  ])("%s", (_name, configuration, returnImmediately) => {
+    const sent = v03Operations.SendMessage.parse({ message, configuration });
+    expect(sent.configuration?.returnImmediately).toBe(returnImmediately);
+  });
+
+  it("has the first of the schemes that its push notifications may use", () => {
+    const authentication = { schemes: ["Bearer", "Basic"], credentials: "c" };
+    const sent = v03Operations.SendMessage.parse({
+      message,
+      configuration: { pushNotificationConfig: { url: "https://a.test", token: "", authentication } },
+    });
+    expect(wire(sent.configuration?.taskPushNotificationConfig)).toEqual({
+      url: "https://a.test",
+      authentication: { scheme: "Bearer", credentials: "c" },
+    });
+  });
+});
+
+describe("params of 0.3 are refused with the path of what is wrong", () => {
+  it.each<[string, V03OperationName, unknown, string[]]>([
+    ["no params", "SendMessage", undefined, [""]],
+    ["params by position", "GetTask", [], [""]],
+    ["no message", "SendMessage", {}, ["message"]],
+    ["an agent's message", "SendMessage", { message: { ...message, role: "agent" } }, ["message.role"]],
+    ["1.0's role", "SendMessage", { message: { ...message, role: "ROLE_USER" } }, ["message.role"]],
+    ["no parts", "SendMessage", { message: { ...message, parts: [] } }, ["message.parts"]],
+    ["a part of 1.0", "SendMessage", { message: { ...message, parts: [{ text: "a" }] } }, ["message.parts.0.kind"]],
+    [
+      "a part of another kind",
+      "SendMessage",
+      { message: { ...message, parts: [{ kind: "toString" }] } },
+      ["message.parts.0.kind"],
+    ],
+    ["a text that is none", "SendMessage", withPart({ kind: "text", text: 1 }), ["message.parts.0.text"]],
+    ["data that is no object", "SendMessage", withPart({ kind: "data", data: [1] }), ["message.parts.0.data"]],
+    ["a file without content", "SendMessage", withPart({ kind: "file", file: {} }), ["message.parts.0.file"]],
+    [
+      "a file with both contents",
+      "SendMessage",
+      withPart({ kind: "file", file: { uri: "https://a.test", bytes: "YQ==" } }),
+      ["message.parts.0.file"],
+    ],
+    [
+      "bytes that are no base64",
+      "SendMessage",
+      withPart({ kind: "file", file: { bytes: "é" } }),
+      ["message.parts.0.file.bytes"],
+    ],
+    [
+      "a flag that is a text",
+      "SendMessage",
+      { message, configuration: { blocking: "false" } },
+      ["configuration.blocking"],
+    ],
+    [
+      "push without a scheme",
+      "SendMessage",
+      { message, configuration: { pushNotificationConfig: { url: "u", authentication: { schemes: [] } } } },
+      ["configuration.pushNotificationConfig.authentication.schemes"],
+    ],
+    ["push for nothing", "CreateTaskPushNotificationConfig", { taskId: "t" }, ["pushNotificationConfig"]],
+    ["a deletion of nothing", "DeleteTaskPushNotificationConfig", { id: "t" }, ["pushNotificationConfigId"]],
+    ["a task without an id", "GetTask", { id: "" }, ["id"]],
+    ["a negative history", "GetTask", { id: "t", historyLength: -1 }, ["historyLength"]],
+  ])("%s", (_name, operation, sent, paths) => {
+    expect(issuesOf(v03Operations[operation].safeParse(sent)).map(({ path }) => path)).toEqual(paths);
+  });
+
+  it("and never with the text that was sent", () => {
+    const sent = { message: { ...message, role: "hunter2", parts: [{ kind: "hunter2" }, "hunter2"] } };
+    const issues = issuesOf(v03Operations.SendMessage.safeParse(sent));
+    expect(issues).toHaveLength(3);
+    expect(JSON.stringify(issues)).not.toContain("hunter2");
+  });
+});
+
+describe("whatever is sent", () => {
+  const operationNames = Object.keys(v03Operations) as V03OperationName[];
+
+  it("is taken or refused, and what 0.3 takes 1.0 takes without another word", () => {
+    const sent = fc.constantFrom(...operationNames).chain((operation) =>
+      fc.record({
+        operation: fc.constant(operation),
+        value: spoilt((params[operation] as fc.Arbitrary<never>).map((of) => paramsToV03({ operation, params: of }))),
+      }),
+    );
+    fc.assert(
+      fc.property(sent, ({ operation, value }) => {
+        const read = v03Operations[operation].safeParse(value);
+        if (read.success) expect(wire(operations[operation].parse(wire(read.data)))).toEqual(wire(read.data));
+        else expect(read.error.issues.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+it("a configuration is asked for by its task where it has no id of its own", () => {
+  expect(v03Operations.GetTaskPushNotificationConfig.parse({ id: "t" })).toEqual({ taskId: "t", id: "t" });
+});
+
+it("a tenant has no place in 0.3", () => {
+  const written = paramsToV03({ operation: "GetTask", params: { tenant: "blue", id: "t" } });
+  expect(wire(written)).toEqual({ id: "t" });
+});
+
+function withPart(part: object) {
+  return { message: { ...message, parts: [part] } };
+}
+
+function wrapped(data: object) {
+  return { kind: "data", data, metadata: { data_part_compat: true } };
+}
