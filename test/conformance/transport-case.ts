@@ -1,11 +1,12 @@
 /** What a conformance case of transports is, and what each transport brings to it. */
+import type { Dialect } from "../../contracts/dialects.ts";
 import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
 import type { PeerCall, Script } from "../doubles/execution-peer.ts";
 
 /** What not every transport can do. */
-export type Feature = "http-status" | "connection";
+export type Feature = "http-status" | "connection" | "extra-fields";
 
 export type CaseRun = {
   client: ExecutionClient;
@@ -31,6 +32,8 @@ export type TransportCase = {
 
 export type TransportUnderTest = {
   name: string;
+  /** How the peer says its errors; `zone` where absent. */
+  dialect?: Dialect;
   /** Features that it lacks, each with the reason. A case that needs one of them is left out by this declaration alone. */
   unsupported: Partial<Record<Feature, string>>;
   open(request: { script: Script; maxResponseBytes: number; unreachable: boolean }): Promise<{

@@ -68,14 +68,10 @@ export const faultCases: readonly TransportCase[] = [
   {
     name: "a body of exactly the limit is read",
     maxResponseBytes: 2048,
-    script: (call) =>
-      success(
-        call,
-        "x".repeat(
-          2048 -
-            JSON.stringify({ jsonrpc: "2.0", id: call.id, result: { status: "success", response_text: "" } }).length,
-        ),
-      ),
+    script: ({ id }) => {
+      const body = { jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } };
+      return raw(JSON.stringify(body).padEnd(2048));
+    },
     async check({ execute }) {
       await expect(execute()).resolves.toMatchObject({ status: "success" });
     },

@@ -38,7 +38,7 @@ async function runCase({
   const taps: TapEntry[] = [];
   const client = createClient({
     transport: tapTransport({ transport: opened.transport, tap: (entry) => taps.push(entry) }),
-    destination: { name: "peer", dialect: "zone", idempotent, callTimeoutMs: 5000 },
+    destination: { name: "peer", dialect: transport.dialect ?? "zone", idempotent, callTimeoutMs: 5000 },
     log: silentLog,
     sleep: async ({ ms }) => void pauses.push(ms),
   });

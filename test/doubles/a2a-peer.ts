@@ -1,0 +1,88 @@
+/** A scripted peer that speaks A2A: what a script says in the zone contract's words goes out as an agent would say it. */
+
+import { slackMessageKey } from "../../contracts/a2a/extension.ts";
+import { type A2aVersion, operationOf, operations } from "../../contracts/a2a/operations.ts";
+import { textOf } from "../../contracts/a2a/part.ts";
+import { v03Operations } from "../../contracts/a2a/v03/params.ts";
+import { type AnsweredOperation, a2aAnswer } from "./a2a-peer-answer.ts";
+import { json } from "./answers.ts";
+import { createPeer, type Peer, type Script } from "./execution-peer.ts";
+import { startWebServer } from "./web-server.ts";
+
+/** The script sees `execute_task`, `get_task` and `cancel_task`; the card is at `cardUrl` and does not count as a call. */
+export async function startA2aPeer({
+  script,
+  version,
+}: {
+  script: Script;
+  version: A2aVersion;
+}): Promise<Peer & { cardUrl: string; close(): Promise<void> }> {
+  const { handle, calls } = createPeer({ script });
+  const { url, close } = await startWebServer({
+    async handle({ request }) {
+      if (request.method === "GET") return json(cardOf({ url: new URL("/a2a", request.url).href, version }));
+      if (request.headers.get("a2a-version") !== version) return new Response(null, { status: 400 });
+      const { id, method, params } = JSON.parse(await request.text());
+      const operation = operationOf(method)?.operation as AnsweredOperation;
+      const zoneCall = JSON.stringify({ id, ...toZone({ operation, version, params }) });
+      const { url: address, headers, signal } = request;
+      const answer = await handle(new Request(address, { method: "POST", headers, body: zoneCall, signal }));
+      return inA2a({ answer, operation, version });
+    },
+  });
+  return { calls, handle, cardUrl: `${url}/.well-known/agent-card.json`, close };
+}
+
+/** The smallest card of each version. */
+export function cardOf({ url, version }: { url: string; version: A2aVersion }): Record<string, unknown> {
+  const about = {
+    name: "an agent",
+    description: "for tests",
+    version: "1",
+    capabilities: {},
+    defaultInputModes: ["text/plain"],
+    defaultOutputModes: ["text/plain"],
+    skills: [{ id: "talk", name: "talk", description: "talks", tags: ["talk"] }],
+  };
+  if (version === "0.3") return { ...about, protocolVersion: "0.3.0", url };
+  return { ...about, supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }] };
+}
+
+/** Throws for params that the version does not have. */
+function toZone({
+  operation,
+  version,
+  params,
+}: {
+  operation: AnsweredOperation;
+  version: A2aVersion;
+  params: unknown;
+}) {
+  const schemas = version === "1.0" ? operations : v03Operations;
+  if (operation === "GetTask") return { method: "get_task", params: { task_id: schemas.GetTask.parse(params).id } };
+  if (operation === "CancelTask") {
+    return { method: "cancel_task", params: { task_id: schemas.CancelTask.parse(params).id } };
+  }
+  const { message } = schemas.SendMessage.parse(params);
+  return {
+    method: "execute_task",
+    params: { ...Object(message.metadata?.[slackMessageKey]), text: textOf(message.parts) },
+  };
+}
+
+/** What is a response of the zone contract, whole and in one piece, is said in A2A; everything else goes out as it is. */
+function inA2a({
+  answer,
+  operation,
+  version,
+}: {
+  answer: Response;
+  operation: AnsweredOperation;
+  version: A2aVersion;
+}): Response {
+  const { body, status, headers } = answer;
+  const translation = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => controller.enqueue(a2aAnswer({ chunk, operation, version })),
+  });
+  return new Response(body && body.pipeThrough(translation), { status, headers });
+}
