@@ -7,7 +7,7 @@ export const url = "https://agents.example/a2a";
 export const skill = { id: "reports", name: "Reports", description: "Writes reports.", tags: ["report"] };
 export const extendedSkill = { ...skill, id: "ledgers", name: "Ledgers" };
 
-export const bearer = { type: "bearer", tokens: [{ env: "TOKEN" }] } as const;
+const bearer = { type: "bearer", tokens: [{ env: "TOKEN" }] } as const;
 
 /** The rest of what a card is made of. */
 export function settingsOf({
