@@ -1,0 +1,124 @@
+/** Agent cards across the versions: ours for clients of 0.3, and where any agent can be reached by its card. */
+
+import { parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3/client";
+import { describe, expect, it } from "@jest/globals";
+import { Ajv } from "ajv";
+import { type AgentCard, agentCardSchema } from "../../../../contracts/a2a/agent-card.ts";
+import { readCardSchema } from "../../../../contracts/a2a/card.ts";
+import { cardToV03, interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
+import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
+import { wire } from "../wire.ts";
+
+const url = "https://agent.test/a2a";
+const jsonRpc = { url, protocolBinding: "JSONRPC" };
+const card: AgentCard = {
+  name: "Echo",
+  description: "Says it again",
+  version: "1.0.0",
+  supportedInterfaces: [
+    { ...jsonRpc, protocolVersion: "1.0" },
+    { ...jsonRpc, protocolVersion: "0.3" },
+  ],
+  provider: { organization: "Test", url: "https://test" },
+  capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true, extensions: [{ uri: "urn:a" }] },
+  securitySchemes: {
+    token: { httpAuthSecurityScheme: { scheme: "bearer", bearerFormat: "JWT" } },
+    issuer: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://issuer.test" } },
+  },
+  securityRequirements: [{ schemes: { token: {} } }, { schemes: { issuer: { list: ["read"] } } }],
+  defaultInputModes: ["text/plain"],
+  defaultOutputModes: ["text/plain"],
+  skills: [{ id: "echo", name: "Echo", description: "Says it again", tags: ["echo"], examples: ["hello"] }],
+  signatures: [{ protected: "a", signature: "b" }],
+};
+
+describe("the card of 1.0 as one of 0.3", () => {
+  it("is what 0.3.0 published, without the signatures of the other form", () => {
+    const legacy = wire(cardToV03(card));
+    const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
+    expect(ajv.validate("a2a#/definitions/AgentCard", legacy) ? [] : ajv.errors).toEqual([]);
+    expect(legacy).toEqual({
+      protocolVersion: "0.3.0",
+      name: "Echo",
+      description: "Says it again",
+      version: "1.0.0",
+      url,
+      preferredTransport: "JSONRPC",
+      additionalInterfaces: [],
+      provider: { organization: "Test", url: "https://test" },
+      capabilities: { streaming: true, pushNotifications: false, extensions: [{ uri: "urn:a" }] },
+      supportsAuthenticatedExtendedCard: true,
+      securitySchemes: {
+        token: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+        issuer: { type: "openIdConnect", openIdConnectUrl: "https://issuer.test" },
+      },
+      security: [{ token: [] }, { issuer: ["read"] }],
+      defaultInputModes: ["text/plain"],
+      defaultOutputModes: ["text/plain"],
+      skills: card.skills,
+    });
+  });
+
+  it("leads the official client of 0.3 to the interface of 0.3", () => {
+    const read = parseLegacyAgentCard(wire(cardToV03(card)));
+    expect(read.supportedInterfaces).toEqual([{ ...jsonRpc, protocolVersion: "0.3.0", tenant: "" }]);
+    expect(Object.keys(read.securitySchemes)).toEqual(["token", "issuer"]);
+  });
+
+  it("does not exist where no interface speaks it", () => {
+    expect(cardToV03({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 1) })).toBeUndefined();
+  });
+});
+
+describe("a published card", () => {
+  it("has nothing empty that it must have", () => {
+    expect(agentCardSchema.safeParse(card).success).toBe(true);
+    for (const name of ["description", "skills", "supportedInterfaces", "defaultInputModes"] as const) {
+      const empty = typeof card[name] === "string" ? "" : [];
+      expect(agentCardSchema.safeParse({ ...card, [name]: empty }).success).toBe(false);
+    }
+  });
+
+  it("names schemes of one kind each", () => {
+    const both = {
+      httpAuthSecurityScheme: { scheme: "bearer" },
+      openIdConnectSecurityScheme: { openIdConnectUrl: "u" },
+    };
+    expect(agentCardSchema.safeParse({ ...card, securitySchemes: { both } }).success).toBe(false);
+  });
+});
+
+describe("an agent can be reached", () => {
+  const bare = { name: "Echo" };
+  const old = { url, protocolBinding: "JSONRPC", protocolVersion: "0.3.0" };
+
+  it.each<[string, object, object[]]>([
+    ["nowhere by a card that names no place", bare, []],
+    ["by a card of 1.0", { ...bare, ...card }, card.supportedInterfaces],
+    ["by a card of 0.3, over JSON-RPC where it does not say", { ...bare, url, protocolVersion: "0.3.0" }, [old]],
+    ["by a card without a version", { ...bare, url }, [{ ...old, protocolVersion: "0.3" }]],
+    [
+      "by everything that a card of 0.3 names",
+      {
+        ...bare,
+        url,
+        protocolVersion: "0.3.0",
+        preferredTransport: "GRPC",
+        additionalInterfaces: [{ url, transport: "JSONRPC" }],
+      },
+      [{ ...old, protocolBinding: "GRPC" }, old],
+    ],
+    [
+      "by both halves of a card that is of both versions",
+      { ...cardToV03(card), supportedInterfaces: card.supportedInterfaces },
+      [...card.supportedInterfaces, old],
+    ],
+    [
+      "with the tenant that its interface is for",
+      { ...bare, supportedInterfaces: [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }] },
+      [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }],
+    ],
+  ])("%s", (_name, read, expected) => {
+    expect(wire(interfacesOf(readCardSchema.parse(wire(read))))).toEqual(expected);
+  });
+});
