@@ -39,7 +39,7 @@ what was expected and what came. It runs the agent behind the endpoint some twen
   --text TEXT          what the agent answers with success (default: "Good morning.")
   --slow-text TEXT     what takes it longer than a call waits (default: "slow 25s", as echo knows it)
   --fail-text TEXT     what makes it fail (default: "fail", as echo knows it)
-  --ask-text TEXT      what makes it ask back; there is no default
+  --ask-text TEXT      what makes it ask back (default: "ask me", as echo knows it)
   --call-timeout S     seconds that one call may take (default: 30)
   --json               prints the report as one JSON object
   --junit FILE         writes it as JUnit XML too; an optional case that is not kept is skipped there
@@ -102,7 +102,7 @@ const options = {
   text: { type: "string", default: "Good morning." },
   "slow-text": { type: "string", default: "slow 25s" },
   "fail-text": { type: "string", default: "fail" },
-  "ask-text": { type: "string" },
+  "ask-text": { type: "string", default: "ask me" },
   "call-timeout": { type: "string", default: "30" },
   json: { type: "boolean", default: false },
   junit: { type: "string" },

@@ -8,8 +8,8 @@ import type { SlowTasks } from "./slow-tasks.ts";
  */
 type Level = "required" | "optional" | "idempotent";
 
-/** What the agent behind the peer is asked; what depends on a text that is not given is skipped. */
-export type Texts = { plain: string; slow: string; fail: string; ask: string | undefined };
+/** What the agent behind the peer is asked. */
+export type Texts = { plain: string; slow: string; fail: string; ask: string };
 
 export type CaseRun = {
   peer: Peer;

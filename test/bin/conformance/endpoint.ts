@@ -44,7 +44,7 @@ export async function conform(asked: Asked): Promise<CaseReport[]> {
     handle,
     theme = "",
     slow = theme.startsWith("execute") ? "slow 300ms" : "slow 20s",
-    ask,
+    ask = "Good morning.",
     isIdempotent = false,
   } = asked;
   const { now = () => 0, timeoutMs = 5000, timeOver = new AbortController().signal } = asked;

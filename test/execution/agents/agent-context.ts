@@ -10,6 +10,6 @@ export function agentContext(signal = new AbortController().signal, log: Log = s
   return { ...ids, signal, readAttachment, trace: newTrace(), log };
 }
 
-export function agentTask(task: Omit<AgentTask, "parts" | "answers">): AgentTask {
-  return { ...task, parts: [{ text: task.text }], answers: [] };
+export function agentTask(task: Omit<AgentTask, "parts" | "answers"> & Partial<AgentTask>): AgentTask {
+  return { parts: [{ text: task.text }], answers: [], ...task };
 }

@@ -56,6 +56,15 @@ describe("the echo agent", () => {
     expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
   });
 
+  it("asks back on ask me, and tells what it heard", async () => {
+    const { updates } = await updatesOf("ask me, and be slow 5s");
+    expect(updates).toMatchObject([
+      { type: "question", prompt: "Shall I go on?", options: [{ id: "yes" }, { id: "no" }] },
+    ]);
+    const answered = await updatesOf("ask me", { answers: [{ prompt: "Shall I go on?", text: "", option_id: "yes" }] });
+    expect(answered.updates).toMatchObject([{ type: "answer", text: expect.stringContaining("Shall I go on? yes") }]);
+  });
+
   it.each(["slowly 5s", "failure", "slow", "slow s"])("takes %j for a text like any other", async (text) => {
     const { updates, slept } = await updatesOf(text);
     expect([slept, updates[0]?.type]).toEqual([[], "answer"]);
