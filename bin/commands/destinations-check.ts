@@ -19,7 +19,8 @@ sekisho destinations check [NAME...] [--stage S] [--json] [--config FILE]
 
 Calls rpc.discover of each destination, or of those that are named, with real credentials: whether it can be used,
 how long a first and a second call take, and what it is; or why not, and what to do about it. A peer that does not
-know the method but says so in JSON-RPC is healthy. No task is run.
+know the method but says so in JSON-RPC is healthy. Of an A2A agent it reads the card and asks for a task that the
+agent cannot know. No task is run.
 
   --stage S      as they are in that stage: the deployed ones with what was pushed since. The calls are made from
                  here and with your credentials, which may be permitted other things than the Verification role's

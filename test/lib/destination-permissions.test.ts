@@ -106,6 +106,39 @@ describe("the Verification role may ask AWS STS", () => {
   });
 });
 
+describe("an A2A agent", () => {
+  const card = "https://far.example/.well-known/agent-card.json";
+  const sigv4 = (service: string) => ({ type: "sigv4", service, region: "eu-central-1" });
+  const api = (id: string) => `https://${id}.execute-api.eu-central-1.amazonaws.com/`;
+
+  it.each([
+    ["a function", sigv4("lambda")],
+    ["an API", sigv4("execute-api")],
+    ["a role of another account", { ...sigv4("lambda"), assumeRoleArn: "arn:aws:iam::222222222222:role/agents" }],
+    ["a token", webIdentity({ audience: "agents" })],
+    ["an exchanged token", google],
+    ["nothing of AWS", { type: "bearer", token: { env: "TOKEN" } }],
+  ])("is permitted exactly what another endpoint is: %s", (what, authorizer) => {
+    const asHttps = permitted({ far: { ...far, authorizer } });
+    for (const addresses of [{ card }, { card, url: far.url }]) {
+      expect(permitted({ far: { transport: "a2a", ...addresses, authorizer } })).toEqual(asHttps);
+    }
+    expect(asHttps.length > 0).toBe(what !== "nothing of AWS");
+  });
+
+  it("is permitted both APIs where its card is at another than its messages go to", () => {
+    const agent = { transport: "a2a", card: api("cards"), url: api("agents"), authorizer: sigv4("execute-api") };
+    const [statement, ...others] = permitted({ agent });
+    expect(others).toEqual([]);
+    const resources = JSON.stringify(statement?.Resource);
+    for (const id of ["cards", "agents"]) expect(resources).toContain(`:execute-api:eu-central-1:*:${id}/*`);
+  });
+
+  it("of the local run is permitted nothing", () => {
+    expect(permitted({ own: { transport: "a2a", authorizer: webIdentity({ audience: "a" }) } })).toEqual([]);
+  });
+});
+
 describe("the secrets that a worker may read", () => {
   const secret = (secretsManager: string) => ({ secretsManager });
 
@@ -114,8 +147,10 @@ describe("the secrets that a worker may read", () => {
     const destinations = {
       own: { transport: "https", authorizer: bearer("own-token") },
       far: { ...far, authorizer: bearer("far-token") },
+      "own-agent": { transport: "a2a", authorizer: bearer("own-agent-token") },
+      agent: { transport: "a2a", card: far.url, authorizer: bearer("agent-token") },
     };
-    expect(destinationSecrets(configOf(destinations))).toEqual(["far-token"]);
+    expect(destinationSecrets(configOf(destinations))).toEqual(["far-token", "agent-token"]);
   });
 
   it("are all that an authorizer needs, and none where it needs none", () => {

@@ -1,4 +1,4 @@
-/** How calls to a destination prove who makes them: one member an authorizer of the transport `https`. */
+/** How calls to a destination prove who makes them: one member an authorizer, for the transports that are called over HTTP. */
 import * as z from "zod";
 import { httpUrl, oneOf, regionSchema, roleArnSchema, secretSchema } from "./values.ts";
 

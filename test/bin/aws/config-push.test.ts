@@ -54,6 +54,16 @@ describe("sekisho config push", () => {
     expect(other).toMatchObject({ code: 0, stderr: "" });
   });
 
+  it("says so of another agent card, too", async () => {
+    const agent = { transport: "a2a", url: undefined, card: "https://far.example/card.json" };
+    deploy({ aws, json: withFar(agent) });
+    await push(withFar(agent));
+    const same = await push(withFar({ ...agent, version: "0.3" }));
+    expect(same).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining('version: "highest" -> "0.3"') });
+    const moved = await push(withFar({ ...agent, card: "https://farther.example/card.json" }));
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringContaining("far gets another address") });
+  });
+
   it("--dry-run shows the same and writes nothing", async () => {
     const ended = await push(withFar({ deadlineMs: 60_000 }), "--dry-run");
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("destinations.far.deadlineMs: 60000") });

@@ -105,6 +105,16 @@ describe("sekisho federation show", () => {
     }
   });
 
+  it("prints the same for an A2A agent as for any other endpoint", async () => {
+    aws.federation.state = "on";
+    const { authorizer } = federated.destinations.own;
+    const agent = { transport: "a2a", card: "https://elsewhere.example/card.json", authorizer };
+    const destinations = { ...federated.destinations, own: agent };
+    const { stdout } = await federation(["show"], { ...federated, destinations });
+    expect(stdout).toContain("own (web-identity, audience sekisho agents)");
+    expect(stdout).toBe((await federation(["show"])).stdout);
+  });
+
   it("prints an authenticator that our own host takes as it is", async () => {
     aws.federation.state = "on";
     const { stdout } = await federation(["show", "--json"]);

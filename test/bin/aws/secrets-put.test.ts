@@ -93,6 +93,18 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
   });
 
+  it("puts the token for an A2A agent as for any other endpoint", async () => {
+    const { local, far } = twoAccounts.destinations;
+    const agent = { transport: "a2a", card: "https://far.example/card.json", authorizer: far.authorizer };
+    const json = { ...twoAccounts, destinations: { local, far: agent } };
+    const path = writeConfig({ folder, name: "agent.json", json });
+    expect(await put(["--config", path])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("token of destination far"),
+    });
+    expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
+  });
+
   it("puts whatever authorizers need, and refuses a certificate or a key that is none, or a key that is encrypted", async () => {
     const far = { transport: "https", url: "https://far.example/rpc" };
     const clientSecret = { env: "CLIENT_SECRET" };

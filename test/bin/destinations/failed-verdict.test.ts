@@ -53,6 +53,28 @@ describe("why nothing came back from a destination", () => {
     expect(verdict.words).not.toContain("issues");
   });
 
+  it.each([
+    ["invalid_response", "At the card's address is no agent card"],
+    ["version_not_supported", "names no JSON-RPC interface of a version"],
+  ] as const)("is an agent card that cannot be used, where %s comes before anything was sent", (reason, words) => {
+    const cause = new Error(secret);
+    const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
+    const unsent = new SekishoError(reason, { cause, undelivered: true });
+    expect(failedVerdict({ thrown: unsent, ...peer })).toEqual({
+      health: "unhealthy",
+      words: expect.stringContaining(words),
+    });
+    expect(failedVerdict({ thrown: new SekishoError(reason), ...peer }).words).not.toContain("card");
+  });
+
+  it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
+    const thrown = (cause: unknown) => new SekishoError("unauthenticated", { cause, undelivered: true });
+    const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
+    const answered = Object.assign(new Error(secret), { status: 401 });
+    expect(failedVerdict({ thrown: thrown(answered), ...peer }).words).toMatch(/^It does not know the caller/);
+    expect(failedVerdict({ thrown: thrown(undefined), ...peer }).words).toContain("no credential that could be sent");
+  });
+
   it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
     const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };

@@ -70,6 +70,18 @@ describe("sekisho destinations list", () => {
     );
   });
 
+  it("shows of an A2A agent its card, and where its messages go if not where the card says", async () => {
+    const card = "https://far.example/.well-known/agent-card.json";
+    const { authorizer } = json.destinations.far;
+    const agent = { transport: "a2a", card, url: "https://far.example/a2a", authorizer };
+    const of = { destinations: { own: { transport: "a2a" }, agent }, routes: [] };
+    const { stdout } = await list(of, [], { SEKISHO_EXECUTION_PORT: "8099" });
+    expect(stdout).toContain("own\n  a2a http://127.0.0.1:8099/\n  authorizer none\n");
+    expect(stdout).toContain(
+      `agent\n  a2a ${card}\n  messages to https://far.example/a2a\n  authorizer bearer\n  not idempotent\n`,
+    );
+  });
+
   it("says where a message of a channel would go, as far as what is given tells", async () => {
     const { stdout } = await list(json, ["--channel", "C1"]);
     expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
