@@ -1,4 +1,4 @@
-/** The states of a task: every transition there is, in the zone contract and in A2A, allowed or refused. One table for both. */
+/** The states of a task: which may follow which, and what a refused transition is called in each protocol. */
 import { describe, expect, it } from "@jest/globals";
 import { fromA2aState, toA2aState } from "../../contracts/a2a/states.ts";
 import { a2aStateSchema } from "../../contracts/a2a/task.ts";
@@ -6,48 +6,7 @@ import { decodeError } from "../../contracts/decode-error.ts";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
 import { encodeError } from "../../contracts/encode-error.ts";
 import { isTerminal, mayFollow, taskStateSchema, transitionRefused } from "../../contracts/task.ts";
-
-/** Rows go to columns. `auth` is the contract's `input_required` of the kind `auth`, which is a state of its own in A2A. */
-const table = `
-| from           | submitted | working | input_required | auth | completed | failed | canceled | rejected |
-| submitted      | -         | may     | -              | -    | -         | may    | may      | may      |
-| working        | -         | -       | may            | may  | may       | may    | may      | may      |
-| input_required | -         | may     | -              | -    | may       | may    | may      | may      |
-| auth           | -         | may     | -              | -    | may       | may    | may      | may      |
-| completed      | -         | -       | -              | -    | -         | -      | -        | -        |
-| failed         | -         | -       | -              | -    | -         | -      | -        | -        |
-| canceled       | -         | -       | -              | -    | -         | -      | -        | -        |
-| rejected       | -         | -       | -              | -    | -         | -      | -        | -        |
-`;
-
-const a2aStates: Readonly<Record<string, string>> = {
-  submitted: "TASK_STATE_SUBMITTED",
-  working: "TASK_STATE_WORKING",
-  input_required: "TASK_STATE_INPUT_REQUIRED",
-  auth: "TASK_STATE_AUTH_REQUIRED",
-  completed: "TASK_STATE_COMPLETED",
-  failed: "TASK_STATE_FAILED",
-  canceled: "TASK_STATE_CANCELED",
-  rejected: "TASK_STATE_REJECTED",
-};
-
-const [head = [], ...rows] = table
-  .trim()
-  .split("\n")
-  .map((line) => line.slice(1, -1).split("|"))
-  .map((cells) => cells.map((cell) => cell.trim()));
-const transitions = rows.flatMap(([from = "", ...cells]) =>
-  cells.map((cell, index) => ({ from, to: head[index + 1] ?? "", may: cell === "may" })),
-);
-const refused = transitions.filter(({ may }) => !may);
-
-function zoneState(name: string) {
-  return taskStateSchema.parse(name === "auth" ? "input_required" : name);
-}
-
-function a2aState(name: string) {
-  return a2aStateSchema.parse(a2aStates[name]);
-}
+import { a2aNames, a2aState, refused, stateNames, transitions, zoneState } from "./transition-table.ts";
 
 function wireError({ from, to, dialect }: { from: string; to: string; dialect: Dialect }) {
   const error = transitionRefused({ taskId: "t-1", from: zoneState(from), to: zoneState(to) });
@@ -56,18 +15,17 @@ function wireError({ from, to, dialect }: { from: string; to: string; dialect: D
 
 describe("the states of a task", () => {
   it("are all in the table, from each to each, in both protocols", () => {
-    const names = head.slice(1);
-    expect(transitions).toHaveLength(names.length ** 2);
-    expect(new Set(names.map(zoneState))).toEqual(new Set(taskStateSchema.options));
-    expect(new Set(names.map(a2aState))).toEqual(new Set(a2aStateSchema.options));
+    expect(transitions).toHaveLength(stateNames.length ** 2);
+    expect(new Set(stateNames.map(zoneState))).toEqual(new Set(taskStateSchema.options));
+    expect(new Set(stateNames.map(a2aState))).toEqual(new Set(a2aStateSchema.options));
   });
 
   it("never change once they are terminal, and end nowhere else", () => {
-    const ends = rows.filter(([, ...cells]) => !cells.includes("may")).map(([from]) => from);
+    const ends = stateNames.filter((name) => !transitions.some(({ from, may }) => from === name && may));
     expect(taskStateSchema.options.filter(isTerminal)).toEqual(ends);
   });
 
-  it.each(Object.entries(a2aStates))("%s is %s in A2A, and back", (name, inA2a) => {
+  it.each(Object.entries(a2aNames))("%s is %s in A2A, and back", (name, inA2a) => {
     const kind = name === "auth" ? ({ kind: "auth" } as const) : {};
     expect(toA2aState({ state: zoneState(name), ...kind })).toBe(inA2a);
     expect(fromA2aState(a2aState(name))).toEqual({ state: zoneState(name), ...kind });

@@ -1,0 +1,146 @@
+/** The state machine where it is kept: no change of a record makes a forbidden transition, and a request for one is told so. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import {
+  answer,
+  ask,
+  type Change,
+  cancel,
+  end,
+  expire,
+  giveUp,
+  renew,
+  report,
+  requeue,
+  start,
+} from "../../../lambdas/execution/host/changes.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import { stateNames, transitions, zoneState } from "../../contracts/transition-table.ts";
+import { createTestHost, memoryStore } from "./test-host.ts";
+
+const nowMs = 2_000_000_000_000;
+const owner = "me";
+const expiresAtMs = nowMs + 1000;
+const question = { prompt: "Which one?", messageId: "m-1" };
+
+/** A record in a state of the table, as the host would have stored it; `lease` where somebody works on it. */
+function record({ name, lease }: { name: string; lease?: ExecutionTask["lease"] }): ExecutionTask {
+  const state = zoneState(name);
+  return {
+    id: randomUUID(),
+    revision: 1,
+    state,
+    principal: "anyone",
+    requestId: randomUUID(),
+    correlationId: "c-1",
+    fingerprint: "f",
+    trace: { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` },
+    createdAtMs: 0,
+    changedAtMs: 0,
+    deadlineAtMs: nowMs,
+    expiresAtMs,
+    params: { channel: "C1", text: "t" },
+    ...(state === "input_required" && { question: { ...question, ...(name === "auth" && { kind: "auth" as const }) } }),
+    ...(lease && state === "working" && { lease }),
+  };
+}
+
+const changes: Readonly<Record<string, Change>> = {
+  start: start({ owner, untilMs: nowMs }),
+  requeue: requeue({ nowMs, everyMs: 1000 }),
+  renew: renew({ owner, untilMs: nowMs }),
+  report: report({ owner, news: { progress: { percent: 1 } } }),
+  ask: ask({ owner, question }),
+  "ask for credentials": ask({ owner, question: { ...question, kind: "auth" } }),
+  answer: answer({ answer: { id: "a-1", fingerprint: "f", prompt: "", text: "this" } }),
+  "end well": end({ owner, outcome: { type: "success", text: "done" }, expiresAtMs }),
+  fail: end({ owner, outcome: { type: "failure", reason: "execution_failed" }, expiresAtMs }),
+  reject: end({ owner, outcome: { type: "failure", reason: "plan_error" }, expiresAtMs }),
+  expire: expire({ nowMs, expiresAtMs }),
+  "give up": giveUp({ nowMs, lostAfterMs: 1000, expiresAtMs }),
+  cancel: cancel({ expiresAtMs }),
+};
+
+const leases = [undefined, { owner, untilMs: 0 }, { owner: "another", untilMs: 0 }];
+
+function nameOf({ state, question: asked }: ExecutionTask): string {
+  return asked?.kind ?? state;
+}
+
+describe("a change of a task's record", () => {
+  const made = new Set<string>();
+
+  it.each(stateNames.flatMap((from) => Object.keys(changes).map((name) => ({ from, name }))))(
+    "from $from, to $name: is a transition that may be, or none",
+    ({ from, name }) => {
+      for (const lease of leases) {
+        const next = changes[name]?.(record({ name: from, ...(lease && { lease }) }));
+        if (next === undefined || nameOf(next) === from) continue;
+        made.add(`${from} > ${nameOf(next)}`);
+        expect(transitions).toContainEqual({ from, to: nameOf(next), may: true });
+      }
+    },
+  );
+
+  it("makes every transition that may be, save those that an agent has no way to wish for", () => {
+    const may = transitions.filter((transition) => transition.may).map(({ from, to }) => `${from} > ${to}`);
+    const never = ["submitted > failed", "submitted > rejected"];
+    const straightFromQuestion = ["input_required", "auth"].flatMap((from) => [
+      `${from} > completed`,
+      `${from} > rejected`,
+    ]);
+    expect([...made].sort()).toEqual(may.filter((each) => ![...never, ...straightFromQuestion].includes(each)).sort());
+  });
+});
+
+describe("a request for a transition", () => {
+  async function hostWith(name: string) {
+    const store = memoryStore(() => nowMs - 1);
+    const task = record({ name, lease: { owner: "another", untilMs: nowMs } });
+    await store.create({ item: task });
+    const queued = { taskQueue: { send: async () => {} }, now: () => nowMs - 1 };
+    return { task, call: createTestHost({ store, ...queued }).call };
+  }
+
+  const others = stateNames.filter((name) => name !== "canceled");
+  const cancels = others.map((from) => {
+    const granted = transitions.some((each) => each.may && each.from === from && each.to === "canceled");
+    return { method: "cancel_task", from, to: "canceled", granted };
+  });
+  // What has not begun may begin to work, but not by an answer: nothing was asked.
+  const answers = stateNames.map((from) => {
+    return { method: "answer_task", from, to: "working", granted: zoneState(from) === "input_required" };
+  });
+  const wishes = [...cancels, ...answers];
+  const paramsOf = ({ method, task }: { method: string; task: ExecutionTask }) => ({
+    task_id: task.id,
+    ...(method === "answer_task" && { text: "this" }),
+  });
+
+  it.each(wishes.filter(({ granted }) => granted))(
+    "to go from $from to $to by $method is granted",
+    async ({ method, from, to }) => {
+      const { task, call } = await hostWith(from);
+      const { result } = await call(method, paramsOf({ method, task }));
+      expect(result).toMatchObject({ task_id: task.id, status: to === "canceled" ? "canceled" : "accepted" });
+    },
+  );
+
+  it.each(wishes.filter(({ granted }) => !granted))(
+    "to go from $from to $to by $method is invalid_state, with where the task stands and where it was to go",
+    async ({ method, from, to }) => {
+      const { task, call } = await hostWith(from);
+      const { error } = await call(method, paramsOf({ method, task }));
+      expect(error).toMatchObject({
+        code: -32063,
+        data: { reason: "invalid_state", retryable: false, task_id: task.id, current: zoneState(from), target: to },
+      });
+    },
+  );
+
+  it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
+    const { task, call } = await hostWith("canceled");
+    const { result } = await call("cancel_task", { task_id: task.id });
+    expect(result).toEqual({ status: "canceled", task_id: task.id });
+  });
+});
