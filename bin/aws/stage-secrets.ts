@@ -1,10 +1,10 @@
 /** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
 
-import { secretsOfAgent } from "../../lambdas/execution/config/execution-secrets.ts";
+import { secretsOfAgent, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type AuthorizerSecretUse, secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
 import { authorizerConfigOf, isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { executionPlaceOf, managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
+import { executionPlaceOf, managedSecretName, servesA2a } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { NamedStage } from "./stage.ts";
 
@@ -53,13 +53,23 @@ type Draft = Omit<StageSecret, "id" | "env"> & { reference: SecretReference };
 function executionSecrets({ config, stage }: { config: Config; stage: NamedStage["stage"] }): Draft[] {
   const place = executionPlaceOf(stage);
   if (place === undefined) return [];
-  return secretsOfAgent(config.execution.agent).map((reference) => ({
-    zone: "Execution",
-    ...place,
-    use: "API key",
-    purpose: "API key of the agent's model",
-    reference,
-  }));
+  const { agent, a2a } = config.execution;
+  const here = { zone: "Execution" as const, ...place };
+  const cardKeys = servesA2a({ config, kind: stage.execution.kind }) ? secretsOfCards(a2a) : [];
+  return [
+    ...secretsOfAgent(agent).map((reference) => ({
+      ...here,
+      use: "API key" as const,
+      purpose: "API key of the agent's model",
+      reference,
+    })),
+    ...cardKeys.map((reference) => ({
+      ...here,
+      use: "private key" as const,
+      purpose: "private key of the agent card",
+      reference,
+    })),
+  ];
 }
 
 /** An ARN says its own region. */

@@ -2,7 +2,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { secretsOfAgent, secretsOfAuthenticator } from "../../lambdas/execution/config/execution-secrets.ts";
+import {
+  secretsOfAgent,
+  secretsOfAuthenticator,
+  secretsOfCards,
+} from "../../lambdas/execution/config/execution-secrets.ts";
 import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
@@ -70,7 +74,7 @@ function stageText(stage: Stage): string {
 }
 
 /** The references that cannot be resolved here; that is no problem of the file. */
-function unsetSecrets({ slack, destinations, execution: { authenticator, agent } }: Config): SecretReference[] {
+function unsetSecrets({ slack, destinations, execution: { authenticator, agent, a2a } }: Config): SecretReference[] {
   const tokens = Object.values(destinations).flatMap(secretsOfDestination);
   const all = [
     slack.signingSecret,
@@ -78,6 +82,7 @@ function unsetSecrets({ slack, destinations, execution: { authenticator, agent }
     ...tokens,
     ...secretsOfAuthenticator(authenticator),
     ...secretsOfAgent(agent),
+    ...secretsOfCards(a2a),
   ];
   return all.filter((secret) => !hasSecret(secret));
 }

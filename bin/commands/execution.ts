@@ -1,7 +1,7 @@
 /** `sekisho execution`: the Execution zone alone. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { secretsOfAuthenticator } from "../../lambdas/execution/config/execution-secrets.ts";
+import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -38,7 +38,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     const { executionPort, logLevel } = readEnvironment();
     const place = { directory, file: values.config };
     const { execution: configured } = loadExecutionConfig(place);
-    requireSecrets(secretsOfAuthenticator(configured.authenticator));
+    requireSecrets([...secretsOfAuthenticator(configured.authenticator), ...secretsOfCards(configured.a2a)]);
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const zone = await startExecutionZone({
       config: { ...configured, agent },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { secretsOfAuthenticator } from "../../lambdas/execution/config/execution-secrets.ts";
+import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
@@ -44,7 +44,10 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
     const place = { directory: run.directory, file: values.config };
     const given = { config: loadConfig(place), directory: configDirectory(place), environment: readEnvironment() };
     const { config } = given;
-    requireSecrets(secretsOfAuthenticator(config.execution.authenticator));
+    requireSecrets([
+      ...secretsOfAuthenticator(config.execution.authenticator),
+      ...secretsOfCards(config.execution.a2a),
+    ]);
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
     const { signingSecret, botToken } = config.slack;
     const [secret, token] = [hasSecret(signingSecret), hasSecret(botToken)];

@@ -1,4 +1,5 @@
 /** Which secrets an Execution zone needs, by its configuration. Pure. */
+import type { A2aConfig } from "../../shared/config/a2a-schema.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import type { AgentConfig } from "../../shared/config/schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
@@ -11,4 +12,9 @@ export function secretsOfAuthenticator(authenticator: AuthenticatorConfig): Secr
 /** What the agent itself needs. */
 export function secretsOfAgent(agent: AgentConfig): SecretReference[] {
   return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey ? [agent.apiKey] : [];
+}
+
+/** What the agent cards are signed with. */
+export function secretsOfCards({ signature }: A2aConfig): SecretReference[] {
+  return signature === undefined ? [] : [signature.key];
 }

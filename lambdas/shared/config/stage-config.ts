@@ -19,6 +19,11 @@ export function maxTaskMsOf({ config, kind }: { config: Pick<Config, "execution"
   return config.execution.maxTaskMs ?? (kind === "lambda" ? maxLambdaTaskMs : defaultTaskMs);
 }
 
+/** Whether a stage's own Execution zone is an A2A agent: it must be told its address, and AgentCore passes on nothing but calls. */
+export function servesA2a({ config, kind }: { config: Pick<Config, "execution">; kind: ExecutionKind }): boolean {
+  return kind === "lambda" && config.execution.a2a.url !== undefined;
+}
+
 /** What leads to the host of the local run in a way that a stage's own Execution zone cannot be reached. */
 export function isLocalOnly(destination: Destination): boolean {
   return destination.transport === "in-process" || (destination.transport === "a2a" && isOwnExecution(destination));
