@@ -44,8 +44,9 @@ export function createCardSource({
   const kept = createKeptCredential<ReadCard>({
     async fetch({ signal }) {
       const response = await fetchCard({ cardUrl, version, etag: latest?.etag, http, signal });
-      const isSame = response.status === 304 && latest !== undefined;
-      latest = isSame && latest ? latest : { card: read(response), etag: response.headers.etag };
+      if (response.status !== 304 || latest === undefined) {
+        latest = { card: read(response), etag: response.headers.etag };
+      }
       const freshMs = freshnessMs(response.headers["cache-control"]);
       // Renewed up to an eighth later, and used for up to a twentieth less, than it is said here.
       return { credential: latest.card, renewAfterMs: (freshMs * 8) / 9, lifetimeMs: (freshMs + staleMs) / 0.95 };
@@ -74,7 +75,11 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 function read({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): ReadCard {
   if (status < 200 || status >= 300) {
-    throw new SekishoError(statusToReason(status), { details: retry_after_ms === undefined ? {} : { retry_after_ms } });
+    const cause = Object.assign(new Error("the card is not given"), { status });
+    throw new SekishoError(statusToReason(status), {
+      details: retry_after_ms === undefined ? {} : { retry_after_ms },
+      cause,
+    });
   }
   const card = readCardSchema.safeParse(parse(body)).data;
   if (card === undefined) throw unusableCard("what is at the card's URL is no agent card");

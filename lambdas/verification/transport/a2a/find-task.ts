@@ -1,8 +1,7 @@
 /** Finds the task of which only the message is known: A2A has no such look-up, but it lists the tasks of a context. */
 import { SekishoError } from "../../../../contracts/errors.ts";
-import type { TransportResponse } from "../transport.ts";
 import type { Ask } from "./ask.ts";
-import type { PeerCall } from "./post-operation.ts";
+import type { Passed, PeerCall } from "./post-operation.ts";
 
 /** The one that is looked for is of the latest, which come first (A2A 1.0, section 3.1.4). */
 const maxPages = 3;
@@ -23,7 +22,7 @@ export async function findTask({
   messageId: string;
   ask: Ask;
   call: PeerCall;
-}): Promise<{ taskId: string } | { passed: TransportResponse }> {
+}): Promise<{ taskId: string } | Passed> {
   let pageToken: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
     const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };

@@ -12,10 +12,9 @@ import { type Operation, type ResultOf, readResult } from "./results.ts";
 /** `id` is the JSON-RPC id of every request that is made for one call. */
 export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
 
-/** `passed` is what came back without a result of this call: an error, another id, no JSON-RPC at all. It says itself what it means. */
-export type Asked<O extends Operation> =
-  | { result: ResultOf<O>; retryAfterMs: number | undefined }
-  | { passed: TransportResponse };
+/** What came back without a result of this call: an error, another id, no JSON-RPC at all. It says itself what it means. */
+export type Passed = { passed: TransportResponse };
+export type Asked<O extends Operation> = { result: ResultOf<O>; retryAfterMs: number | undefined } | Passed;
 
 /** The interface's tenant goes with `params`. Throws `unsupported_operation` for what its version lacks. */
 export async function postOperation<O extends Operation>({

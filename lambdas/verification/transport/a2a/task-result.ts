@@ -5,19 +5,31 @@ import { type Message, textOf } from "../../../../contracts/a2a/part.ts";
 import { fromA2aState } from "../../../../contracts/a2a/states.ts";
 import type { A2aTask, SendResult } from "../../../../contracts/a2a/task.ts";
 import { type Reason, SekishoError } from "../../../../contracts/errors.ts";
-import { inputRequiredResultSchema, progressSchema, type TaskResult } from "../../../../contracts/methods.ts";
+import {
+  inputRequiredResultSchema,
+  progressSchema,
+  type ResultOf,
+  type TaskResult,
+} from "../../../../contracts/methods.ts";
 import { artifactsIn } from "./artifacts.ts";
 
 /** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
 
-const taskNotesSchema = z.object({
-  poll_after_ms: z.int().min(0).optional().catch(undefined),
-  percent: progressSchema.shape.percent.catch(undefined),
-  reason: z.enum(failures).catch("execution_failed"),
-  lost: z.literal(true).optional().catch(undefined),
-});
-const questionSchema = z.object({ options: inputRequiredResultSchema.shape.options.catch(undefined) });
+const [usual] = failures;
+
+/** What a peer of our own kind adds; whatever is malformed there is as if it were not. */
+const notesSchema = z
+  .object({
+    poll_after_ms: z.int().min(0).optional().catch(undefined),
+    percent: progressSchema.shape.percent.catch(undefined),
+    reason: z.enum(failures).catch(usual),
+    lost: z.literal(true).optional().catch(undefined),
+  })
+  .catch({ reason: usual });
+const questionSchema = z
+  .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
+  .catch({ options: undefined });
 
 /** `retryAfterMs` is the response's own: how soon to look again where the task says nothing. */
 export function toZoneResult({
@@ -40,7 +52,7 @@ function ofTask({
   retryAfterMs: number | undefined;
 }): TaskResult | SekishoError {
   const { id: task_id, status, artifacts = [] } = task;
-  const notes = taskNotesSchema.parse(task.metadata?.[taskKey] ?? {});
+  const notes = notesSchema.parse(task.metadata?.[taskKey]);
   const { state, kind } = fromA2aState(status.state);
   switch (state) {
     case "completed": {
@@ -49,13 +61,13 @@ function ofTask({
       return { status: "success", response_text, ...artifactsIn(artifacts) };
     }
     case "failed":
-      return new SekishoError(notes.reason, { details: notes.lost ? { lost: true } : {} });
+      return new SekishoError(notes.reason, { details: defined({ lost: notes.lost }) });
     case "rejected":
       return new SekishoError("plan_error");
     case "canceled":
       return new SekishoError("canceled");
     case "input_required": {
-      const { options } = questionSchema.parse(status.message?.metadata?.[questionKey] ?? {});
+      const { options } = questionSchema.parse(status.message?.metadata?.[questionKey]);
       return { status: "input_required", task_id, prompt: lastWords(task), ...defined({ options, kind }) };
     }
     case "submitted":
@@ -70,6 +82,13 @@ function ofTask({
       };
     }
   }
+}
+
+/** Canceling is best effort (A2A 1.0, section 3.1.5): only the state says whether it came to pass. */
+export function toCancelResult({ id, status }: A2aTask): ResultOf<"cancel_task"> | SekishoError {
+  const { state } = fromA2aState(status.state);
+  if (state === "canceled") return { status: "canceled", task_id: id };
+  return new SekishoError("invalid_state", { details: { current: state, target: "canceled" } });
 }
 
 /** What the agent says with the state that the task is in; else what it said last. */

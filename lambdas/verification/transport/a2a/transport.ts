@@ -1,12 +1,10 @@
 /** An agent that speaks A2A (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC: the zone contract's methods as its operations. */
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
-import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { fromA2aState } from "../../../../contracts/a2a/states.ts";
-import type { A2aTask, SendResult } from "../../../../contracts/a2a/task.ts";
+import type { A2aVersion, OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { encodeError } from "../../../../contracts/encode-error.ts";
 import { requestSchema } from "../../../../contracts/envelope.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { methods, type ParamsOf } from "../../../../contracts/methods.ts";
+import { methods, type ParamsOf, type ResultOf, type TaskResult } from "../../../../contracts/methods.ts";
 import type { Authorizer } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend } from "../http/authorized-send.ts";
 import { checkedUrl } from "../http/checked-url.ts";
@@ -17,13 +15,8 @@ import { createCardSource } from "./card-source.ts";
 import { findTask } from "./find-task.ts";
 import { usableInterfaces } from "./interfaces.ts";
 import { answerToSend, historyLength, taskToSend } from "./messages.ts";
-import type { Asked, PeerCall } from "./post-operation.ts";
-import { toZoneResult } from "./task-result.ts";
-
-export type A2aTransport = Transport & {
-  /** What the card says of the agent, and where and in which version it would be called. Rejects as `send` does for a card. */
-  describe(request: { signal: AbortSignal }): Promise<{ name: string; url: string; version: A2aVersion }>;
-};
+import type { PeerCall } from "./post-operation.ts";
+import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
  * Throws for URLs that are not https (http on loopback) or that hold credentials. `url` takes the place of the address that the
@@ -48,7 +41,7 @@ export function createA2aTransport({
   connectTimeoutMs?: number;
   now?: () => number;
   random?: () => number;
-}): A2aTransport {
+}): Transport {
   const cardUrl = checkedUrl(cardAddress);
   const url = address === undefined ? undefined : checkedUrl(address);
   const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
@@ -56,49 +49,48 @@ export function createA2aTransport({
   const interfacesOf = (card: ReadCard) => usableInterfaces({ card, cardUrl, url, version });
   const ask = createAsk({ cards, interfacesOf, http, maxResponseBytes });
 
+  async function say({ params, call }: { params: OperationParams<"SendMessage">; call: PeerCall }) {
+    const asked = await ask({ operation: "SendMessage", params, call });
+    return "passed" in asked ? asked.passed : respond({ call, outcome: toZoneResult(asked) });
+  }
+
   /** By its id, or by that of the message that began it. */
-  async function idOf({ key, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
-    if (key.task_id !== undefined) return { taskId: key.task_id };
-    return findTask({ messageId: key.request_id ?? "", ask, call });
+  async function find({ key: { task_id, request_id = "" }, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
+    return task_id === undefined ? findTask({ messageId: request_id, ask, call }) : { taskId: task_id };
   }
 
   async function get({ key, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
-    const found = await idOf({ key, call });
+    const found = await find({ key, call });
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "GetTask", params: { id: found.taskId, historyLength }, call });
-    return answer({
-      asked,
-      call,
-      read: (task: A2aTask, retryAfterMs) => toZoneResult({ result: { task }, retryAfterMs }),
-    });
+    if ("passed" in asked) return asked.passed;
+    const { result: task, retryAfterMs } = asked;
+    return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }) });
   }
 
   async function cancel({ key, call }: { key: ParamsOf<"cancel_task">; call: PeerCall }) {
-    const found = await idOf({ key, call });
+    const found = await find({ key, call });
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "CancelTask", params: { id: found.taskId }, call });
-    return answer({ asked, call, read: canceled });
+    return "passed" in asked ? asked.passed : respond({ call, outcome: toCancelResult(asked.result) });
   }
 
   return {
     async send({ body, ...way }) {
-      const request = requestSchema.parse(JSON.parse(Buffer.from(body).toString()));
-      const call = { ...way, id: String(request.id) };
-      switch (request.method) {
+      const { id, method, params } = requestSchema.parse(JSON.parse(Buffer.from(body).toString()));
+      const call = { ...way, id: String(id) };
+      const messageId = call.id;
+      switch (method) {
         case "execute_task": {
-          const params = methods.execute_task.params.parse(request.params);
-          const sent = taskToSend({ messageId: call.id, contextId: params.session_id ?? way.sessionId, params });
-          return answer({ asked: await ask({ operation: "SendMessage", params: sent, call }), call, read: answered });
+          const task = methods[method].params.parse(params);
+          return say({ params: taskToSend({ messageId, contextId: way.sessionId, params: task }), call });
         }
-        case "answer_task": {
-          const params = methods.answer_task.params.parse(request.params);
-          const sent = answerToSend({ messageId: call.id, params });
-          return answer({ asked: await ask({ operation: "SendMessage", params: sent, call }), call, read: answered });
-        }
+        case "answer_task":
+          return say({ params: answerToSend({ messageId, params: methods[method].params.parse(params) }), call });
         case "get_task":
-          return get({ key: methods.get_task.params.parse(request.params), call });
+          return get({ key: methods[method].params.parse(params), call });
         case "cancel_task":
-          return cancel({ key: methods.cancel_task.params.parse(request.params), call });
+          return cancel({ key: methods[method].params.parse(params), call });
         default:
           throw new SekishoError("unsupported_operation");
       }
@@ -114,28 +106,15 @@ export function createA2aTransport({
   };
 }
 
-const answered = (result: SendResult, retryAfterMs: number | undefined) => toZoneResult({ result, retryAfterMs });
-
-/** Canceling is best effort (A2A 1.0, section 3.1.5): only the state says whether it came to pass. */
-function canceled({ id, status }: A2aTask): { status: "canceled"; task_id: string } | SekishoError {
-  const { state } = fromA2aState(status.state);
-  if (state === "canceled") return { status: "canceled", task_id: id };
-  return new SekishoError("invalid_state", { details: { current: state, target: "canceled" } });
-}
-
-/** The zone contract's response: with the result, or with the error that it stands for. */
-function answer<R>({
-  asked,
+/** The zone contract's response: with the result, or with the error that the task ended with. */
+function respond({
   call: { id },
-  read,
+  outcome,
 }: {
-  asked: { result: R; retryAfterMs: number | undefined } | Extract<Asked<"GetTask">, { passed: unknown }>;
   call: PeerCall;
-  read: (result: R, retryAfterMs: number | undefined) => object | SekishoError;
+  outcome: TaskResult | ResultOf<"cancel_task"> | SekishoError;
 }): TransportResponse {
-  if ("passed" in asked) return asked.passed;
-  const result = read(asked.result, asked.retryAfterMs);
-  const outcome =
-    result instanceof SekishoError ? { error: encodeError({ error: result, dialect: "zone" }) } : { result };
-  return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...outcome })) };
+  const member =
+    outcome instanceof SekishoError ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
+  return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })) };
 }

@@ -1,5 +1,5 @@
 /** Failures before a message's first byte: nothing of it can have arrived. */
-import { type ErrorDetails, SekishoError } from "../../../../contracts/errors.ts";
+import { SekishoError } from "../../../../contracts/errors.ts";
 
 /** What fetching the card came to, as what it means for the message: never in doubt, and never about the message's own size. */
 export function undelivered(thrown: unknown): SekishoError {
@@ -10,6 +10,6 @@ export function undelivered(thrown: unknown): SekishoError {
 }
 
 /** The card is of no use; `why` is for whoever debugs, and names what to change. */
-export function unusableCard(why: string, { details = {} }: { details?: ErrorDetails } = {}): SekishoError {
-  return new SekishoError("invalid_response", { cause: new Error(why), details, undelivered: true });
+export function unusableCard(why: string): SekishoError {
+  return new SekishoError("invalid_response", { cause: new Error(why), undelivered: true });
 }
