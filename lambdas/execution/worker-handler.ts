@@ -1,6 +1,8 @@
-/** Runs the tasks of a batch from SQS, each to its end, within the function's time. */
+/** Runs the tasks of a batch from SQS, each to its end, and delivers its push notifications, within the function's time. */
 import * as z from "zod";
+import { SekishoError } from "../../contracts/errors.ts";
 import type { Log } from "../shared/log.ts";
+import type { PushDelivery } from "./host/a2a/push-delivery.ts";
 import { causeKind } from "./host/cause-kind.ts";
 import type { ExecutionWorker } from "./host/execution-worker.ts";
 import { parseTaskMessage } from "./host/task-message.ts";
@@ -14,14 +16,31 @@ const eventSchema = z.object({ Records: z.array(z.object({ messageId: z.string()
 /** What storing the outcome of an agent that was stopped may take before Lambda ends the function. */
 const stopBeforeEndMs = 20_000;
 
-/** A record that fails is named, and its message comes again; the others are finished. Throws for what is no SQS event. */
-export function workerHandler({ worker, log }: { worker: ExecutionWorker; log: Log }): WorkerHandler {
+/**
+ * A record that fails is named, and its message comes again; the others are finished. Without `delivery` a notification is a
+ * failed record. Throws for what is no SQS event.
+ */
+export function workerHandler({
+  worker,
+  delivery,
+  log,
+}: {
+  worker: ExecutionWorker;
+  delivery?: PushDelivery | undefined;
+  log: Log;
+}): WorkerHandler {
+  async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
+    const message = parseTaskMessage(body);
+    if ("taskId" in message) return worker.run({ ...message, signal });
+    if (delivery === undefined) throw new SekishoError("push_not_supported");
+    return delivery.deliver({ ...message.push, signal });
+  }
+
   return async (event, context) => {
     const { Records: records } = eventSchema.parse(event);
     const ending = new AbortController();
     const timer = setTimeout(() => ending.abort(), context.getRemainingTimeInMillis() - stopBeforeEndMs);
-    const runOne = async (body: string) => worker.run({ ...parseTaskMessage(body), signal: ending.signal });
-    const results = await Promise.allSettled(records.map(({ body }) => runOne(body)));
+    const results = await Promise.allSettled(records.map(({ body }) => handleOne({ body, signal: ending.signal })));
     clearTimeout(timer);
     const batchItemFailures = records.flatMap(({ messageId: itemIdentifier }, index) => {
       const result = results[index];

@@ -43,12 +43,18 @@ const answerSchema = z.object({
 });
 export type Answer = z.infer<typeof answerSchema>;
 
+/** Where news of a task goes, in the shape of the version that it was registered in. Its token and credentials are secrets. */
+const storedPushConfigSchema = pushConfigSchema
+  .omit({ tenant: true, taskId: true })
+  .extend({ id: z.string(), version: z.enum(["1.0", "0.3"]) });
+export type StoredPushConfig = z.infer<typeof storedPushConfigSchema>;
+
 /** What a task has of its own because its caller speaks A2A. */
 const a2aSchema = z.object({
   contextId: z.string(),
   /** What was said in the task, oldest first; older messages go where there are too many. */
   messages: z.array(messageSchema),
-  pushConfigs: z.array(pushConfigSchema.extend({ id: z.string() })).optional(),
+  pushConfigs: z.array(storedPushConfigSchema).optional(),
 });
 
 const failureReasonSchema = z.enum([

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { Agent } from "../agents/agent.ts";
+import { createPushOutbox } from "./a2a/push-outbox.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
 import { isUnstarted } from "./changes.ts";
@@ -27,6 +28,7 @@ export function createExecutionWorker({
   agentName = "agent",
   store,
   completions,
+  notifications,
   syncBudgetMs = runDefaults.syncBudgetMs,
   leaseMs = runDefaults.leaseMs,
   renewMs = leaseMs / 2,
@@ -44,6 +46,8 @@ export function createExecutionWorker({
   store: ExecutionStore;
   /** Where the ends of accepted tasks are pushed to. */
   completions?: TaskQueue | undefined;
+  /** Where notices for the push configurations of A2A are queued: where PushDelivery receives them. */
+  notifications?: TaskQueue | undefined;
   /** How long the host waits before it accepts a task. */
   syncBudgetMs?: number;
   leaseMs?: number;
@@ -59,7 +63,8 @@ export function createExecutionWorker({
 }): ExecutionWorker {
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
-  const changeTask = push.after(createChangeTask({ store: guarded, bell: createBell(), now }));
+  const pushed = push.after(createChangeTask({ store: guarded, bell: createBell(), now }));
+  const changeTask = notifications ? createPushOutbox({ queue: notifications, log }).after(pushed) : pushed;
   const times = { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs };
   const runs = createRuns({ ...times, agent, agentName, changeTask, log, now, newId, random });
   return {

@@ -2,7 +2,7 @@
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
 import type { Trace } from "../../shared/trace.ts";
-import type { ExecutionTask, TaskInput } from "./execution-task.ts";
+import type { ExecutionTask, StoredPushConfig, TaskInput } from "./execution-task.ts";
 
 export type Submission = {
   principal: string;
@@ -18,7 +18,7 @@ export type Submission = {
   trace: Trace;
   receivedAtMs: number;
   /** Where it came over A2A. */
-  a2a?: { contextId: string; message: Message; pushConfigs: NonNullable<ExecutionTask["a2a"]>["pushConfigs"] };
+  a2a?: { contextId: string; message: Message; pushConfigs: StoredPushConfig[] | undefined };
 };
 
 /** The deadline counts from the receipt, since the clocks of the zones may differ. */

@@ -4,7 +4,6 @@ import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/host/execution-worker.ts";
 import type { HostOptions } from "../../../lambdas/execution/host/host.ts";
-import { parseTaskMessage } from "../../../lambdas/execution/host/task-message.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "./test-host.ts";
 
@@ -163,7 +162,7 @@ describe("an Execution worker", () => {
       ...times,
     });
     nowMs += acceptedMs;
-    await worker.run({ ...parseTaskMessage(queued[0] ?? ""), signal: new AbortController().signal });
+    await worker.run({ taskId: JSON.parse(queued[0] ?? "").taskId, signal: new AbortController().signal });
     return { pushed, completion };
   }
 

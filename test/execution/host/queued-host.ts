@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/host/execution-worker.ts";
 import type { HostOptions } from "../../../lambdas/execution/host/host.ts";
-import { parseTaskMessage } from "../../../lambdas/execution/host/task-message.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
@@ -52,7 +51,7 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
       loops.push(
         runQueueLoop({
           consumer: queue,
-          handle: ({ body }) => worker.run({ ...parseTaskMessage(body), signal }),
+          handle: ({ body }) => worker.run({ taskId: JSON.parse(body).taskId, signal }),
           concurrency: 4,
           visibilityTimeoutMs: 60_000,
           signal: ending.signal,

@@ -1,0 +1,46 @@
+/** Whether a notification that was not taken is sent again, and when; pure. */
+import { backoffMs } from "../../../shared/backoff.ts";
+
+/** Eight tries within some ten minutes at most. */
+const maxAttempts = 8;
+const baseMs = 5000;
+const capMs = 300_000;
+
+/** A receiver's answer, or what went wrong before there was one. */
+export type PushOutcome = { status: number; retryAfter?: string | undefined } | { reason: string };
+
+/**
+ * `done`: taken. `again`: the receiver or the way to it may do better later. `over`: they will not, or there were enough tries;
+ * a redirect is not followed. `attempt` counts from 0.
+ */
+export function afterPush({
+  outcome,
+  attempt,
+  nowMs,
+  random,
+}: {
+  outcome: PushOutcome;
+  attempt: number;
+  nowMs: number;
+  random: () => number;
+}): { next: "done" } | { next: "again"; delayMs: number } | { next: "over" } {
+  if ("status" in outcome && outcome.status >= 200 && outcome.status < 300) return { next: "done" };
+  if (!mayBeRepeated(outcome) || attempt + 1 >= maxAttempts) return { next: "over" };
+  const wishedMs = "retryAfter" in outcome ? retryAfterMs({ text: outcome.retryAfter, nowMs }) : 0;
+  const delayMs = backoffMs({ attempt, baseMs, capMs, random });
+  return { next: "again", delayMs: Math.max(delayMs, Math.min(wishedMs, capMs)) };
+}
+
+function mayBeRepeated(outcome: PushOutcome): boolean {
+  // `invalid_response` is what is no HTTP, as a gateway that just starts may be.
+  if ("reason" in outcome) return outcome.reason === "unavailable" || outcome.reason === "invalid_response";
+  const { status } = outcome;
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** Seconds or a date (RFC 9110, section 10.2.3); 0 for anything else. */
+function retryAfterMs({ text = "", nowMs }: { text: string | undefined; nowMs: number }): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
+}
