@@ -63,12 +63,11 @@ function signedResources(partition: string, destination: Destination): string[] 
   const authorizer = authorizerConfigOf(destination);
   if (authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined) return [];
   const { service, region } = authorizer;
-  const arns = addressesOf(destination).flatMap(({ address }) => {
+  return addressesOf(destination).flatMap(({ address }) => {
     const [host = ""] = new URL(address).hostname.split(".");
     if (service === "lambda") return [`arn:${partition}:lambda:${region}:*:function:*`];
     return service === "execute-api" ? [`arn:${partition}:execute-api:${region}:*:${host}/*`] : [];
   });
-  return [...new Set(arns)];
 }
 
 function invokeRuntime(resources: string[], { stops }: { stops: boolean }): PolicyStatement {

@@ -32,8 +32,12 @@ const withoutAws = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_ENDPOI
 
 /** With so little time for a call that a silent peer is soon given up. */
 function send(url: string, { authorizer = bearer as unknown, env = {}, words = [] as string[] } = {}) {
+  return sendTo({ transport: "https", url, authorizer }, { env, words });
+}
+
+function sendTo(far: object, { env = {}, words = [] as string[] } = {}) {
   const json = {
-    destinations: { far: { transport: "https", url, authorizer } },
+    destinations: { far },
     routes: [{ destination: "far" }],
     limits: { callTimeoutMs: 500 },
     execution: { syncBudgetMs: 100 },
@@ -90,6 +94,15 @@ describe("sekisho send where the task certainly did not begin", () => {
     const ended = await send(await serve((call) => failure(call, "unavailable")), { words: ["--json"] });
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("The task has not begun.") });
     expect(JSON.parse(ended.stdout)).toMatchObject({ error: { reason: "unavailable" } });
+  });
+
+  it("exits with 1 where the address of an A2A agent's card leads to something else", async () => {
+    const html = { headers: { "content-type": "text/html" } };
+    const server = await startWebServer({ handle: async () => new Response("<html>", html) });
+    open.push(server);
+    const ended = await sendTo({ transport: "a2a", card: server.url, authorizer: bearer });
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("At the card's address is no agent card") });
+    expect(ended.stderr).toContain("The task has not begun.");
   });
 
   it.each([
