@@ -4,13 +4,14 @@ import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { ArnPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import { servesA2a } from "../../lambdas/shared/config/stage-config.ts";
 import type { ExecutionEntry } from "../execution-stack.ts";
 import type { StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
 import { createAlarms } from "./alarms.ts";
 import { permitCompletionPush } from "./completion-push.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
-import { consumeFrom, sendTo, useKey, useTable } from "./permissions.ts";
+import { consumeFrom, listTasks, readSecrets, sendTo, useKey, useTable } from "./permissions.ts";
 import { watchFunctions } from "./watch-functions.ts";
 import { createQueue, visibilityOf } from "./work-queue.ts";
 
@@ -58,6 +59,12 @@ export function createExecutionFunctions(
   });
   for (const statement of [useTable(table), useKey(key, { sends: true }), sendTo(queue)])
     url.addToRolePolicy(statement);
+  const a2a = servesA2a({ config, kind: "lambda" });
+  if (a2a) url.addToRolePolicy(listTasks(table));
+  const cardKey = config.execution.a2a.signature?.key;
+  if (a2a && cardKey !== undefined && "secretsManager" in cardKey) {
+    url.addToRolePolicy(readSecrets(stack, [cardKey.secretsManager]));
+  }
   const functionUrl = url.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
   functionUrl.grantInvokeUrl(new ArnPrincipal(callerRoleArn));
 
@@ -66,14 +73,20 @@ export function createExecutionFunctions(
     ...common,
     description: "Runs agents",
     folder: writeBundle("executionWorker"),
-    environment: { SEKISHO_TABLE: table.tableName, ...permitCompletionPush(role, settings) },
+    environment: {
+      SEKISHO_TABLE: table.tableName,
+      ...permitCompletionPush(role, settings),
+      // Notices of tasks that A2A clients watch are tried again by way of the same queue.
+      ...(a2a && { SEKISHO_QUEUE_URL: queue.queueUrl }),
+    },
     timeout: workerTimeout,
     memoryMb: workerMemoryMb,
     role,
   });
-  for (const statement of [useTable(table, { creates: false }), useKey(key, { sends: false }), consumeFrom(queue)]) {
+  for (const statement of [useTable(table, { creates: false }), useKey(key, { sends: a2a }), consumeFrom(queue)]) {
     role.addToPolicy(statement);
   }
+  if (a2a) role.addToPolicy(sendTo(queue));
   permitAgent(role, config.execution.agent);
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: config.limits.concurrency });
   const alarm = createAlarms(stack, { key, email: stage.alarmEmail });

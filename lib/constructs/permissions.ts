@@ -5,6 +5,7 @@ import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
+import { taskTable } from "../../lambdas/shared/engine/aws/table.ts";
 
 /** The task store's calls; whoever `creates` no task puts no item. */
 export function useTable(table: Pick<ITable, "tableArn">, { creates = true } = {}): PolicyStatement {
@@ -12,6 +13,12 @@ export function useTable(table: Pick<ITable, "tableArn">, { creates = true } = {
     actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", ...(creates ? ["dynamodb:PutItem"] : [])],
     resources: [table.tableArn],
   });
+}
+
+/** The tasks of one caller, which are read one by one afterwards. */
+export function listTasks(table: Pick<ITable, "tableArn">): PolicyStatement {
+  const resources = [`${table.tableArn}/index/${taskTable.indexNames.principal}`];
+  return new PolicyStatement({ actions: ["dynamodb:Query"], resources });
 }
 
 /** The key of what is stored and queued: whoever reads decrypts, whoever sends to a queue also makes data keys. */
