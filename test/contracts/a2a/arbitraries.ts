@@ -3,7 +3,13 @@ import fc from "fast-check";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
 import type { A2aArtifact, Message, Part } from "../../../contracts/a2a/part.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
-import { type A2aStatus, type A2aTask, a2aStateSchema, type StreamEvent } from "../../../contracts/a2a/task.ts";
+import {
+  type A2aStatus,
+  type A2aTask,
+  a2aStateSchema,
+  type SendResult,
+  type StreamEvent,
+} from "../../../contracts/a2a/task.ts";
 import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
 
 const id = fc.stringMatching(/^[a-z0-9-]{1,12}$/);
@@ -53,9 +59,9 @@ export const task: fc.Arbitrary<A2aTask> = withOptional(
     metadata: struct,
   },
 );
+export const sendResult: fc.Arbitrary<SendResult> = fc.oneof(fc.record({ task }), fc.record({ message }));
 export const streamEvent: fc.Arbitrary<StreamEvent> = fc.oneof(
-  fc.record({ task }),
-  fc.record({ message }),
+  sendResult,
   fc.record({ statusUpdate: withOptional({ taskId: id, contextId: id, status }, { metadata: struct }) }),
   fc.record({
     artifactUpdate: withOptional(

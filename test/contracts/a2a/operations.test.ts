@@ -1,0 +1,107 @@
+/** The operations of A2A: their names in both versions, and the params of 1.0. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import {
+  methodOf,
+  type OperationName,
+  type OperationParams,
+  operationOf,
+  operations,
+} from "../../../contracts/a2a/operations.ts";
+import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
+import { params } from "./arbitraries.ts";
+import { spoilt } from "./spoilt.ts";
+import { issuesOf, wire } from "./wire.ts";
+
+const operationNames = Object.keys(operations) as OperationName[];
+const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
+
+describe("a method", () => {
+  it.each(operationNames)("of either version is the operation that it is named for: %s", (operation) => {
+    for (const version of ["1.0", "0.3"] as const) {
+      const method = methodOf({ operation, version });
+      if (method !== undefined) expect(operationOf(method)).toEqual({ operation, version });
+    }
+  });
+
+  it("lists tasks in 1.0 only", () => {
+    expect(methodOf({ operation: "ListTasks", version: "0.3" })).toBeUndefined();
+    expect(operationNames.filter((operation) => methodOf({ operation, version: "0.3" }) === undefined)).toHaveLength(1);
+  });
+
+  it.each(["execute_task", "tasks/list", "sendmessage", "toString", "__proto__", ""])(
+    "is none of A2A's: %p",
+    (method) => {
+      expect(operationOf(method)).toBeUndefined();
+    },
+  );
+});
+
+describe("params", () => {
+  it.each<[OperationName, unknown, unknown]>([
+    ["SendMessage", { tenant: "", message, configuration: null, metadata: null }, { message }],
+    [
+      "SendMessage",
+      { message, configuration: { acceptedOutputModes: [], historyLength: 0, returnImmediately: false } },
+      { message, configuration: { historyLength: 0, returnImmediately: false } },
+    ],
+    ["GetTask", { id: "t", historyLength: null, urgent: true }, { id: "t" }],
+    ["ListTasks", {}, { pageSize: 50 }],
+    ["ListTasks", { status: "TASK_STATE_UNSPECIFIED", pageToken: "", pageSize: null }, { pageSize: 50 }],
+    [
+      "ListTasks",
+      { statusTimestampAfter: "2026-01-01T00:00:00+01:00", pageSize: 100 },
+      { statusTimestampAfter: "2026-01-01T00:00:00+01:00", pageSize: 100 },
+    ],
+    ["CreateTaskPushNotificationConfig", { taskId: "t", url: "u", id: "" }, { taskId: "t", url: "u" }],
+    ["GetExtendedAgentCard", {}, {}],
+  ])("of %s may be %p", (operation, sent, expected) => {
+    expect(wire(operations[operation].parse(sent))).toEqual(expected);
+  });
+
+  it.each([undefined, null])("of the extended card may be missing: %p", (sent) => {
+    expect(operations.GetExtendedAgentCard.safeParse(sent).success).toBe(true);
+  });
+
+  it.each<[OperationName, unknown, string]>([
+    ["SendMessage", undefined, ""],
+    ["SendMessage", [], ""],
+    ["SendMessage", {}, "message"],
+    ["SendMessage", { message: { ...message, role: "ROLE_AGENT" } }, "message.role"],
+    ["SendMessage", { message, configuration: { returnImmediately: "true" } }, "configuration.returnImmediately"],
+    ["SendMessage", { message, configuration: { historyLength: -1 } }, "configuration.historyLength"],
+    ["SendMessage", { message, tenant: "x".repeat(257) }, "tenant"],
+    ["GetTask", { id: "" }, "id"],
+    ["GetTask", { id: "t", historyLength: 1.5 }, "historyLength"],
+    ["ListTasks", { pageSize: 0 }, "pageSize"],
+    ["ListTasks", { pageSize: 101 }, "pageSize"],
+    ["ListTasks", { status: "working" }, "status"],
+    ["ListTasks", { statusTimestampAfter: "yesterday" }, "statusTimestampAfter"],
+    ["CreateTaskPushNotificationConfig", { url: "u" }, "taskId"],
+    ["CreateTaskPushNotificationConfig", { taskId: "t" }, "url"],
+    [
+      "CreateTaskPushNotificationConfig",
+      { taskId: "t", url: "u", authentication: { scheme: "Bearer\r\nX: y" } },
+      "authentication.scheme",
+    ],
+    ["DeleteTaskPushNotificationConfig", { taskId: "t" }, "id"],
+  ])("of %s are refused: %j", (operation, sent, path) => {
+    expect(issuesOf(operations[operation].safeParse(sent)).map((issue) => issue.path)).toEqual([path]);
+  });
+
+  it("are read or refused, whatever they are, and once read are read again as they are", () => {
+    const sent = fc.constantFrom(...(Object.keys(params) as V03OperationName[])).chain((operation) =>
+      fc.record({
+        operation: fc.constant(operation),
+        value: spoilt(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>),
+      }),
+    );
+    fc.assert(
+      fc.property(sent, ({ operation, value }) => {
+        const { data, success } = operations[operation].safeParse(value);
+        if (success) expect(wire(operations[operation].parse(wire(data)))).toEqual(wire(data));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

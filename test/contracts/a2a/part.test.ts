@@ -1,0 +1,113 @@
+/** Parts, messages and tasks of A2A 1.0: what a peer may send, what is unset, and what is refused. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { messageSchema, partSchema, textOf } from "../../../contracts/a2a/part.ts";
+import { fromA2aState, toA2aState } from "../../../contracts/a2a/states.ts";
+import { a2aStateSchema, a2aTaskSchema, sendResultSchema } from "../../../contracts/a2a/task.ts";
+import { sendResult, task } from "./arbitraries.ts";
+import { spoilt } from "./spoilt.ts";
+import { issuesOf, wire } from "./wire.ts";
+
+describe("a part", () => {
+  it.each<[string, object, object]>([
+    ["an empty text", { text: "" }, { text: "" }],
+    ["null as data", { data: null }, { data: null }],
+    ["false as data", { data: false }, { data: false }],
+    ["bytes", { raw: "YQ==" }, { raw: "YQ==" }],
+    ["no bytes", { raw: "" }, { raw: "" }],
+    ["bytes without padding, in the alphabet of addresses", { raw: "_-8" }, { raw: "/+8=" }],
+    ["a text beside contents that are unset", { text: "a", raw: null, url: null }, { text: "a" }],
+    ["empty names, which are unset", { url: "u", mediaType: "", filename: null, metadata: null }, { url: "u" }],
+    ["members that nobody knows", { text: "a", kind: "text" }, { text: "a" }],
+  ])("may have %s", (_name, part, expected) => {
+    expect(wire(partSchema.parse(part))).toEqual(expected);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no content", {}, ""],
+    ["no content but a name", { filename: "a" }, ""],
+    ["two contents", { text: "a", url: "u" }, ""],
+    ["two contents of which one is null data", { text: "a", data: null }, ""],
+    ["an empty address", { url: "" }, "url"],
+    ["bytes that are no base64", { raw: "a b" }, "raw"],
+    ["bytes of which a part is missing", { raw: "YWJjZ" }, "raw"],
+    ["a text that is a number", { text: 1 }, "text"],
+    ["a name that is too long", { text: "a", filename: "x".repeat(256) }, "filename"],
+    ["metadata that is a list", { text: "a", metadata: [] }, "metadata"],
+  ])("is refused with %s", (_name, part, path) => {
+    expect(issuesOf(partSchema.safeParse(part)).map((issue) => issue.path)).toContain(path);
+  });
+
+  it("of many padding characters is refused at once", () => {
+    expect(partSchema.safeParse({ raw: `${"=".repeat(200_000)}x` }).success).toBe(false);
+  });
+
+  it("that is a text gives its text, one a line", () => {
+    expect(textOf([{ text: "a" }, { url: "u" }, { text: "" }, { text: "b" }])).toBe("a\n\nb");
+  });
+});
+
+describe("a message", () => {
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
+
+  it("has ids and lists that are unset where they are empty", () => {
+    const sent = { ...message, contextId: "", taskId: null, extensions: [], referenceTaskIds: null };
+    expect(wire(messageSchema.parse(sent))).toEqual(message);
+  });
+
+  it.each<[string, object, string]>([
+    ["no id", { messageId: undefined }, "messageId"],
+    ["an empty id", { messageId: "" }, "messageId"],
+    ["an id of 257 characters", { messageId: "x".repeat(257) }, "messageId"],
+    ["no parts", { parts: [] }, "parts"],
+    ["101 parts", { parts: Array.from({ length: 101 }, () => ({ text: "a" })) }, "parts"],
+    ["a part without content", { parts: [{ text: "a" }, {}] }, "parts.1"],
+    ["the role of 0.3", { role: "user" }, "role"],
+    ["no role", { role: "ROLE_UNSPECIFIED" }, "role"],
+    ["51 extensions", { extensions: Array.from({ length: 51 }, () => "urn:a") }, "extensions"],
+    ["an empty id among those that it refers to", { referenceTaskIds: [""] }, "referenceTaskIds.0"],
+  ])("is refused with %s", (_name, change, path) => {
+    expect(issuesOf(messageSchema.safeParse({ ...message, ...change })).map((issue) => issue.path)).toEqual([path]);
+  });
+});
+
+describe("a task", () => {
+  const bare = { id: "t", status: { state: "TASK_STATE_WORKING" } };
+
+  it("may be without a context, and with members that are set to nothing", () => {
+    const unset = { contextId: null, artifacts: null, history: null, metadata: null };
+    const status = { ...bare.status, message: null, timestamp: "" };
+    expect(wire(a2aTaskSchema.parse({ ...bare, ...unset, status }))).toEqual({ ...bare, contextId: "" });
+  });
+
+  it.each(["TASK_STATE_UNSPECIFIED", "TASK_STATE_NEW", "working", "toString", 2, null])(
+    "is refused in a state that nobody knows: %p",
+    (state) => {
+      const read = a2aTaskSchema.safeParse({ ...bare, status: { state } });
+      expect(issuesOf(read).map(({ path }) => path)).toEqual(["status.state"]);
+    },
+  );
+
+  it("comes back as it went", () => {
+    fc.assert(
+      fc.property(task, (sent) => {
+        expect(wire(a2aTaskSchema.parse(sent))).toEqual(sent);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("or a message is read or refused, whatever it is, and once read is read again as it is", () => {
+    fc.assert(
+      fc.property(spoilt(sendResult), (answer) => {
+        const { data, success } = sendResultSchema.safeParse(answer);
+        if (success) expect(wire(sendResultSchema.parse(wire(data)))).toEqual(wire(data));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+it.each(a2aStateSchema.options)("a task's state is the same after it went through the zone contract: %s", (state) => {
+  expect(toA2aState(fromA2aState(state))).toBe(state);
+});
