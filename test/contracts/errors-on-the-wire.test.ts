@@ -55,7 +55,7 @@ describe("an error with its data", () => {
         expect(decoded.details).toEqual(details);
         expect(codesOf({ reason, dialect })).toContain(wire.code);
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     );
   });
 
