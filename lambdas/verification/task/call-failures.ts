@@ -34,9 +34,11 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
 type Failure = { task: Task; nowMs: number; error: CallFailure; policy: Policy };
 
 function sendFailed({ task, nowMs, error, policy }: Failure): Step {
-  // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work.
+  // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work. What
+  // broke it before anything was sent (an agent card that is none) leaves no doubt.
   const breaksContract = error.reason === "invalid_response";
-  const mayHaveArrived = task.mayHaveArrived || error.reason === "ambiguous" || breaksContract;
+  const isInDoubt = error.reason === "ambiguous" || (breaksContract && !error.undelivered);
+  const mayHaveArrived = task.mayHaveArrived || isInDoubt;
   if (isPassing(error) || breaksContract) {
     const again = {
       ...failedOnce(task, error),
@@ -56,7 +58,7 @@ function sendFailed({ task, nowMs, error, policy }: Failure): Step {
 function tryAgain(failure: Failure & { targets: readonly string[] }): Step | undefined {
   const { task, targets, nowMs, error } = failure;
   if (targets.length > 1) return moveOn(failure);
-  if (task.attempts >= maxAttempts) return undefined;
+  if (task.attempts >= maxAttempts || (task.puzzles ?? 0) >= maxBroken) return undefined;
   const delayMs = retryDelayMs(task.attempts, error.retryAfterMs);
   return { task, effects: [wake(Math.min(delayMs, untilDeadlineMs(task, nowMs)))] };
 }

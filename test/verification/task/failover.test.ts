@@ -138,6 +138,13 @@ describe("a task that certainly did not arrive", () => {
   });
 });
 
+describe("a destination whose agent card is none", () => {
+  it("is passed over, since nothing was sent there", () => {
+    const noCard = failure({ reason: "invalid_response", retryable: false, undelivered: true });
+    expect(play([...sent, noCard], { policy }).task.destination).toBe("second");
+  });
+});
+
 describe("a task that may have arrived", () => {
   it.each([
     ["an ambiguous send", [ambiguous]],

@@ -35,6 +35,15 @@ describe("failures of the Execution zone", () => {
     expect(nobody.task.outcome).toMatchObject({ reason: "invalid_response" });
   });
 
+  it("are told for what they are where nothing was sent, as with an agent card that is none", () => {
+    const broken = failure({ reason: "invalid_response", retryable: false, undelivered: true });
+    const sent = play([woken, announced, woken, broken]);
+    expect(sent.task).toMatchObject({ state: "sent", mayHaveArrived: false });
+    expect(sent.last).toMatchObject([{ type: "wake" }]);
+    const { task } = play([woken, broken, woken, broken, woken, broken], { task: sent.task });
+    expect(task.outcome).toEqual({ type: "failed", reason: "invalid_response", lost: false });
+  });
+
   it("are repeated later, never before the peer's own time, and a bounded number of times", () => {
     const limited = failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 });
     let { task, last } = play([woken, announced, woken, limited], { policy: samplePolicy({ deadlineMs: 3600_000 }) });
