@@ -1,6 +1,7 @@
 /** What the methods do with tasks: submit, find, answer, cancel, list, and wait for changes. All of it is scoped to the principal. */
 import type { Message } from "../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { transitionRefused } from "../../../contracts/task.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Bell } from "./bell.ts";
 import type { ChangeTask } from "./change-task.ts";
@@ -131,8 +132,7 @@ export function createTasks(settings: TaskSettings): Tasks {
         change: answerOnce({ answer: asked, message }),
       });
       if (!changed && !isRepeated({ task: current, answer: asked })) {
-        const details = { task_id: task.id, current: current.state, target: "working" };
-        throw new SekishoError("invalid_state", { details });
+        throw transitionRefused({ taskId: task.id, from: current.state, to: "working" });
       }
       // A repetition of the answer starts it as well, where the first one could not.
       return isUnstarted(current) ? start({ task: current, isSubmission: true }) : current;
@@ -145,9 +145,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       });
       if (changed) runs.stop({ id: task.id, cause: "canceled" });
       if (current.state === "canceled") return current;
-      throw new SekishoError("invalid_state", {
-        details: { task_id: task.id, current: current.state, target: "canceled" },
-      });
+      throw transitionRefused({ taskId: task.id, from: current.state, to: "canceled" });
     },
     async update({ change, ...name }) {
       return (await changeTask({ task: await read(name), change })).task ?? gone();
