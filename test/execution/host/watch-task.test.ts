@@ -1,0 +1,86 @@
+/** Following one task by its records, where it runs here and where it runs elsewhere. */
+import { describe, expect, it } from "@jest/globals";
+import { createBell } from "../../../lambdas/execution/host/bell.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import { watchTask } from "../../../lambdas/execution/host/watch-task.ts";
+
+const first: ExecutionTask = {
+  id: "t",
+  revision: 1,
+  state: "submitted",
+  principal: "p",
+  requestId: "r",
+  correlationId: "r",
+  fingerprint: "",
+  trace: { traceparent: "" },
+  createdAtMs: 0,
+  changedAtMs: 0,
+  deadlineAtMs: 1,
+  expiresAtMs: 2,
+};
+const at = (revision: number, over: Partial<ExecutionTask> = {}) => ({ ...first, revision, ...over });
+const working = at(2, { state: "working" });
+const done = at(5, { state: "completed" });
+
+function watching({ runsHere = true, stored = () => first as ExecutionTask, isStopped = () => false } = {}) {
+  const bell = createBell();
+  const abort = new AbortController();
+  const reread = async () => stored();
+  const signal = abort.signal;
+  const records = watchTask({ task: first, bell, isRunningHere: () => runsHere, isStopped, reread, signal });
+  return { bell, abort, records };
+}
+
+async function revisionsOf(records: AsyncIterable<ExecutionTask>): Promise<number[]> {
+  const revisions: number[] = [];
+  for await (const { revision } of records) revisions.push(revision);
+  return revisions;
+}
+
+describe("a task that is watched", () => {
+  it("shows its records in order to a reader who keeps up, and ends with the last one", async () => {
+    const { bell, records } = watching();
+    const seen = [(await records.next()).value?.revision];
+    for (const record of [working, at(3), done]) {
+      const next = records.next();
+      // What the first look at the store finds comes before anything else.
+      await new Promise(setImmediate);
+      bell.ring(record);
+      seen.push((await next).value?.revision);
+    }
+    expect(seen).toEqual([1, 2, 3, 5]);
+    expect(await records.next()).toEqual({ value: undefined, done: true });
+  });
+
+  it("shows the newest of what came between two reads, and nothing older after it", async () => {
+    const { bell, records } = watching();
+    await records.next();
+    for (const record of [at(3), working, done]) bell.ring(record);
+    expect(await revisionsOf(records)).toEqual([5]);
+  });
+
+  it("is read from the store where it runs elsewhere", async () => {
+    const records = [working, at(3), done];
+    expect(await revisionsOf(watching({ runsHere: false, stored: () => records.shift() ?? done }).records)).toEqual([
+      1, 2, 3, 5,
+    ]);
+  });
+
+  it("is read once where it runs here, for what changed before anyone listened", async () => {
+    expect(await revisionsOf(watching({ stored: () => done }).records)).toEqual([1, 5]);
+  });
+
+  it("ends with its question: it is the user's turn", async () => {
+    const asking = at(4, { state: "input_required", question: { prompt: "?", messageId: "m" } });
+    expect(await revisionsOf(watching({ stored: () => asking }).records)).toEqual([1, 4]);
+  });
+
+  it("is let go when the reader leaves, and when the host stops", async () => {
+    const { abort, records } = watching();
+    await records.next();
+    const next = records.next();
+    abort.abort();
+    expect(await next).toEqual({ value: undefined, done: true });
+    expect(await revisionsOf(watching({ isStopped: () => true }).records)).toEqual([1]);
+  });
+});
