@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { SekishoError } from "../../contracts/errors.ts";
 import type { Exchange, ExchangeResponse } from "./host/exchange.ts";
+import { queryParameter } from "./host/query.ts";
 
 export type FunctionUrlResponse = {
   statusCode: number;
@@ -13,6 +14,7 @@ export type FunctionUrlResponse = {
 /** https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html, section "Request payload format". */
 const eventSchema = z.object({
   rawPath: z.string(),
+  rawQueryString: z.string().default(""),
   headers: z.record(z.string(), z.string()).default({}),
   body: z.string().optional(),
   isBase64Encoded: z.boolean().default(false),
@@ -28,24 +30,31 @@ const eventSchema = z.object({
 export function exchangeOf(event: unknown): Exchange | undefined {
   const parsed = eventSchema.safeParse(event);
   if (!parsed.success) return undefined;
-  const { rawPath, headers, body = "", isBase64Encoded, requestContext } = parsed.data;
+  const { rawPath, rawQueryString: search, headers, body = "", isBase64Encoded, requestContext } = parsed.data;
   const platformPrincipal = principalOf(requestContext.authorizer.iam);
   if (platformPrincipal === undefined) return undefined;
   const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
   return {
     method: requestContext.http.method,
     path: rawPath,
+    query: (name) => queryParameter({ search, name }),
     header: (name) => headers[name],
     platformPrincipal,
     async readBody({ maxBytes }) {
       if (bytes.byteLength > maxBytes) throw new SekishoError("payload_too_large");
       return bytes;
     },
+    canStream: false,
+    // AWS does not say when a client goes away.
+    signal: new AbortController().signal,
   };
 }
 
-export function toFunctionUrlResponse({ status, headers, body }: ExchangeResponse): FunctionUrlResponse {
-  return { statusCode: status, headers, body, isBase64Encoded: false };
+/** An answer goes out in one piece, whatever it came in. */
+export async function toFunctionUrlResponse({ status, headers, body }: ExchangeResponse): Promise<FunctionUrlResponse> {
+  let whole = "";
+  for await (const piece of typeof body === "string" ? [body] : body) whole += piece;
+  return { statusCode: status, headers, body: whole, isBase64Encoded: false };
 }
 
 /**

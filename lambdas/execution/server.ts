@@ -5,7 +5,10 @@ import { close, listen } from "../shared/http-server.ts";
 import { type Log, silentLog } from "../shared/log.ts";
 import { readIncoming } from "../shared/read-incoming.ts";
 import { causeKind } from "./host/cause-kind.ts";
+import type { Exchange } from "./host/exchange.ts";
 import type { Host } from "./host/host.ts";
+import { queryParameter } from "./host/query.ts";
+import { streamResponse } from "./stream-response.ts";
 
 export type ExecutionServer = { url: string; port: number; close(): Promise<void> };
 
@@ -16,10 +19,13 @@ const requestTimeoutMs = 30_000;
 const keepAliveTimeoutMs = 65_000;
 /** After an answer to a request that is still being sent, the rest is read and dropped for this long. */
 const lingerMs = 1000;
+/** A client that takes nothing of a stream for so long is cut off. */
+const defaultStallMs = 60_000;
 
 /**
  * Listens on loopback unless another `hostname` is asked for, which takes an authenticator that knows its callers; port 0
- * takes a free one. Rejects with a message for a person. A client that hangs up cancels nothing: the task goes on.
+ * takes a free one. Rejects with a message for a person. A client that hangs up cancels nothing: the task goes on. Closing
+ * ends the streams, and lets other answers be written.
  */
 export async function startExecutionServer({
   host,
@@ -27,15 +33,17 @@ export async function startExecutionServer({
   port,
   portSetting = "SEKISHO_EXECUTION_PORT or --port",
   platformPrincipal,
+  stallMs = defaultStallMs,
   log = silentLog,
 }: {
-  host: Host;
+  host: Pick<Host, "exchange" | "authenticatorKind">;
   hostname?: string;
   port: number;
   /** How another port is chosen, for the message where this one is taken. */
   portSetting?: string;
   /** Who everyone is that gets through to this server, where a platform in front of it has authenticated them. */
   platformPrincipal?: string;
+  stallMs?: number;
   log?: Log;
 }): Promise<ExecutionServer> {
   const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
@@ -54,33 +62,65 @@ export async function startExecutionServer({
     connectionsCheckingInterval: 1000,
     maxHeaderSize: 16 * 1024,
   });
+  const closing = new AbortController();
   server.on("request", (request, response) => {
-    answer({ host, platformPrincipal, request, response }).catch((error: unknown) => {
+    answer({ host, platformPrincipal, stallMs, closing: closing.signal, request, response }).catch((error: unknown) => {
       log.error("request_failed", { cause_kind: causeKind(error) });
       response.destroy();
     });
   });
   const bound = await listen({ server, hostname, port, portSetting });
-  return { url: `http://${urlHost}:${bound}`, port: bound, close: () => close(server) };
+  return {
+    url: `http://${urlHost}:${bound}`,
+    port: bound,
+    close() {
+      closing.abort();
+      return close(server);
+    },
+  };
 }
 
-async function answer(exchange: {
-  host: Host;
+type Asked = {
+  host: Pick<Host, "exchange">;
   platformPrincipal: string | undefined;
+  stallMs: number;
+  closing: AbortSignal;
   request: IncomingMessage;
   response: ServerResponse;
-}): Promise<void> {
-  const { host, platformPrincipal, request, response } = exchange;
-  const { status, headers, body } = await host.exchange({
-    method: request.method ?? "",
-    path: request.url?.split("?", 1)[0] ?? "",
+};
+
+async function answer(asked: Asked): Promise<void> {
+  const { host, stallMs, request, response } = asked;
+  const { status, headers, body } = await host.exchange(exchangeOf(asked));
+  if (typeof body === "string") {
+    // RFC 9110, section 8.6: the length beside a 304 would be that of what was not sent.
+    response.writeHead(status, status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) });
+    response.end(body);
+  } else {
+    response.writeHead(status, headers);
+    await streamResponse({ response, pieces: body, stallMs });
+  }
+  if (!request.complete) linger(request);
+}
+
+function exchangeOf({ platformPrincipal, closing, request, response }: Asked): Exchange {
+  const { method = "", url = "" } = request;
+  const search = url.indexOf("?");
+  return {
+    method,
+    path: search === -1 ? url : url.slice(0, search),
+    query: (name) => (search === -1 ? undefined : queryParameter({ search: url.slice(search), name })),
     header: (name) => headerOf(request, name),
     platformPrincipal,
     readBody: ({ maxBytes }) => readIncoming({ message: request, maxBytes }),
-  });
-  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
-  response.end(body);
-  if (!request.complete) linger(request);
+    canStream: true,
+    get signal() {
+      const gone = new AbortController();
+      if (response.destroyed) gone.abort();
+      else response.once("close", () => gone.abort());
+      return AbortSignal.any([gone.signal, closing]);
+    },
+  };
 }
 
 /** Closing at once could reset the connection before the client has read its answer (RFC 9112, section 9.6). */

@@ -8,6 +8,7 @@ const allowedFields = [
   "trace_id",
   "method",
   "operation",
+  "version",
   "reason",
   "cause_kind",
   "state",

@@ -5,6 +5,7 @@ import { createDispatch } from "../../lambdas/execution/host/dispatch.ts";
 import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost } from "../../lambdas/execution/host/host.ts";
 import type { Methods } from "../../lambdas/execution/host/method.ts";
+import { parseRequest } from "../../lambdas/execution/host/parse-request.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import type { BenchRow } from "./bench-row.ts";
@@ -21,7 +22,11 @@ const history = [
 export async function benchContract(): Promise<BenchRow[]> {
   const dispatch = createDispatch({ methods: answeringAtOnce(), log: silentLog });
   const caller = { principal: "bench", trace: undefined, receivedAtMs: 1_762_750_300_000 };
-  const answer = async (body: Uint8Array) => JSON.stringify(await dispatch({ body, caller }));
+  const dispatched = async (body: Uint8Array) => {
+    const request = parseRequest(body);
+    return { jsonrpc: "2.0", id: request.id, ...(await dispatch({ request, caller })) };
+  };
+  const answer = async (body: Uint8Array) => JSON.stringify(await dispatched(body));
   const usual = Array.from({ length: batch }, (_, index) => requestBody({ index }));
   const withHistory = Array.from({ length: batch }, (_, index) => requestBody({ index, history }));
   for (const [body = new Uint8Array()] of [usual, withHistory]) {
@@ -78,10 +83,13 @@ function wholeHost(): (body: Uint8Array) => Promise<string> {
     const { body: answered } = await host.exchange({
       method: "POST",
       path: "/",
+      query: () => undefined,
       header: (name) => (name === "content-type" ? "application/json" : undefined),
       readBody: async () => body,
+      canStream: false,
+      signal: new AbortController().signal,
     });
-    return answered;
+    return answered as string;
   };
 }
 

@@ -74,15 +74,18 @@ function reach({
       host.exchange({
         method: "POST",
         path: "/",
+        query: () => undefined,
         header: (name) => headers[name],
         readBody: async () => request.body,
+        canStream: false,
+        signal: request.signal,
       }),
   });
   return Promise.race([answered.then(responseOf), broken]);
 }
 
 function responseOf({ status, body }: ExchangeResponse): TransportResponse {
-  return { status, body: Buffer.from(body) };
+  return { status, body: Buffer.from(body as string) };
 }
 
 const responseToAnother = {

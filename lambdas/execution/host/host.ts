@@ -1,10 +1,16 @@
 /** The Execution host: takes JSON-RPC requests, runs the agent at most once a task, and answers for it from the store. */
 import { randomUUID } from "node:crypto";
+import type { Dialect } from "../../../contracts/dialects.ts";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/methods.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { Agent } from "../agents/agent.ts";
+import type { Cards } from "./a2a/cards.ts";
+import { createA2aEndpoint } from "./a2a/endpoint.ts";
+import { createOperations } from "./a2a/operations.ts";
+import { createPushConfigs } from "./a2a/push-configs.ts";
+import { createPushOutbox, type PushOutbox } from "./a2a/push-outbox.ts";
 import type { Authenticator } from "./authenticator/authenticator.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
@@ -26,11 +32,29 @@ import { createTasks } from "./tasks.ts";
 import { createTimeLimit } from "./time-limit.ts";
 import { webHandler } from "./web.ts";
 
+export type A2aSettings = {
+  cards: Cards;
+  /** What clients of 1.0 must say as `tenant`; without it they must say none. */
+  tenant?: string | undefined;
+  /** Where notices of changes go to be delivered by whoever consumes it; without it push notifications are not supported. */
+  notifications?: TaskQueue | undefined;
+  /** Whether push notifications may go to this machine. */
+  allowLoopbackPush?: boolean;
+  /** How long a stream waits for an answer that needs no task before it shows the task. */
+  firstSignMs?: number;
+  /** A stream on which nothing was said for so long says that it is there. */
+  keepAliveMs?: number;
+};
+
 type HostSettings = {
   store: TaskStore<ExecutionTask>;
   authenticator: Authenticator;
   /** Where the ends of accepted tasks are pushed to; without it clients poll. */
   completions?: TaskQueue | undefined;
+  /** As an A2A agent; without it nothing of A2A is served. */
+  a2a?: A2aSettings | undefined;
+  /** Further paths of the zone contract, and the dialect in which errors are written there. */
+  dialects?: Readonly<Record<string, Dialect>>;
   /** How long `execute_task` waits for the result itself. */
   syncBudgetMs?: number;
   /** The longest that a task may take, and what it may take where the request says nothing. */
@@ -82,6 +106,8 @@ export function createHost({
   store,
   authenticator,
   completions,
+  a2a,
+  dialects = {},
   syncBudgetMs = runDefaults.syncBudgetMs,
   maxTaskMs = 8 * 3600_000,
   leaseMs = runDefaults.leaseMs,
@@ -92,7 +118,7 @@ export function createHost({
   maxRequestBytes = contractMaxRequestBytes,
   bodyTimeoutMs = 10_000,
   storeTimeoutMs = runDefaults.storeTimeoutMs,
-  pollAfterMs = 1000,
+  pollAfterMs = runDefaults.pollAfterMs,
   log = silentLog,
   now = Date.now,
   newId = randomUUID,
@@ -104,7 +130,9 @@ export function createHost({
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const bell = createBell();
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
-  const changeTask = push.after(createChangeTask({ store: guarded, bell, now }));
+  const outbox = a2a?.notifications && createPushOutbox({ queue: a2a.notifications, log });
+  const pushed = push.after(createChangeTask({ store: guarded, bell, now }));
+  const changeTask = outbox === undefined ? pushed : outbox.after(pushed);
   const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
   const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, random };
   const runs =
@@ -112,8 +140,9 @@ export function createHost({
       ? createQueuedRuns({ ...common, ...work, timeoutMs: storeTimeoutMs })
       : createRuns({ ...common, ...agentDefaults, ...work });
   const tasks = createTasks({ ...common, store: guarded, runs, bell, maxTaskMs, isStopped: () => isStopped });
+  const waiting = { tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping };
   const methods = {
-    execute_task: executeTask({ tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping }),
+    execute_task: executeTask(waiting),
     get_task: getTask({ tasks, pollAfterMs }),
     cancel_task: cancelTask({ tasks }),
     answer_task: answerTask({ tasks, pollAfterMs }),
@@ -122,7 +151,9 @@ export function createHost({
   const busy = () => runs.count() > 0;
   const dispatch = createDispatch({ methods, log });
   const bodyTime = createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" });
-  const exchange = createRoutes({ dispatch, authenticator, busy, maxRequestBytes, bodyTime, now, log });
+  const a2aRoutes = a2a && openA2a({ ...a2a, ...waiting, outbox, newId, log });
+  const limits = { maxRequestBytes, bodyTime };
+  const exchange = createRoutes({ dispatch, a2a: a2aRoutes, dialects, authenticator, busy, ...limits, now, log });
   return {
     handle: webHandler(exchange),
     exchange,
@@ -135,4 +166,25 @@ export function createHost({
       await push.settled();
     },
   };
+}
+
+type OpenA2a = A2aSettings &
+  Omit<Parameters<typeof createOperations>[0], "pushConfigs"> & {
+    outbox: PushOutbox | undefined;
+    log: Log;
+  };
+
+function openA2a({
+  cards,
+  tenant,
+  outbox,
+  allowLoopbackPush = false,
+  keepAliveMs = 15_000,
+  log,
+  ...settings
+}: OpenA2a) {
+  const { tasks, newId } = settings;
+  const pushConfigs = createPushConfigs({ tasks, outbox, allowLoopback: allowLoopbackPush, newId });
+  const operations = createOperations({ ...settings, cards, pushConfigs });
+  return { endpoint: createA2aEndpoint({ operations, tenant, keepAliveMs, log }), card: cards.endpoint };
 }

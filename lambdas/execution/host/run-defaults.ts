@@ -6,4 +6,5 @@ export const runDefaults = {
   retentionMs: 24 * 3600_000,
   progressMs: 1000,
   storeTimeoutMs: 5000,
+  pollAfterMs: 1000,
 } as const;

@@ -25,7 +25,7 @@ export function digest(content: readonly unknown[]): string {
 }
 
 /** A UUID of version 8 (RFC 9562, section 5.8) from the SHA-256 of a JSON array. */
-function derivedId(names: readonly string[]): string {
+export function derivedId(names: readonly string[]): string {
   const hex = digest(names);
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4];
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,12 +1,14 @@
 /** The messages of the queue of tasks: ids, and nothing else of the task. What it is about stays in its record. */
 import * as z from "zod";
+import { taskStateSchema } from "../../../contracts/task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
 
-/** That a task entered a state (`changedAtMs`), which one of its push configurations is to be told of. `attempt` counts from 0. */
+/** That a task entered a state at a moment, which one of its push configurations is to be told of. `attempt` counts from 0. */
 const pushNoticeSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),
+  state: taskStateSchema,
   changedAtMs: z.number(),
   attempt: z.int().min(0),
 });

@@ -1,6 +1,8 @@
 /** The dispatch checks params by compiled schemas: they must make of every value what the contract's own schemas do. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { requestSchema } from "../../../contracts/envelope.ts";
+import type { SekishoError } from "../../../contracts/errors.ts";
 import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
 import { createDispatch } from "../../../lambdas/execution/host/dispatch.ts";
 import type { Methods } from "../../../lambdas/execution/host/method.ts";
@@ -55,13 +57,13 @@ describe("params", () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof({ weight: 9, arbitrary: params }, fc.jsonValue()), async (sent) => {
         const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: sent });
-        const answer: { result?: unknown; error?: { data?: unknown } } = await dispatch({
-          body: Buffer.from(text),
+        const answer: { result?: unknown; error?: SekishoError } = await dispatch({
+          request: requestSchema.parse(JSON.parse(text)),
           caller,
         });
         const expected = contract[method].params.safeParse(JSON.parse(text).params);
         if (expected.success) expect(answer.result).toStrictEqual(expected.data);
-        else expect(answer.error?.data).toMatchObject({ reason: "invalid_params", issues: expect.any(Array) });
+        else expect(answer.error).toMatchObject({ reason: "invalid_params", details: { issues: expect.any(Array) } });
       }),
       { numRuns: 300 },
     );

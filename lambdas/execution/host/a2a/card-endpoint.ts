@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { AgentCard } from "../../../../contracts/a2a/agent-card.ts";
 import { cardToV03 } from "../../../../contracts/a2a/v03/card.ts";
-import type { Exchange, ExchangeResponse } from "../exchange.ts";
+import type { Exchange, WholeResponse } from "../exchange.ts";
 import { isUnchanged } from "./card/is-unchanged.ts";
 
 /** Where clients look for it: today, and up to protocol version 0.2. */
@@ -11,7 +11,7 @@ export const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.
 const maxAgeSeconds = 300;
 
 /** `version` is the request's A2A-Version as it came, if it came. Answers a GET with 200 or 304. */
-export type CardEndpoint = (request: { version: string | undefined; header: Exchange["header"] }) => ExchangeResponse;
+export type CardEndpoint = (request: { version: string | undefined; header: Exchange["header"] }) => WholeResponse;
 
 /**
  * Who asks for 1.0 or later gets the card as it is. All others may be clients of 0.3, which know no header: they get that

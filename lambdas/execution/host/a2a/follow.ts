@@ -1,0 +1,31 @@
+/** A task as a stream of A2A's events: the task itself, then what changes, until its turn is over. */
+import type { A2aTask, StreamEvent } from "../../../../contracts/a2a/task.ts";
+import type { ExecutionTask } from "../execution-task.ts";
+import type { Tasks } from "../tasks.ts";
+import { eventsBetween } from "./events.ts";
+
+/**
+ * `shown` is the first event's record, `task` the newest that is known. Ends with the event that says that the task is over or
+ * asks, when `signal` aborts, and when the host stops.
+ */
+export async function* follow({
+  tasks,
+  shown,
+  task,
+  view,
+  signal,
+}: {
+  tasks: Pick<Tasks, "watch">;
+  shown: ExecutionTask;
+  task: ExecutionTask;
+  view: (task: ExecutionTask) => A2aTask;
+  signal: AbortSignal;
+}): AsyncGenerator<StreamEvent> {
+  let previous = view(shown);
+  yield { task: previous };
+  for await (const record of tasks.watch({ task, signal })) {
+    const next = view(record);
+    yield* eventsBetween({ previous, next });
+    previous = next;
+  }
+}

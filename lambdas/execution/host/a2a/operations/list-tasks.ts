@@ -1,0 +1,86 @@
+/** `ListTasks`: the caller's tasks that came over A2A, page by page, the newest change of state first. */
+import type { OperationParams } from "../../../../../contracts/a2a/operations.ts";
+import { toA2aState } from "../../../../../contracts/a2a/states.ts";
+import type { A2aTask } from "../../../../../contracts/a2a/task.ts";
+import type { ExecutionTask } from "../../execution-task.ts";
+import type { Tasks } from "../../tasks.ts";
+import { newestTasks } from "../newest-tasks.ts";
+import type { Operation } from "../operation.ts";
+import { decodePageToken, encodePageToken, type PageToken } from "../page-token.ts";
+import { viewOf } from "../view.ts";
+
+/** So many records are looked at for one page, whether they match or not; `totalSize` counts no further. */
+const maxRecords = 1000;
+/** A page ends before it grows larger, if it has a task: a function's answer may have 6 MB. */
+const maxPageBytes = 4_000_000;
+
+type Params = OperationParams<"ListTasks">;
+type Place = Pick<PageToken, "cursor" | "lastAtMs" | "lastId">;
+
+/** Tasks are as they are stored: none is started or given up for being listed. `totalSize` is of the first page's moment. */
+export function listTasks({
+  tasks,
+  pollAfterMs,
+}: {
+  tasks: Pick<Tasks, "list">;
+  pollAfterMs: number;
+}): Operation<"ListTasks"> {
+  return async ({ params, caller: { principal } }) => {
+    const token = params.pageToken === undefined ? undefined : decodePageToken(params.pageToken);
+    const sinceMs = params.statusTimestampAfter === undefined ? 0 : Date.parse(params.statusTimestampAfter);
+    const page: A2aTask[] = [];
+    let bytes = 0;
+    let matching = 0;
+    let records = 0;
+    let last: Place | undefined;
+    let isFull = false;
+    let rest: Place | undefined;
+    for await (const { task, cursor } of newestTasks({ tasks, principal, after: token })) {
+      if (task.changedAtMs < sinceMs) break;
+      // What is left begins after the last task of the page, or where the looking ended.
+      if (rest !== undefined && token !== undefined) break;
+      if (records === maxRecords) {
+        rest ??= last;
+        break;
+      }
+      records += 1;
+      if (matches({ task, params })) {
+        matching += 1;
+        const view = listed({ task, params, pollAfterMs });
+        const size: number = isFull ? 0 : Buffer.byteLength(JSON.stringify(view));
+        isFull ||= page.length === params.pageSize || (page.length > 0 && bytes + size > maxPageBytes);
+        if (isFull) rest ??= last;
+        else {
+          page.push(view);
+          bytes += size;
+        }
+      }
+      last = { cursor, lastAtMs: task.listedAtMs ?? 0, lastId: task.id };
+    }
+    const totalSize = token?.total ?? matching;
+    const nextPageToken = rest === undefined ? "" : encodePageToken({ ...rest, total: totalSize });
+    return { tasks: page, nextPageToken, pageSize: params.pageSize, totalSize };
+  };
+}
+
+function matches({ task, params: { contextId, status } }: { task: ExecutionTask; params: Params }): boolean {
+  const state = toA2aState({ state: task.state, kind: task.question?.kind });
+  return (contextId ?? task.a2a?.contextId) === task.a2a?.contextId && (status ?? state) === state;
+}
+
+/** Without history where no length is asked for; an answer is an artifact, and without those its words stay away too. */
+function listed({
+  task,
+  params: { historyLength = 0, includeArtifacts = false },
+  pollAfterMs,
+}: {
+  task: ExecutionTask;
+  params: Params;
+  pollAfterMs: number;
+}): A2aTask {
+  const view = viewOf({ task, historyLength, pollAfterMs });
+  if (includeArtifacts) return view;
+  const { artifacts: _artifacts, status, ...others } = view;
+  const { message, ...bare } = status;
+  return { ...others, status: message === undefined || task.state === "completed" ? bare : { ...bare, message } };
+}

@@ -1,0 +1,73 @@
+/** What a message does, however its client waits for the outcome: it begins a task, or answers the question of one. */
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { newTrace } from "../../../shared/trace.ts";
+import type { ExecutionTask } from "../execution-task.ts";
+import { paramsRefused } from "../params-refused.ts";
+import { taskIdOfMessage } from "../task-id.ts";
+import type { Tasks } from "../tasks.ts";
+import type { OperationCall } from "./operation.ts";
+import { checkOutputModes } from "./output-modes.ts";
+import type { PushConfigs } from "./push-configs.ts";
+import { answerIn, fingerprintOfMessage, inputOf } from "./read-message.ts";
+
+type MessageCall = Pick<OperationCall<"SendMessage">, "params" | "version" | "caller">;
+export type ReceiveMessage = (call: MessageCall) => Promise<ExecutionTask>;
+
+/**
+ * Resolves to the task as it stands then. The same message again finds the same task; with other content it is
+ * `already_exists`. Rejects with `unavailable` for a new task where the host stops, and with `invalid_state` where the task
+ * asks nothing.
+ */
+export function createReceiveMessage({
+  tasks,
+  pushConfigs,
+  isStopping,
+  newId,
+}: {
+  tasks: Tasks;
+  pushConfigs: PushConfigs;
+  isStopping: () => boolean;
+  newId: () => string;
+}): ReceiveMessage {
+  async function begin({ params, version, caller }: MessageCall): Promise<ExecutionTask> {
+    if (isStopping()) throw new SekishoError("unavailable");
+    const { principal, trace, receivedAtMs } = caller;
+    const { message } = params;
+    const { messageId, contextId = newId() } = message;
+    const taskId = taskIdOfMessage({ principal, messageId });
+    const wanted = params.configuration?.taskPushNotificationConfig;
+    return tasks.submit({
+      principal,
+      taskId,
+      requestId: messageId,
+      fingerprint: fingerprintOfMessage(message),
+      input: inputOf({ message, contextId }),
+      trace: trace ?? newTrace(),
+      receivedAtMs,
+      a2a: {
+        contextId,
+        message: { ...message, taskId, contextId },
+        pushConfigs: pushConfigs.forNewTask({ taskId, config: wanted, version }),
+      },
+    });
+  }
+
+  async function goOn({ params, version, caller, taskId }: MessageCall & { taskId: string }): Promise<ExecutionTask> {
+    const { principal } = caller;
+    const { message, configuration } = params;
+    const { question, a2a } = await tasks.find({ principal, taskId });
+    const { contextId = a2a?.contextId } = message;
+    if (contextId !== a2a?.contextId) {
+      throw paramsRefused([{ path: ["message", "contextId"], message: "not the context of the task" }]);
+    }
+    const answer = answerIn({ message, question });
+    await pushConfigs.attach({ principal, taskId, config: configuration?.taskPushNotificationConfig, version });
+    return tasks.answer({ principal, taskId, answer, message: { ...message, contextId } });
+  }
+
+  return async (call) => {
+    checkOutputModes(call.params.configuration?.acceptedOutputModes);
+    const { taskId } = call.params.message;
+    return taskId === undefined ? begin(call) : goOn({ ...call, taskId });
+  };
+}
