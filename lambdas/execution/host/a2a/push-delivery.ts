@@ -64,11 +64,11 @@ export function createPushDelivery({
   }
 
   async function deliver({ signal, ...notice }: PushNotice & { signal: AbortSignal }): Promise<void> {
-    const { taskId, configId, changedAtMs, attempt } = notice;
+    const { taskId, configId, attempt } = notice;
     signal.throwIfAborted();
     const task = await guarded.get({ id: taskId });
     const config = task?.a2a?.pushConfigs?.find(({ id }) => id === configId);
-    if (task === undefined || config === undefined || task.changedAtMs !== changedAtMs) {
+    if (task === undefined || config === undefined || !isOf({ notice, task })) {
       log.debug("push_not_due", { task_id: taskId, attempt });
       return;
     }
@@ -95,4 +95,8 @@ export function createPushDelivery({
       return deliverInTurn({ ...message.push, signal });
     },
   };
+}
+
+function isOf({ notice, task }: { notice: PushNotice; task: ExecutionTask }): boolean {
+  return task.state === notice.state && task.changedAtMs === notice.changedAtMs;
 }

@@ -32,13 +32,13 @@ export function createPushOutbox({
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
   async function tell({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
-    const { id: taskId, changedAtMs } = task;
-    const body = encodeTaskMessage({ push: { taskId, configId, changedAtMs, attempt: 0 } });
+    const { id: taskId, state, changedAtMs } = task;
+    const body = encodeTaskMessage({ push: { taskId, configId, state, changedAtMs, attempt: 0 } });
     const send = async () => withinTime(queue.send({ body }));
     try {
       await send().catch(send);
     } catch (cause) {
-      log.error("push_not_queued", { task_id: taskId, state: task.state, cause_kind: causeKind(cause) });
+      log.error("push_not_queued", { task_id: taskId, state, cause_kind: causeKind(cause) });
       throw new SekishoError("unavailable", { cause });
     }
   }

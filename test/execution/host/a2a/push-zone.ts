@@ -1,0 +1,114 @@
+/** Tasks with push configurations over a store and a queue, and a receiver of their notifications on loopback. */
+import { randomUUID } from "node:crypto";
+import type { A2aTask } from "../../../../contracts/a2a/task.ts";
+import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
+import { createPushConfigs } from "../../../../lambdas/execution/host/a2a/push-configs.ts";
+import { createPushDelivery } from "../../../../lambdas/execution/host/a2a/push-delivery.ts";
+import { createPushOutbox } from "../../../../lambdas/execution/host/a2a/push-outbox.ts";
+import { createBell } from "../../../../lambdas/execution/host/bell.ts";
+import { createChangeTask } from "../../../../lambdas/execution/host/change-task.ts";
+import type { ExecutionTask, StoredPushConfig } from "../../../../lambdas/execution/host/execution-task.ts";
+import { createRuns } from "../../../../lambdas/execution/host/runs.ts";
+import { createTasks } from "../../../../lambdas/execution/host/tasks.ts";
+import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
+import { createLog } from "../../../../lambdas/shared/log.ts";
+import type { PublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
+import { startWebServer } from "../../../doubles/web-server.ts";
+import { answering, memoryStore } from "../test-host.ts";
+
+export const principal = "caller";
+export const secrets = { token: "hunter2-token", credentials: "hunter2-credentials" };
+
+type Received = { target: string; headers: Headers; json: unknown };
+type Answer = number | (() => Response | Promise<Response>);
+
+/** Answers with `answers` in turn, a status or whatever a server may do, and then with 200. */
+export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {}) {
+  const received: Received[] = [];
+  const { url, close } = await startWebServer({
+    async handle({ request, target, body }) {
+      const answer = answers[received.length] ?? 200;
+      received.push({ target, headers: request.headers, json: JSON.parse(Buffer.from(body).toString()) });
+      return typeof answer === "number" ? new Response(null, { status: answer }) : answer();
+    },
+  });
+  return { url: `${url}/hook?key=hunter2-query`, received, close };
+}
+
+/** Keeps what was sent until it is taken. */
+export function memoryQueue() {
+  const sent: { body: string; delayMs: number }[] = [];
+  const queue: TaskQueue = {
+    send: async ({ body, delayMs = 0 }) => void sent.push({ body, delayMs }),
+  };
+  return { queue, sent };
+}
+
+export function configOf({ url, ...rest }: Partial<StoredPushConfig> & { url: string }): StoredPushConfig {
+  const { token, credentials } = secrets;
+  return { id: "c1", url, token, authentication: { scheme: "Bearer", credentials }, version: "1.0", ...rest };
+}
+
+/** A view that is enough to tell tasks and states apart. */
+export function viewOf({ task: { id, state } }: { task: ExecutionTask }): A2aTask {
+  const a2aState = `TASK_STATE_${state.toUpperCase()}` as A2aTask["status"]["state"];
+  return { id, contextId: "c", status: { state: a2aState } };
+}
+
+/** What of a notification says which state it tells. */
+export function statesOf(received: readonly Received[]): unknown[] {
+  return received.map(({ json }) => (json as { task: A2aTask }).task.status.state);
+}
+
+export function createPushZone({
+  agent = answering("done"),
+  queue,
+  store = memoryStore(),
+  supported = true,
+  allowLoopback = true,
+  post,
+  timeoutMs = 5000,
+}: {
+  agent?: Agent;
+  queue: TaskQueue;
+  store?: ReturnType<typeof memoryStore>;
+  supported?: boolean;
+  allowLoopback?: boolean;
+  post?: PublicPost;
+  timeoutMs?: number;
+}) {
+  const lines: string[] = [];
+  const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
+  const bell = createBell();
+  const outbox = createPushOutbox({ queue, timeoutMs: 200, log });
+  const clock = { now: Date.now, newId: randomUUID, random: Math.random };
+  const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
+  const times = { leaseMs: 5000, renewMs: 2500, lostAfterMs: 5000, retentionMs: 60_000, progressMs: 1 };
+  const common = { ...clock, ...times, changeTask, log };
+  const runs = createRuns({ ...common, agent, agentName: "agent" });
+  const tasks = createTasks({ ...common, store, runs, bell, maxTaskMs: 60_000, isStopped: () => false });
+  return {
+    lines,
+    store,
+    tasks,
+    configs: createPushConfigs({ tasks, outbox: supported ? outbox : undefined, allowLoopback, newId: () => "new-id" }),
+    delivery: createPushDelivery({
+      ...{ store, queue, viewOf, allowLoopback, timeoutMs, log },
+      random: () => 0.01,
+      ...(post && { post }),
+    }),
+    /** Resolves to the task when its run is over. */
+    async begin({ pushConfigs }: { pushConfigs?: StoredPushConfig[] } = {}): Promise<ExecutionTask> {
+      const messageId = randomUUID();
+      const task = await tasks.submit({
+        ...{ principal, taskId: randomUUID(), requestId: messageId, fingerprint: "f", input: { text: "hello" } },
+        trace: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
+        receivedAtMs: Date.now(),
+        a2a: { contextId: "c", message: { messageId, role: "ROLE_USER", parts: [{ text: "hello" }] }, pushConfigs },
+      });
+      await runs.ended(task.id);
+      return (await store.get({ id: task.id })) ?? task;
+    },
+    running: runs,
+  };
+}
