@@ -17,14 +17,24 @@ const capabilitiesSchema = z
   .object({ streaming: z.boolean().optional(), pushNotifications: z.boolean().optional() })
   .default({});
 
+/** An entry that is malformed hides itself and not the others. */
+function readable<T extends z.ZodType>(item: T) {
+  return optionalList(z.unknown(), 50).transform((entries) =>
+    entries?.flatMap((entry) => {
+      const { success, data } = item.safeParse(entry);
+      return success ? [data] : [];
+    }),
+  );
+}
+
 /** A card of 1.0, or of 0.3 (`url`, `preferredTransport`, `additionalInterfaces`), or one that is both. */
 export const readCardSchema = z.object({
   name: z.string().max(1000),
-  supportedInterfaces: optionalList(interfaceSchema, 50),
+  supportedInterfaces: readable(interfaceSchema),
   protocolVersion: optionalText(32),
   url: url.optional(),
   preferredTransport: optionalText(2048),
-  additionalInterfaces: optionalList(z.object({ url, transport: z.string().max(2048) }), 50),
+  additionalInterfaces: readable(z.object({ url, transport: z.string().max(2048) })),
   capabilities: capabilitiesSchema,
 });
 export type ReadCard = z.infer<typeof readCardSchema>;

@@ -33,7 +33,11 @@ export function optionalList<T extends z.ZodType>(item: T, maxItems: number) {
 export const bytesSchema = z
   .string()
   .refine((text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/=+$/, "").length % 4 !== 1, "must be base64")
-  .transform((text) => Buffer.from(text, "base64").toString("base64"));
+  .transform((text) => padded(text.replace(/=+$/, "").replaceAll("-", "+").replaceAll("_", "/")));
+
+function padded(text: string): string {
+  return text.padEnd(Math.ceil(text.length / 4) * 4, "=");
+}
 
 /** `google.protobuf.Struct`: an object whose members are any JSON. */
 export const structSchema = unset(z.record(z.string(), z.unknown()));
