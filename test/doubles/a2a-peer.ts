@@ -84,5 +84,5 @@ function inA2a({
   const translation = new TransformStream<Uint8Array, Uint8Array>({
     transform: (chunk, controller) => controller.enqueue(a2aAnswer({ chunk, operation, version })),
   });
-  return new Response(body && body.pipeThrough(translation), { status, headers });
+  return new Response(body?.pipeThrough(translation), { status, headers });
 }

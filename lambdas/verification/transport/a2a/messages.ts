@@ -19,7 +19,11 @@ export function taskToSend({
   contextId: string;
   params: ExecuteTaskParams;
 }): SendParams {
-  const files = attachments.map(({ url, mimetype, name }) => ({ url, mediaType: mimetype, filename: name }));
+  const files = attachments.map(({ url, mimetype, name }) => ({
+    url,
+    mediaType: mimetype || undefined,
+    filename: name || undefined,
+  }));
   const parts = [...(text === "" ? [] : [{ text }]), ...files];
   const metadata = { [slackMessageKey]: { channel, thread_ts, team_id, user_id, correlation_id, history } };
   return sending({ messageId, contextId, parts, metadata });
@@ -33,7 +37,10 @@ export function answerToSend({
   messageId: string;
   params: ParamsOf<"answer_task">;
 }): SendParams {
-  const metadata = { [slackMessageKey]: { user_id }, [questionKey]: { option_id } };
+  const metadata = {
+    ...(user_id !== undefined && { [slackMessageKey]: { user_id } }),
+    ...(option_id !== undefined && { [questionKey]: { option_id } }),
+  };
   return sending({ messageId, taskId, parts: [{ text: text ?? option_id ?? "" }], metadata });
 }
 

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "@jest/globals";
+import { readCardSchema } from "../../../../contracts/a2a/card.ts";
+import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
+import { usableInterfaces } from "../../../../lambdas/verification/transport/a2a/interfaces.ts";
+
+const origin = "https://agent.example";
+
+function chosen(card: object, { url, version }: { url?: string; version?: A2aVersion } = {}) {
+  const usable = usableInterfaces({
+    card: readCardSchema.parse({ name: "an agent", ...card }),
+    cardUrl: new URL(`${origin}/.well-known/agent-card.json`),
+    url: url === undefined ? undefined : new URL(url),
+    version,
+  });
+  return usable.map((one) => ({ ...one, url: one.url.href }));
+}
+
+const over = (protocolVersion: string, more: Record<string, string> = {}) => ({
+  url: `${origin}/a2a`,
+  protocolBinding: "JSONRPC",
+  protocolVersion,
+  ...more,
+});
+
+describe("the interfaces of a card", () => {
+  it("are tried from the highest common version down, and within a version in the card's order", () => {
+    const supportedInterfaces = [
+      over("0.3"),
+      over("1.0", { url: `${origin}/first` }),
+      over("1.0", { url: `${origin}/second` }),
+    ];
+    expect(chosen({ supportedInterfaces }).map(({ url, version }) => `${version} ${url}`)).toEqual([
+      `1.0 ${origin}/first`,
+      `1.0 ${origin}/second`,
+      `0.3 ${origin}/a2a`,
+    ]);
+  });
+
+  it.each([
+    ["1.0", "1.0"],
+    ["1.0.1", "1.0"],
+    ["1.7", "1.0"],
+    ["1", "1.0"],
+    ["0.3", "0.3"],
+    ["0.3.0", "0.3"],
+  ])("of version %s are spoken to in %s", (named, spoken) => {
+    expect(chosen({ supportedInterfaces: [over(named)] })[0]?.version).toBe(spoken);
+  });
+
+  it.each(["0.2.6", "0.30", "2.0", "10.0", "0.1", "latest"])("of version %s are not spoken to", (named) => {
+    expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
+      expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
+    );
+  });
+
+  it("of a card of 0.3 are its own address, by JSON-RPC unless it says otherwise, and the others that it names", () => {
+    const old = { protocolVersion: "0.3.0", url: `${origin}/old` };
+    expect(chosen(old)).toEqual([{ url: `${origin}/old`, version: "0.3", tenant: undefined }]);
+    const additionalInterfaces = [{ url: `${origin}/rpc`, transport: "JSONRPC" }];
+    expect(chosen({ ...old, preferredTransport: "GRPC", additionalInterfaces })[0]?.url).toBe(`${origin}/rpc`);
+  });
+
+  it("of a card that is of both versions are those of 1.0 first", () => {
+    const hybrid = { protocolVersion: "0.3", url: `${origin}/old`, supportedInterfaces: [over("0.3"), over("1.0")] };
+    expect(chosen(hybrid)[0]).toEqual({ url: `${origin}/a2a`, version: "1.0", tenant: undefined });
+    expect(chosen(hybrid, { version: "0.3" }).map(({ version }) => version)).toEqual(["0.3", "0.3"]);
+  });
+
+  it.each([
+    { supportedInterfaces: [over("1.0", { protocolBinding: "GRPC" })] },
+    { supportedInterfaces: [over("1.0", { protocolBinding: "HTTP+JSON" })] },
+    { protocolVersion: "0.3.0", url: `${origin}/old`, preferredTransport: "GRPC" },
+    {},
+  ])("without JSON-RPC are of no use: %j", (card) => {
+    expect(() => chosen(card)).toThrow(expect.objectContaining({ reason: "version_not_supported", undelivered: true }));
+  });
+
+  it("in another version than the one that is pinned are of no use", () => {
+    expect(() => chosen({ supportedInterfaces: [over("1.0")] }, { version: "0.3" })).toThrow(
+      expect.objectContaining({ reason: "version_not_supported" }),
+    );
+  });
+
+  it.each([
+    "https://elsewhere.example/a2a",
+    "https://agent.example.elsewhere.example/a2a",
+    "https://agent.example:8443/a2a",
+    "http://agent.example/a2a",
+    "https://user:pass@agent.example/a2a",
+    "/a2a",
+    "file:///etc/passwd",
+  ])("at %s get no credentials", (url) => {
+    const refused = () => chosen({ supportedInterfaces: [over("1.0", { url })] });
+    expect(refused).toThrow(expect.objectContaining({ reason: "invalid_response", undelivered: true }));
+    expect(refused).not.toThrow(/elsewhere|pass/);
+  });
+
+  it("at the card's own origin count beside those that are elsewhere", () => {
+    const supportedInterfaces = [over("1.0", { url: "https://elsewhere.example/a2a" }), over("0.3")];
+    expect(chosen({ supportedInterfaces })[0]).toMatchObject({ version: "0.3", url: `${origin}/a2a` });
+  });
+
+  it("are at the configured address wherever the card says that they are; version and tenant stay the card's", () => {
+    const supportedInterfaces = [over("1.0", { url: "https://elsewhere.example/a2a", tenant: "acme" })];
+    expect(chosen({ supportedInterfaces }, { url: "https://gateway.example/agent" })).toEqual([
+      { url: "https://gateway.example/agent", version: "1.0", tenant: "acme" },
+    ]);
+  });
+});

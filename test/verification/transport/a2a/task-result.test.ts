@@ -1,0 +1,173 @@
+import { describe, expect, it } from "@jest/globals";
+import { a2aTaskSchema, type SendResult, sendResultSchema } from "../../../../contracts/a2a/task.ts";
+import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
+import { decodeError } from "../../../../contracts/decode-error.ts";
+import { encodeError } from "../../../../contracts/encode-error.ts";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { methods } from "../../../../contracts/methods.ts";
+import { readResult } from "../../../../lambdas/verification/transport/a2a/results.ts";
+import { toZoneResult } from "../../../../lambdas/verification/transport/a2a/task-result.ts";
+
+const says = (text: string, more: object = {}) => ({ messageId: "m1", role: "ROLE_AGENT", parts: [{ text }], ...more });
+const asks = (text: string) => ({ ...says(text), role: "ROLE_USER" });
+const artifact = (...parts: object[]) => ({ artifactId: "a1", parts });
+
+/** What comes of a task, the same in both versions of the wire. */
+function outcomeOf(state: string, { message, ...more }: { message?: object; [member: string]: unknown } = {}) {
+  const task = a2aTaskSchema.parse({
+    ...{ id: "t1", contextId: "c1", status: { state: `TASK_STATE_${state}`, message } },
+    ...more,
+  });
+  return bothVersions({ task });
+}
+
+function bothVersions(result: SendResult) {
+  const [outcome, old] = (["1.0", "0.3"] as const).map((version) => {
+    const wire = version === "1.0" ? result : resultToV03({ operation: "SendMessage", result });
+    const read = readResult({ operation: "SendMessage", version, result: JSON.parse(JSON.stringify(wire)) });
+    return toZoneResult({ result: read, retryAfterMs: undefined });
+  });
+  expect(old).toEqual(outcome);
+  if (!(outcome instanceof SekishoError)) expect(methods.execute_task.result.parse(outcome)).toEqual(outcome);
+  return outcome;
+}
+
+const notes = (of: object) => ({ metadata: { "urn:sekisho:task:v1": of } });
+
+describe("what comes of an A2A task", () => {
+  it("is the text of its artifacts, once, although the agent says it in its status as well", () => {
+    const artifacts = [artifact({ text: "one" }, { text: "two" }), artifact({ text: "three" })];
+    const told = outcomeOf("COMPLETED", { message: says("one\ntwo\n\nthree"), artifacts, history: [says("one")] });
+    expect(told).toEqual({ status: "success", response_text: "one\ntwo\n\nthree" });
+  });
+
+  it("is the text of its status where the artifacts have none, and else what the agent said last", () => {
+    const history = [asks("hello"), says("let me see"), says("done"), asks("thanks")];
+    const artifacts = [artifact({ url: "https://files.example/a" })];
+    expect(outcomeOf("COMPLETED", { message: says("see the file"), artifacts, history })).toMatchObject({
+      response_text: "see the file",
+    });
+    expect(outcomeOf("COMPLETED", { history })).toMatchObject({ response_text: "done" });
+    expect(outcomeOf("COMPLETED")).toEqual({ status: "success", response_text: "" });
+  });
+
+  it("has files and data beside the text, with the names that they have or the artifact's", () => {
+    const artifacts = [
+      {
+        ...artifact(
+          { text: "here" },
+          { url: "https://files.example/a.pdf", mediaType: "application/pdf", filename: "a.pdf" },
+          { raw: "aGk=", mediaType: "text/plain" },
+          { data: { answer: 42 } },
+        ),
+        name: "report",
+      },
+    ];
+    expect(outcomeOf("COMPLETED", { artifacts })).toEqual({
+      status: "success",
+      response_text: "here",
+      artifacts: [
+        { name: "a.pdf", mimetype: "application/pdf", url: "https://files.example/a.pdf" },
+        { name: "report", mimetype: "text/plain", bytes: "aGk=" },
+        { name: "report", data: { answer: 42 } },
+      ],
+    });
+  });
+
+  it("has names no longer than the contract allows", () => {
+    const artifacts = [{ ...artifact({ raw: "aGk=" }), name: "n".repeat(1000) }];
+    expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({ artifacts: [{ name: "n".repeat(255) }] });
+  });
+
+  it.each(["SUBMITTED", "WORKING"])("is still to come while it is %s", (state) => {
+    expect(outcomeOf(state)).toEqual({ status: "accepted", task_id: "t1" });
+    expect(outcomeOf(state, { message: says("reading"), ...notes({ poll_after_ms: 700, percent: 40 }) })).toEqual({
+      ...{ status: "accepted", task_id: "t1", poll_after_ms: 700 },
+      progress: { text: "reading", percent: 40 },
+    });
+  });
+
+  it("is a question, with what can be chosen where the agent says so", () => {
+    const options = [{ id: "y", label: "Yes", style: "primary" }];
+    const metadata = { "urn:sekisho:question:v1": { options } };
+    expect(outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { metadata }) })).toEqual({
+      ...{ status: "input_required", task_id: "t1", prompt: "Deploy?", options },
+    });
+    expect(outcomeOf("INPUT_REQUIRED", { history: [says("Which one?"), asks("?")] })).toEqual({
+      ...{ status: "input_required", task_id: "t1", prompt: "Which one?" },
+    });
+  });
+
+  it("is a question for credentials where the agent wants those", () => {
+    expect(outcomeOf("AUTH_REQUIRED", { message: says("Log in at https://login.example") })).toEqual({
+      ...{ status: "input_required", task_id: "t1", kind: "auth", prompt: "Log in at https://login.example" },
+    });
+  });
+
+  it.each([
+    ["FAILED", {}, "execution_failed", {}],
+    ["FAILED", notes({ reason: "timeout" }), "timeout", {}],
+    ["FAILED", notes({ reason: "execution_failed", lost: true }), "execution_failed", { lost: true }],
+    ["REJECTED", {}, "plan_error", {}],
+    ["CANCELED", {}, "canceled", {}],
+  ] as const)(
+    "that is %s (%j) is told by an error that comes out the same at the other end",
+    (state, more, reason, details) => {
+      const error = outcomeOf(state, { message: says("a trace of the stack"), ...more });
+      expect(error).toBeInstanceOf(SekishoError);
+      const object = encodeError({ error: SekishoError.from(error), dialect: "zone" });
+      expect(decodeError({ error: object, dialect: "a2a" })).toMatchObject({ reason, details, exact: true });
+      expect(JSON.stringify(object)).not.toContain("stack");
+    },
+  );
+
+  it.each(["unavailable", "rate_limited", "unauthenticated", "task_not_found", "ambiguous", 7])(
+    "is no reason to send it again, whatever the agent calls its failure (%s)",
+    (reason) => {
+      expect(outcomeOf("FAILED", notes({ reason }))).toMatchObject({ reason: "execution_failed", undelivered: false });
+    },
+  );
+
+  it.each([7, "text", null, [], { poll_after_ms: "soon", percent: 400, lost: "no" }])(
+    "does not depend on notes that are malformed: %j",
+    (malformed) => {
+      const metadata = { "urn:sekisho:task:v1": malformed, "urn:sekisho:question:v1": malformed };
+      expect(outcomeOf("WORKING", { metadata })).toEqual({ status: "accepted", task_id: "t1" });
+      expect(outcomeOf("FAILED", { metadata })).toMatchObject({ reason: "execution_failed", details: {} });
+      expect(outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { metadata }) })).toEqual({
+        ...{ status: "input_required", task_id: "t1", prompt: "Deploy?" },
+      });
+    },
+  );
+});
+
+describe("a message instead of a task", () => {
+  it("is the answer", () => {
+    const message = { ...says("hi"), parts: [{ text: "hi" }, { text: "there" }, { data: { a: 1 } }] };
+    expect(bothVersions(sendResultSchema.parse({ message }))).toEqual({
+      status: "success",
+      response_text: "hi\nthere",
+      artifacts: [{ data: { a: 1 } }],
+    });
+  });
+});
+
+describe("a shape that A2A does not have", () => {
+  const task = (status: object) => ({ id: "t1", contextId: "c1", status });
+  it.each([
+    ["1.0", { task: task({ state: "TASK_STATE_UNSPECIFIED" }) }],
+    ["1.0", { task: task({ state: "TASK_STATE_DREAMING" }) }],
+    ["1.0", { task: task({ state: "completed" }) }],
+    ["1.0", { kind: "task", ...task({ state: "completed" }) }],
+    ["1.0", { message: { ...says("hi"), parts: [] } }],
+    ["1.0", { status: "success", response_text: "hi" }],
+    ["1.0", null],
+    ["0.3", { kind: "task", ...task({ state: "unknown" }) }],
+    ["0.3", { task: task({ state: "TASK_STATE_COMPLETED" }) }],
+    ["0.3", "task"],
+  ] as const)("breaks the contract (%s): %j", (version, result) => {
+    expect(() => readResult({ operation: "SendMessage", version, result })).toThrow(
+      expect.objectContaining({ reason: "invalid_response" }),
+    );
+  });
+});
