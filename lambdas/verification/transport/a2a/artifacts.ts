@@ -4,7 +4,7 @@ import type { Artifact } from "../../../../contracts/methods.ts";
 
 const maxNameLength = 255;
 
-/** Text is not among them: it is the answer itself. Absent where there are none. `bytes` is base64. */
+/** Text is not among them: it is the answer itself. Absent where there are none. */
 export function artifactsIn(sources: readonly { name?: string | undefined; parts: readonly Part[] }[]): {
   artifacts?: Artifact[];
 } {
@@ -13,7 +13,7 @@ export function artifactsIn(sources: readonly { name?: string | undefined; parts
 }
 
 function toArtifact({ name: given, part }: { name: string | undefined; part: Part }): Artifact[] {
-  const { filename = given, mediaType: mimetype, url, raw: bytes, data } = part;
+  const { filename = given, mediaType: mimetype, url, raw: base64, data } = part;
   if (part.text !== undefined) return [];
   const name = filename?.slice(0, maxNameLength);
   return [
@@ -21,7 +21,7 @@ function toArtifact({ name: given, part }: { name: string | undefined; part: Par
       ...(name !== undefined && { name }),
       ...(mimetype !== undefined && { mimetype }),
       ...(url !== undefined && { url }),
-      ...(bytes !== undefined && { bytes }),
+      ...(base64 !== undefined && { base64 }),
       ...(data !== undefined && { data }),
     },
   ];

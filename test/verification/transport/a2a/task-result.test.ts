@@ -68,7 +68,7 @@ describe("what comes of an A2A task", () => {
       response_text: "here",
       artifacts: [
         { name: "a.pdf", mimetype: "application/pdf", url: "https://files.example/a.pdf" },
-        { name: "report", mimetype: "text/plain", bytes: "aGk=" },
+        { name: "report", mimetype: "text/plain", base64: "aGk=" },
         { name: "report", data: { answer: 42 } },
       ],
     });

@@ -1,0 +1,85 @@
+/**
+ * An agent for the compatibility kits of A2A: what it does is named by the beginning of the incoming message's id, or of its
+ * text where the id says nothing. Everything else is echoed. Name this file in the configuration as `execution.agent`.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Artifact } from "../contracts/methods.ts";
+import type { Agent, AgentTask, TaskUpdate } from "../lambdas/execution/agents/agent.ts";
+
+type Step = TaskUpdate | { type: "wait"; ms: number };
+
+const file = { name: "output.txt", mimetype: "text/plain" };
+const aDayMs = 24 * 3600_000;
+
+/** A name that begins with another one's is the one that is meant: the longest that fits counts. */
+const scenarios: Record<string, (task: AgentTask) => readonly Step[]> = {
+  "tck-complete-task": () => [answer("Hello from TCK")],
+  "tck-artifact-text": () => making({ text: "Generated text content" }),
+  "tck-artifact-file": () => making({ ...file, base64: btoa("tck") }),
+  "tck-artifact-file-url": () => making({ ...file, url: "https://example.com/output.txt" }),
+  "tck-artifact-data": () => making({ data: { key: "value", count: 42 } }),
+  "tck-message-response": () => [{ type: "answer", text: "Direct message response", direct: true }],
+  "tck-input-required": () => [{ type: "question", prompt: "What else is there to know?" }],
+  "tck-auth-required": () => [{ type: "question", prompt: "Please sign in.", kind: "auth" }],
+  "tck-multi-turn": ({ answers }) =>
+    /^\s*done\b/i.test(answers.at(-1)?.text ?? "")
+      ? [answer("Nothing more is needed")]
+      : [{ type: "question", prompt: "More, or done?" }],
+  "tck-reject-task": () => [{ type: "failure", reason: "plan_error" }],
+  "tck-task-failure": () => [{ type: "failure", reason: "execution_failed" }],
+  "tck-cancel": () => [{ type: "wait", ms: aDayMs }],
+  "tck-long-running": () => [{ type: "wait", ms: 1000 }, ...making({ text: "Long running result" })],
+  "tck-stream-001": () => streaming({ text: "Stream hello from TCK" }),
+  "tck-stream-002": () => [answer("")],
+  "tck-stream-003": () => streaming({ text: "Stream task lifecycle" }),
+  "tck-stream-basic": () => streaming({ text: "Streamed content" }),
+  "tck-stream-chunked": () => streaming({ text: "chunk one " }, { text: "chunk two " }, { text: "chunk three" }),
+  "tck-stream-ordering-001": () => streaming({ text: "Ordered output" }),
+  "tck-stream-artifact-text": () => streaming({ text: "Streamed text content" }),
+  "tck-stream-artifact-file": () => streaming({ ...file, base64: btoa("tck") }),
+  "tck-stream-artifact-chunked": () => streaming({ text: "chunk-1 " }, { text: "chunk-2" }),
+  "test-resubscribe-message-id": () => [{ type: "wait", ms: 4000 }, answer("Still here")],
+};
+const names = Object.keys(scenarios).sort((a, b) => b.length - a.length);
+
+/** The kits send the name of a scenario in the id of the message (a2a-tck), or at the beginning of its text (ACTS). */
+export function createCompatibilityAgent({
+  sleep = ({ ms, signal }) => delay(ms, undefined, { signal }),
+}: {
+  /** Rejects when the signal aborts. */
+  sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
+} = {}): Agent {
+  return async function* compatibility(task, { messageId, requestId, signal }) {
+    const told = scenarioOf(messageId);
+    const begun = scenarioOf(requestId) ?? scenarioOf(task.text);
+    const isAnswered = task.answers.length > 0 && told === undefined && begun !== "tck-multi-turn";
+    const steps = isAnswered ? undefined : scenarios[told ?? begun ?? ""]?.(task);
+    for (const step of steps ?? [answer(echoOf(task))]) {
+      if (step.type === "wait") await sleep({ ms: step.ms, signal });
+      else yield step;
+    }
+  };
+}
+
+export const agent = createCompatibilityAgent();
+
+function scenarioOf(text: string): string | undefined {
+  return names.find((name) => text.startsWith(name));
+}
+
+function echoOf({ text, answers }: AgentTask): string {
+  return answers.at(-1)?.text ?? text;
+}
+
+function answer(text: string): TaskUpdate {
+  return { type: "answer", text };
+}
+
+/** What was made is all that there is to say. */
+function making(...artifacts: Artifact[]): TaskUpdate[] {
+  return [...artifacts.map((artifact): TaskUpdate => ({ type: "artifact", artifact })), answer("")];
+}
+
+function streaming(...artifacts: Artifact[]): TaskUpdate[] {
+  return [{ type: "progress", text: "Working" }, ...making(...artifacts)];
+}

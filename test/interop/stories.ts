@@ -1,0 +1,215 @@
+/** What a zone wants of an agent that speaks A2A: one table of stories, told to every peer through our transport. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { A2aVersion } from "../../contracts/a2a/operations.ts";
+import { SekishoError } from "../../contracts/errors.ts";
+import type { MethodName, ParamsOf, ResultOf, TaskResult } from "../../contracts/methods.ts";
+import { silentLog } from "../../lambdas/shared/log.ts";
+import { createA2aTransport } from "../../lambdas/verification/transport/a2a/transport.ts";
+import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/none.ts";
+import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
+import { createClient } from "../../lambdas/verification/transport/runner.ts";
+import { common } from "../conformance/transport-sample.ts";
+
+export type Peer = { cardUrl: string; close: () => Promise<void> };
+
+type Teller = {
+  call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>>;
+  /** Sends the text as a task, with an id of its own. */
+  execute(text: string, id?: string): Promise<TaskResult>;
+  /** Asks until there is more to say than that the task goes on. */
+  outcome(result: TaskResult): Promise<TaskResult>;
+};
+type Story = { name: string; tell: (teller: Teller) => Promise<void> };
+
+const stories: readonly Story[] = [
+  {
+    name: "a task ends with its answer",
+    async tell({ execute, outcome }) {
+      expect(await outcome(await execute("tck-complete-task"))).toMatchObject({
+        status: "success",
+        response_text: "Hello from TCK",
+      });
+    },
+  },
+  {
+    name: "a task that takes its time is accepted, and asked for until it ends",
+    async tell({ execute, outcome }) {
+      const accepted = await execute("tck-long-running");
+      expect(accepted).toMatchObject({ status: "accepted", task_id: expect.any(String) });
+      expect(await outcome(accepted)).toMatchObject({ status: "success", response_text: "Long running result" });
+    },
+  },
+  {
+    name: "a task is found by the request that began it",
+    async tell({ execute, call }) {
+      const id = randomUUID();
+      const { task_id } = (await execute("tck-cancel", id)) as { task_id: string };
+      expect(await call("get_task", { request_id: id })).toMatchObject({ status: "accepted", task_id });
+      expect(await call("cancel_task", { request_id: id })).toMatchObject({ status: "canceled", task_id });
+    },
+  },
+  {
+    name: "an answer without a task is a result at once",
+    async tell({ execute }) {
+      expect(await execute("tck-message-response")).toMatchObject({
+        status: "success",
+        response_text: "Direct message response",
+      });
+    },
+  },
+  ...[
+    ["bytes", "tck-artifact-file", { base64: "dGNr", name: "output.txt", mimetype: "text/plain" }],
+    ["an address", "tck-artifact-file-url", { url: "https://example.com/output.txt", name: "output.txt" }],
+    ["data", "tck-artifact-data", { data: { key: "value", count: 42 } }],
+  ].map(([what, text, artifact]) => ({
+    name: `what an agent made comes as it is: ${what}`,
+    async tell({ execute, outcome }: Teller) {
+      const result = await outcome(await execute(String(text)));
+      expect(result).toMatchObject({ status: "success", artifacts: [artifact] });
+    },
+  })),
+  ...(
+    [
+      ["a task that the agent refuses", "tck-reject-task", "plan_error"],
+      ["a task that fails", "tck-task-failure", "execution_failed"],
+    ] as const
+  ).map(([what, text, reason]) => ({
+    name: `${what} ends as ${reason}`,
+    async tell({ execute, outcome }: Teller) {
+      expect(await refusal(execute(text).then(outcome))).toMatchObject({ reason, exact: true });
+    },
+  })),
+  {
+    name: "a task that is canceled stays so, and may be canceled again",
+    async tell({ execute, call }) {
+      const { task_id } = (await execute("tck-cancel")) as { task_id: string };
+      expect(await call("cancel_task", { task_id })).toMatchObject({ status: "canceled", task_id });
+      expect(await refusal(call("get_task", { task_id }))).toMatchObject({ reason: "canceled" });
+    },
+  },
+  {
+    name: "a task that asks goes on with the answer",
+    async tell({ execute, outcome, call }) {
+      const asked = await outcome(await execute("tck-input-required"));
+      expect(asked).toMatchObject({ status: "input_required", prompt: "What else is there to know?" });
+      const { task_id } = asked as { task_id: string };
+      const answered = await call("answer_task", { task_id, text: "that it is blue" });
+      expect(await outcome(answered)).toMatchObject({ status: "success", response_text: "that it is blue" });
+    },
+  },
+  {
+    name: "a task that asks again is answered again",
+    async tell({ execute, outcome, call }) {
+      const { task_id } = (await outcome(await execute("tck-multi-turn"))) as { task_id: string };
+      const again = await outcome(await call("answer_task", { task_id, text: "there is more" }));
+      expect(again).toMatchObject({ status: "input_required", task_id });
+      const last = await outcome(await call("answer_task", { task_id, text: "done" }));
+      expect(last).toMatchObject({ status: "success", response_text: "Nothing more is needed" });
+    },
+  },
+  {
+    name: "a task that wants credentials says so",
+    async tell({ execute, outcome }) {
+      expect(await outcome(await execute("tck-auth-required"))).toMatchObject({
+        status: "input_required",
+        prompt: "Please sign in.",
+        kind: "auth",
+      });
+    },
+  },
+  {
+    name: "a task that is over is neither canceled nor answered",
+    async tell({ execute, outcome, call }) {
+      const begun = (await execute("tck-long-running")) as { task_id: string } & TaskResult;
+      const { task_id } = begun;
+      await outcome(begun);
+      expect(await refusal(call("cancel_task", { task_id }))).toMatchObject({ reason: "invalid_state", exact: true });
+      // In A2A's own words both are one error.
+      const { reason } = await refusal(call("answer_task", { task_id, text: "yes" }));
+      expect(["invalid_state", "unsupported_operation"]).toContain(reason);
+    },
+  },
+  {
+    name: "a task that nobody knows is task_not_found",
+    async tell({ call }) {
+      const task_id = randomUUID();
+      for (const method of ["get_task", "cancel_task"] as const) {
+        const error = await refusal(call(method, { task_id }));
+        expect(error).toMatchObject({ reason: "task_not_found", exact: true });
+      }
+      const error = await refusal(call("answer_task", { task_id, text: "yes" }));
+      expect(error).toMatchObject({ reason: "task_not_found", exact: true });
+    },
+  },
+];
+
+/** `version` pins one; `lacks` are the stories that the peer cannot tell, by name, with the reason. */
+export function describeStories({
+  name,
+  start,
+  version,
+  speaks = version,
+  lacks = {},
+}: {
+  name: string;
+  start: () => Promise<Peer>;
+  version?: A2aVersion;
+  speaks?: A2aVersion | undefined;
+  lacks?: Record<string, string>;
+}): void {
+  describe(`our transport to ${name}`, () => {
+    let peer: Peer | undefined;
+    let client: ExecutionClient | undefined;
+    let transport: ReturnType<typeof createA2aTransport> | undefined;
+    beforeAll(async () => {
+      peer = await start();
+      transport = createA2aTransport({ cardUrl: peer.cardUrl, version, authorizer: noAuthorizer });
+      const destination = { name: "peer", dialect: "a2a", idempotent: false, callTimeoutMs: 5000 } as const;
+      client = createClient({ transport, destination, log: silentLog });
+    });
+    afterAll(async () => {
+      await client?.close();
+      await peer?.close();
+    });
+
+    it("knows it by its card", async () => {
+      const described = await transport?.describe?.({ signal: AbortSignal.timeout(5000) });
+      expect(described).toMatchObject({ name: expect.any(String), version: speaks });
+    });
+
+    it("declares only stories that there are as impossible", () => {
+      expect(stories.map((story) => story.name)).toEqual(expect.arrayContaining(Object.keys(lacks)));
+    });
+
+    for (const { name: story, tell } of stories) {
+      if (lacks[story] === undefined) it(story, () => tell(tellerOf(client as ExecutionClient)));
+    }
+  });
+}
+
+function tellerOf(client: ExecutionClient): Teller {
+  const call: Teller["call"] = (method, params) => client.call({ ...common, method, params, id: randomUUID() });
+  return {
+    call,
+    execute: (text, id = randomUUID()) =>
+      client.call({ ...common, method: "execute_task", params: { channel: "C1", text }, id }),
+    async outcome(begun) {
+      let result = begun;
+      while (result.status === "accepted") {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        result = await call("get_task", { task_id: result.task_id });
+      }
+      return result;
+    },
+  };
+}
+
+async function refusal(answer: Promise<unknown>): Promise<SekishoError> {
+  const error = await answer.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof SekishoError) return error;
+  throw new Error("there was no refusal", { cause: error });
+}
