@@ -1,5 +1,4 @@
 /** Delivers push notifications: reads the task, posts it to one configuration's receiver, and sees to another try where that fails. */
-import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type { TaskQueue } from "../../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../../shared/log.ts";
@@ -12,6 +11,7 @@ import { createTimeLimit } from "../time-limit.ts";
 import { pushRequest } from "./push-request.ts";
 import { afterPush, type PushOutcome } from "./push-retry.ts";
 import { createTurns } from "./push-turns.ts";
+import { viewOf } from "./view.ts";
 
 export type PushDelivery = {
   /**
@@ -28,7 +28,6 @@ export type PushDelivery = {
 export function createPushDelivery({
   store,
   queue,
-  viewOf,
   allowLoopback = false,
   post = createPublicPost({ allowLoopback }),
   timeoutMs = 15_000,
@@ -40,8 +39,6 @@ export function createPushDelivery({
   store: ExecutionStore;
   /** Where another try is queued. */
   queue: TaskQueue;
-  /** The task as A2A shows it. */
-  viewOf: (request: { task: ExecutionTask }) => A2aTask;
   allowLoopback?: boolean;
   post?: PublicPost;
   /** Of one try. */

@@ -49,15 +49,34 @@ export function configOf({ url, ...rest }: Partial<StoredPushConfig> & { url: st
   return { id: "c1", url, token, authentication: { scheme: "Bearer", credentials }, version: "1.0", ...rest };
 }
 
-/** A view that is enough to tell tasks and states apart. */
-export function viewOf({ task: { id, state } }: { task: ExecutionTask }): A2aTask {
-  const a2aState = `TASK_STATE_${state.toUpperCase()}` as A2aTask["status"]["state"];
-  return { id, contextId: "c", status: { state: a2aState } };
-}
-
 /** What of a notification says which state it tells. */
 export function statesOf(received: readonly Received[]): unknown[] {
   return received.map(({ json }) => (json as { task: A2aTask }).task.status.state);
+}
+
+type ZoneOptions = Omit<Parameters<typeof createPushZone>[0], "queue">;
+
+/** A zone and the receiver of its only task, which has run; its notices wait in the queue. */
+export async function zoneWithReceiver({
+  answers = [],
+  config = {},
+  ...options
+}: ZoneOptions & { answers?: Answer[]; config?: Partial<StoredPushConfig> } = {}) {
+  const receiver = await startReceiver({ answers });
+  const { queue, sent } = memoryQueue();
+  const zone = createPushZone({ queue, ...options });
+  const task = await zone.begin({ pushConfigs: [configOf({ url: receiver.url, ...config })] });
+  /** Delivers what waits, in order and without its delays, until nothing does. */
+  async function deliverAll(): Promise<number[]> {
+    const delays: number[] = [];
+    for (let message = sent.shift(); message !== undefined; message = sent.shift()) {
+      delays.push(message.delayMs);
+      await zone.delivery.handle({ body: message.body, signal: new AbortController().signal });
+    }
+    return delays;
+  }
+  const messages = () => zone.lines.map((line) => JSON.parse(line).message as string);
+  return { ...zone, ...receiver, sent, task, deliverAll, messages };
 }
 
 export function createPushZone({
@@ -93,7 +112,7 @@ export function createPushZone({
     tasks,
     configs: createPushConfigs({ tasks, outbox: supported ? outbox : undefined, allowLoopback, newId: () => "new-id" }),
     delivery: createPushDelivery({
-      ...{ store, queue, viewOf, allowLoopback, timeoutMs, log },
+      ...{ store, queue, allowLoopback, timeoutMs, log },
       random: () => 0.01,
       ...(post && { post }),
     }),
