@@ -5,13 +5,14 @@ import type { ExecutionTask } from "./execution-task.ts";
 /** Beside what the task works on and what it made, a record has room for no more. */
 const maxMessagesBytes = 32 * 1024;
 
-/** The newest messages that fit. A task of the zone contract keeps none. */
+/** The newest messages that fit, one that is too large by itself without what is in it. A task of the zone contract keeps none. */
 export function withMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
   if (task.a2a === undefined) return task;
   const kept: Message[] = [];
   let bytes = 0;
-  for (const message of [...task.a2a.messages, ...messages].reverse()) {
-    bytes += Buffer.byteLength(JSON.stringify(message));
+  for (const said of [...task.a2a.messages, ...messages].reverse()) {
+    const message = jsonBytes(said) > maxMessagesBytes ? emptied(said) : said;
+    bytes += jsonBytes(message);
     if (bytes > maxMessagesBytes) break;
     kept.unshift(message);
   }
@@ -23,4 +24,13 @@ export function questionMessage({ id, a2a, question }: ExecutionTask): Message |
   if (question === undefined) return undefined;
   const { messageId, prompt } = question;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts: [{ text: prompt }] };
+}
+
+/** Its ids are what a client knows it by. */
+function emptied({ messageId, taskId, contextId, role }: Message): Message {
+  return { messageId, taskId, contextId, role, parts: [{ text: "" }] };
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }

@@ -85,7 +85,8 @@ const executionTaskSchema = z.object({
   state: taskStateSchema,
   principal: z.string(),
   expiresAtMs: z.number(),
-  requestId: requestIdSchema,
+  /** Of the request or the A2A message that began it; the latter may be longer. */
+  requestId: requestIdSchema.or(messageSchema.shape.messageId),
   correlationId: z.string(),
   /** Of the content that a repeated request must share. */
   fingerprint: z.string(),

@@ -2,6 +2,7 @@
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
 import type { Trace } from "../../shared/trace.ts";
+import { withMessages } from "./conversation.ts";
 import type { ExecutionTask, StoredPushConfig, TaskInput } from "./execution-task.ts";
 
 export type Submission = {
@@ -35,7 +36,7 @@ export function newTask({
 }): ExecutionTask {
   const deadlineAtMs = receivedAtMs + Math.min(input.timeout_ms ?? maxTaskMs, maxTaskMs);
   const id = taskId ?? newId();
-  return {
+  const task: ExecutionTask = {
     id,
     revision: 1,
     state: "submitted",
@@ -50,10 +51,9 @@ export function newTask({
     expiresAtMs: deadlineAtMs + retentionMs,
     ...(input.callback === true && { callback: true as const }),
     params: input,
-    ...(a2a && { listedAtMs: receivedAtMs, a2a: conversation(a2a) }),
   };
-}
-
-function conversation({ contextId, message, pushConfigs }: NonNullable<Submission["a2a"]>) {
-  return { contextId, messages: [message], ...(pushConfigs && { pushConfigs }) };
+  if (a2a === undefined) return task;
+  const { contextId, message, pushConfigs } = a2a;
+  const own = { contextId, messages: [], ...(pushConfigs && { pushConfigs }) };
+  return withMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] });
 }
