@@ -1,6 +1,7 @@
 /** The state machine where it is kept: no change of a record makes a forbidden transition, and a request for one is told so. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import type { Cards } from "../../../lambdas/execution/host/a2a/cards.ts";
 import {
   answer,
   ask,
@@ -15,8 +16,8 @@ import {
   start,
 } from "../../../lambdas/execution/host/changes.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
-import { stateNames, transitions, zoneState } from "../../contracts/transition-table.ts";
-import { createTestHost, memoryStore } from "./test-host.ts";
+import { a2aState, stateNames, transitions, zoneState } from "../../contracts/transition-table.ts";
+import { createTestHost, memoryStore, type TestHost } from "./test-host.ts";
 
 const nowMs = 2_000_000_000_000;
 const owner = "me";
@@ -63,6 +64,8 @@ const changes: Readonly<Record<string, Change>> = {
 
 const leases = [undefined, { owner, untilMs: 0 }, { owner: "another", untilMs: 0 }];
 
+type Asked = { wish: "cancel" | "answer"; task: ExecutionTask; call: TestHost["call"] };
+
 function nameOf({ state, question: asked }: ExecutionTask): string {
   return asked?.kind ?? state;
 }
@@ -93,44 +96,55 @@ describe("a change of a task's record", () => {
   });
 });
 
-describe("a request for a transition", () => {
-  async function hostWith(name: string) {
-    const store = memoryStore(() => nowMs - 1);
-    const task = record({ name, lease: { owner: "another", untilMs: nowMs } });
-    await store.create({ item: task });
-    const queued = { taskQueue: { send: async () => {} }, now: () => nowMs - 1 };
-    return { task, call: createTestHost({ store, ...queued }).call };
-  }
+async function hostWith(name: string) {
+  const store = memoryStore(() => nowMs - 1);
+  const task = record({ name, lease: { owner: "another", untilMs: nowMs } });
+  await store.create({ item: task });
+  const queued = { taskQueue: { send: async () => {} }, now: () => nowMs - 1 };
+  const { call } = createTestHost({ store, syncBudgetMs: 0, a2a: { cards: noCards }, ...queued });
+  return { task, call };
+}
 
-  const others = stateNames.filter((name) => name !== "canceled");
-  const cancels = others.map((from) => {
-    const granted = transitions.some((each) => each.may && each.from === from && each.to === "canceled");
-    return { method: "cancel_task", from, to: "canceled", granted };
-  });
-  // What has not begun may begin to work, but not by an answer: nothing was asked.
-  const answers = stateNames.map((from) => {
-    return { method: "answer_task", from, to: "working", granted: zoneState(from) === "input_required" };
-  });
-  const wishes = [...cancels, ...answers];
-  const paramsOf = ({ method, task }: { method: string; task: ExecutionTask }) => ({
-    task_id: task.id,
-    ...(method === "answer_task" && { text: "this" }),
+const noCards: Cards = {
+  endpoint: () => ({ status: 404, headers: {}, body: "" }),
+  extended() {
+    throw new Error("not asked for");
+  },
+};
+
+/** Who asks a task to go where, and whether it may. What has not begun may begin to work, but not by an answer: nothing was asked. */
+const wishes = [
+  ...stateNames
+    .filter((from) => from !== "canceled")
+    .map((from) => ({ wish: "cancel", from, to: "canceled", granted: mayGo({ from, to: "canceled" }) }) as const),
+  ...stateNames.map(
+    (from) => ({ wish: "answer", from, to: "working", granted: zoneState(from) === "input_required" }) as const,
+  ),
+];
+const granted = wishes.filter((each) => each.granted);
+const forbidden = wishes.filter((each) => !each.granted);
+
+function mayGo({ from, to }: { from: string; to: string }): boolean {
+  return transitions.some((each) => each.may && each.from === from && each.to === to);
+}
+
+describe("a request of the zone contract for a transition", () => {
+  const ask = ({ wish, task, call }: Asked) =>
+    wish === "cancel"
+      ? call("cancel_task", { task_id: task.id })
+      : call("answer_task", { task_id: task.id, text: "this" });
+
+  it.each(granted)("to go from $from to $to is granted", async ({ wish, from, to }) => {
+    const { task, call } = await hostWith(from);
+    const { result } = await ask({ wish, task, call });
+    expect(result).toMatchObject({ task_id: task.id, status: to === "canceled" ? "canceled" : "accepted" });
   });
 
-  it.each(wishes.filter(({ granted }) => granted))(
-    "to go from $from to $to by $method is granted",
-    async ({ method, from, to }) => {
+  it.each(forbidden)(
+    "to go from $from to $to is invalid_state, with where the task stands and where it was to go",
+    async ({ wish, from, to }) => {
       const { task, call } = await hostWith(from);
-      const { result } = await call(method, paramsOf({ method, task }));
-      expect(result).toMatchObject({ task_id: task.id, status: to === "canceled" ? "canceled" : "accepted" });
-    },
-  );
-
-  it.each(wishes.filter(({ granted }) => !granted))(
-    "to go from $from to $to by $method is invalid_state, with where the task stands and where it was to go",
-    async ({ method, from, to }) => {
-      const { task, call } = await hostWith(from);
-      const { error } = await call(method, paramsOf({ method, task }));
+      const { error } = await ask({ wish, task, call });
       expect(error).toMatchObject({
         code: -32063,
         data: { reason: "invalid_state", retryable: false, task_id: task.id, current: zoneState(from), target: to },
@@ -140,7 +154,56 @@ describe("a request for a transition", () => {
 
   it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
     const { task, call } = await hostWith("canceled");
-    const { result } = await call("cancel_task", { task_id: task.id });
+    const { result } = await ask({ wish: "cancel", task, call });
     expect(result).toEqual({ status: "canceled", task_id: task.id });
+  });
+});
+
+describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) => {
+  const isNew = version === "1.0";
+  const options = { path: "/a2a", headers: { "a2a-version": version } };
+  const ask = ({ wish, task, call }: Asked) => {
+    if (wish === "cancel") return call(isNew ? "CancelTask" : "tasks/cancel", { id: task.id }, options);
+    const common = { messageId: randomUUID(), taskId: task.id };
+    return isNew
+      ? call("SendMessage", { message: { ...common, role: "ROLE_USER", parts: [{ text: "this" }] } }, options)
+      : call(
+          "message/send",
+          { message: { ...common, role: "user", parts: [{ kind: "text", text: "this" }] } },
+          options,
+        );
+  };
+
+  it.each(granted)("to go from $from to $to is granted", async ({ wish, from, to }) => {
+    const { task, call } = await hostWith(from);
+    const { result } = await ask({ wish, task, call });
+    const state = isNew ? a2aState(to) : to;
+    const shown = { id: task.id, status: { state } };
+    expect(result).toMatchObject(wish === "answer" && isNew ? { task: shown } : shown);
+  });
+
+  it.each(forbidden)(
+    "to go from $from to $to has the number of its operation, and the same data",
+    async ({ wish, from, to }) => {
+      const { task, call } = await hostWith(from);
+      const { error } = await ask({ wish, task, call });
+      const [code, reason] = wish === "cancel" ? [-32002, "TASK_NOT_CANCELABLE"] : [-32004, "UNSUPPORTED_OPERATION"];
+      const details = { task_id: task.id, current: zoneState(from), target: to };
+      expect(error).toMatchObject({ code });
+      expect(error?.data).toMatchObject(
+        isNew
+          ? [
+              { domain: "a2a-protocol.org", reason, metadata: { taskId: task.id } },
+              { domain: "sekisho", reason: "INVALID_STATE", metadata: details },
+            ]
+          : { reason: "invalid_state", ...details },
+      );
+    },
+  );
+
+  it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
+    const { task, call } = await hostWith("canceled");
+    const { result } = await ask({ wish: "cancel", task, call });
+    expect(result).toMatchObject({ id: task.id, status: { state: isNew ? a2aState("canceled") : "canceled" } });
   });
 });
