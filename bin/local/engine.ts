@@ -12,6 +12,8 @@ export type Engine = {
   taskQueue(request: { maxReceiveCount: number }): { queue: Queue; deadLetters: Queue };
   /** Where the Execution zone pushes the ends of tasks, for the Verification zone; without it tasks are polled only. */
   completions?(): Queue;
+  /** Where the Execution zone keeps what it has to tell A2A clients that want to be told; without it they poll. */
+  notifications?(): Queue;
   close(): Promise<void>;
 };
 
@@ -25,6 +27,7 @@ export function openSqliteEngine({ file }: { file: string }): Engine {
       deadLetters: createSqliteQueue({ database, name: "tasks-dead" }),
     }),
     completions: () => createSqliteQueue({ database, name: "completions" }),
+    notifications: () => createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" }),
     close: () => database.close(),
   };
 }

@@ -1,12 +1,13 @@
 /** The Execution zone on one machine: the host and its agent around one engine. */
 import { basename } from "node:path";
+import { type A2aAgent, openA2aAgent } from "../../lambdas/execution/a2a-agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import type { Authenticator } from "../../lambdas/execution/host/authenticator/authenticator.ts";
 import { createAuthenticator } from "../../lambdas/execution/host/authenticator/create-authenticator.ts";
 import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/server.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
@@ -32,25 +33,25 @@ type HostOptions = {
   log: Log;
 };
 
+type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<void> };
+
 /** The host alone, to be called as a function. Rejects with a ConfigError where the agent cannot be loaded. */
-export async function openHost({
-  config,
-  openEngine,
-  directory,
-  completions,
-  log,
-}: HostOptions): Promise<{ host: Host; close(): Promise<void> }> {
+export async function openHost({ config, openEngine, directory, completions, log }: HostOptions): Promise<OpenedHost> {
   const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
     throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
   });
   const show = (text: string) => process.stderr.write(`${text}\n`);
   const agent = readEnvironment().showAgentErrors ? showAgentErrors({ agent: loaded, show }) : loaded;
   const engine = openEngine();
+  const store = engine.taskStore({ parse: parseExecutionTask });
+  const a2a = openA2aAgent({ config, store, notifications: engine.notifications?.(), readSecret, log });
   const host = createHost({
     agent,
     agentName: typeof config.agent === "string" ? basename(config.agent) : config.agent.type,
-    store: engine.taskStore({ parse: parseExecutionTask }),
+    store,
     completions,
+    a2a: a2a.settings,
+    dialects: config.dialects,
     authenticator: authenticatorOf(config.authenticator),
     syncBudgetMs: config.syncBudgetMs,
     maxTaskMs: maxTaskMsOf({ config: { execution: config } }),
@@ -60,29 +61,35 @@ export async function openHost({
   });
   return {
     host,
+    publish: a2a.publish,
     async close() {
       await host.stop({ graceMs });
+      await a2a.close();
       await engine.close();
     },
   };
 }
 
 export async function startExecutionZone(options: HostOptions & { port: number }): Promise<ExecutionZone> {
-  const { host, close } = await openHost(options);
+  const { host, publish, close } = await openHost(options);
+  let server: ExecutionServer | undefined;
   try {
-    const server = await startExecutionServer({ host, port: options.port, log: options.log });
+    server = await startExecutionServer({ host, port: options.port, log: options.log });
+    await publish({ url: `${server.url}/` });
+    const { url, port } = server;
     return {
       host,
-      url: server.url,
-      port: server.port,
+      url,
+      port,
       async close() {
         // Tasks end first, so that whoever waits for one hears of it on the connection that is open.
         await host.stop({ graceMs });
-        await server.close();
+        await server?.close();
         await close();
       },
     };
   } catch (thrown) {
+    await server?.close();
     await close();
     throw thrown;
   }

@@ -1,11 +1,15 @@
 /** The Execution zone's entry in any container: the host behind node:http, its tasks in a sqlite file. */
 import { isDeepStrictEqual } from "node:util";
+import { isLoopbackHost } from "../../contracts/methods.ts";
 import { loadExecutionConfig, parseConfig } from "../shared/config/load.ts";
 import type { Config } from "../shared/config/schema.ts";
 import { maxTaskMsOf } from "../shared/config/stage-config.ts";
-import { openDatabase } from "../shared/engine/sqlite/database.ts";
+import type { TaskStore } from "../shared/engine/ports.ts";
+import { type Database, openDatabase } from "../shared/engine/sqlite/database.ts";
+import { createSqliteQueue } from "../shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../shared/engine/sqlite/task-store.ts";
-import { createLog } from "../shared/log.ts";
+import { createLog, type Log } from "../shared/log.ts";
+import { type A2aAgent, openA2aAgent } from "./a2a-agent.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import type { CreateAgent } from "./agents/create-agent.ts";
 import {
@@ -14,10 +18,10 @@ import {
   readSecretVariable,
   requireSecretVariables,
 } from "./config/container-environment.ts";
-import { secretsOfAgent, secretsOfAuthenticator } from "./config/execution-secrets.ts";
+import { secretsOfAgent, secretsOfAuthenticator, secretsOfCards } from "./config/execution-secrets.ts";
 import { checkHealth } from "./health.ts";
 import { createAuthenticator } from "./host/authenticator/create-authenticator.ts";
-import { parseExecutionTask } from "./host/execution-task.ts";
+import { type ExecutionTask, parseExecutionTask } from "./host/execution-task.ts";
 import { createHost } from "./host/host.ts";
 import { startExecutionServer } from "./server.ts";
 
@@ -52,13 +56,19 @@ async function start({
   const { hostname, port, store, region } = environment;
   const execution = executionOf({ config, configFile: environment.configFile });
   const { agent, authenticator } = execution;
-  requireSecretVariables({ references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent)] });
+  requireSecretVariables({
+    references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent), ...secretsOfCards(execution.a2a)],
+  });
   const log = createLog({ service: "execution", level: environment.logLevel });
   const database = openDatabase({ file: store });
+  const tasks = createSqliteTaskStore({ database, parse: parseExecutionTask });
+  const agentOfA2a = openA2a({ execution, hostname, database, store: tasks, log });
   const host = createHost({
     agent: createAgent({ readSecret: readSecretVariable, region }),
     agentName: agentNameOf(agent),
-    store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
+    store: tasks,
+    a2a: agentOfA2a?.settings,
+    dialects: execution.dialects,
     authenticator: createAuthenticator({ config: authenticator, readSecret: readSecretVariable }),
     syncBudgetMs: execution.syncBudgetMs,
     maxTaskMs: maxTaskMsOf({ config: { execution } }),
@@ -69,15 +79,36 @@ async function start({
   const isPlatform = authenticator.type === "platform";
   const platform = isPlatform ? { platformPrincipal: "platform" } : {};
   const server = await startExecutionServer({ host, hostname, port, portSetting: "PORT", ...platform, log });
+  await agentOfA2a?.publish({ url: `${server.url}/` });
   log.info("server_listens", { address: server.url });
   if (isPlatform) log.warn("every_caller_is_let_in");
   const stop = async () => {
     await host.stop({ graceMs });
     await server.close();
+    await agentOfA2a?.close();
     await database.close();
     process.exit();
   };
   process.once("SIGTERM", stop).once("SIGINT", stop);
+}
+
+/** A2A clients must be told where to find the host: by the configuration, or where it is on this machine alone. */
+function openA2a({
+  execution,
+  hostname,
+  database,
+  store,
+  log,
+}: {
+  execution: Config["execution"];
+  hostname: string;
+  database: Database;
+  store: TaskStore<ExecutionTask>;
+  log: Log;
+}): A2aAgent | undefined {
+  if (execution.a2a.url === undefined && !isLoopbackHost(hostname)) return undefined;
+  const notifications = createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" });
+  return openA2aAgent({ config: execution, store, notifications, readSecret: readSecretVariable, log });
 }
 
 /** The agent is code and part of the bundle: a file may set everything but that. */

@@ -1,11 +1,19 @@
 /** The Execution zone's entry on Lambda: the Function URL's handler, which takes and answers requests and runs no agent. */
+
+import type { AwsSurroundings } from "../shared/aws/credentials.ts";
 import { parseConfig } from "../shared/config/load.ts";
-import { maxTaskMsOf } from "../shared/config/stage-config.ts";
-import { createLog } from "../shared/log.ts";
+import type { Config } from "../shared/config/schema.ts";
+import { maxTaskMsOf, servesA2a } from "../shared/config/stage-config.ts";
+import type { TaskQueue } from "../shared/engine/ports.ts";
+import { createLog, type Log } from "../shared/log.ts";
+import { agentSurroundings } from "./agents/create-agent.ts";
 import { openTaskQueue, openTaskStore } from "./aws-engine.ts";
 import { readUrlEnvironment } from "./config/aws-environment.ts";
+import { createCards } from "./host/a2a/cards.ts";
+import { lateCards } from "./host/a2a/late-cards.ts";
 import { platformAuthenticator } from "./host/authenticator/platform.ts";
-import { createHost } from "./host/host.ts";
+import { causeKind } from "./host/cause-kind.ts";
+import { type A2aSettings, createHost } from "./host/host.ts";
 import { type UrlHandler, urlHandler } from "./url-handler.ts";
 
 /**
@@ -14,16 +22,40 @@ import { type UrlHandler, urlHandler } from "./url-handler.ts";
  */
 export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
   const { execution } = parseConfig({ json: config });
-  const { table, queueUrl, logLevel } = readUrlEnvironment();
+  const { table, queueUrl, logLevel, aws } = readUrlEnvironment();
+  const log = createLog({ service: "execution", level: logLevel });
+  const taskQueue = openTaskQueue({ queueUrl });
   const host = createHost({
     store: openTaskStore({ table }),
-    taskQueue: openTaskQueue({ queueUrl }),
+    taskQueue,
+    a2a: servesA2a({ config: { execution }, kind: "lambda" }) ? a2aOf({ execution, taskQueue, aws, log }) : undefined,
+    dialects: execution.dialects,
     authenticator: platformAuthenticator(),
     syncBudgetMs: execution.syncBudgetMs,
     maxTaskMs: maxTaskMsOf({ config: { execution }, kind: "lambda" }),
     leaseMs: execution.leaseMs,
     lostAfterMs: execution.lostAfterMs,
-    log: createLog({ service: "execution", level: logLevel }),
+    log,
   });
   return urlHandler({ host });
+}
+
+/** Notices of changes go to the queue of tasks, whose worker delivers them. A Function URL answers in one piece: no streams. */
+function a2aOf({
+  execution: { a2a, authenticator },
+  taskQueue,
+  aws,
+  log,
+}: {
+  execution: Config["execution"];
+  taskQueue: TaskQueue;
+  aws: AwsSurroundings;
+  log: Log;
+}): A2aSettings {
+  const { readSecret } = agentSurroundings(aws);
+  const { url = "", tenant, push } = a2a;
+  const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
+  const { cards, ready } = lateCards({ make: () => createCards(settings) });
+  ready().catch((error: unknown) => log.error("cards_not_made", { cause_kind: causeKind(error) }));
+  return { cards, tenant, notifications: taskQueue, allowLoopbackPush: push.allowLoopback };
 }

@@ -3,8 +3,9 @@ import { parseConfig } from "../shared/config/load.ts";
 import { createLog } from "../shared/log.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import { agentSurroundings, type CreateAgent } from "./agents/create-agent.ts";
-import { openCompletions, openTaskStore } from "./aws-engine.ts";
+import { openCompletions, openTaskQueue, openTaskStore } from "./aws-engine.ts";
 import { readWorkerEnvironment } from "./config/aws-environment.ts";
+import { createPushDelivery } from "./host/a2a/push-delivery.ts";
 import { createExecutionWorker } from "./host/execution-worker.ts";
 import { type WorkerHandler, workerHandler } from "./worker-handler.ts";
 
@@ -17,17 +18,22 @@ export function createExecutionWorkerHandler({
   createAgent: CreateAgent;
 }): WorkerHandler {
   const { execution } = parseConfig({ json: config });
-  const { table, completionsUrl, logLevel, aws } = readWorkerEnvironment();
+  const { table, completionsUrl, queueUrl, logLevel, aws } = readWorkerEnvironment();
   const log = createLog({ service: "execution", level: logLevel });
+  const store = openTaskStore({ table });
+  const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl });
+  const { allowLoopback } = execution.a2a.push;
   const worker = createExecutionWorker({
     agent: createAgent(agentSurroundings(aws)),
     agentName: agentNameOf(execution.agent),
-    store: openTaskStore({ table }),
+    store,
+    notifications: queue,
     completions: openCompletions({ queueUrl: completionsUrl }),
     syncBudgetMs: execution.syncBudgetMs,
     leaseMs: execution.leaseMs,
     lostAfterMs: execution.lostAfterMs,
     log,
   });
-  return workerHandler({ worker, log });
+  const delivery = queue && createPushDelivery({ store, queue, allowLoopback, log });
+  return workerHandler({ worker, delivery, log });
 }

@@ -18,13 +18,19 @@ export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   table: string;
   queueUrl: string;
   logLevel: LogLevel;
+  aws: AwsSurroundings;
 } {
   const table = required(variables, "SEKISHO_TABLE");
-  return { table, queueUrl: required(variables, "SEKISHO_QUEUE_URL"), logLevel: logLevelOf(variables) };
+  const queueUrl = required(variables, "SEKISHO_QUEUE_URL");
+  return { table, queueUrl, logLevel: logLevelOf(variables), aws: readAwsEnvironment(variables) };
 }
 
-export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env): WorkerEnvironment {
-  return { ...readTaskEnvironment(variables), aws: readAwsEnvironment(variables) };
+/** `queueUrl`: its own queue, where notices of tasks are tried again; there only where the zone serves A2A. */
+export function readWorkerEnvironment(
+  variables: NodeJS.ProcessEnv = process.env,
+): WorkerEnvironment & { queueUrl: string | undefined } {
+  const queueUrl = variables.SEKISHO_QUEUE_URL || undefined;
+  return { ...readTaskEnvironment(variables), queueUrl, aws: readAwsEnvironment(variables) };
 }
 
 /** A runtime's credentials come from the platform, not from variables; everything listens where the platform looks for it. */

@@ -22,7 +22,7 @@ const at = (revision: number, over: Partial<ExecutionTask> = {}) => ({ ...first,
 const working = at(2, { state: "working" });
 const done = at(5, { state: "completed" });
 
-function watching({ runsHere = true, stored = () => first as ExecutionTask, isStopped = () => false } = {}) {
+function watching({ runsHere = true, stored = () => first as ExecutionTask, isStopped = (): boolean => false } = {}) {
   const bell = createBell();
   const abort = new AbortController();
   const reread = async () => stored();
