@@ -1,4 +1,4 @@
-/** What a push configuration must be like before it is kept: no URL that is not for everybody, no header that is more than one; pure. */
+/** What a push configuration must be like before it is kept: no URL that is not for everybody, no header that is more than one. */
 import { isIP } from "node:net";
 import type { PushConfig } from "../../../../contracts/a2a/push.ts";
 import { isLoopbackHost } from "../../../../contracts/methods.ts";
