@@ -12,14 +12,15 @@ export function pushRequest({
   config: StoredPushConfig;
   task: A2aTask;
 }): PushRequest {
+  // A scheme alone proves nothing.
+  const credentials = authentication?.credentials;
   const contentType = version === "0.3" ? "application/json" : "application/a2a+json";
-  const { scheme, credentials } = authentication ?? {};
   return {
     url,
     headers: {
       "content-type": contentType,
       "a2a-version": version,
-      ...(scheme !== undefined && { authorization: credentials === undefined ? scheme : `${scheme} ${credentials}` }),
+      ...(credentials !== undefined && { authorization: `${authentication?.scheme} ${credentials}` }),
       ...(token !== undefined && { "x-a2a-notification-token": token }),
     },
     body: JSON.stringify(version === "0.3" ? eventToV03({ task }) : { task }),

@@ -4,7 +4,7 @@ import { v03EventSchema } from "../../../../contracts/a2a/v03/events.ts";
 import { viewOf } from "../../../../lambdas/execution/host/a2a/view.ts";
 import { createPublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
-import { yielding } from "../test-host.ts";
+import { eventually, yielding } from "../test-host.ts";
 import { configOf, principal, secrets, startReceiver, statesOf, zoneWithReceiver } from "./push-zone.ts";
 
 const toClose: (() => Promise<void>)[] = [];
@@ -48,9 +48,11 @@ describe("a notification", () => {
     expect(headers?.get("a2a-version")).toBe("0.3");
   });
 
-  it("has no header of a secret that was not given", async () => {
-    const bare = { token: undefined, authentication: undefined };
-    const { received, deliverAll } = await start({ config: bare });
+  it.each([
+    ["nothing proves who sends it", undefined],
+    ["there is a scheme alone", { scheme: "Bearer", credentials: undefined }],
+  ])("has no header of a secret where %s", async (_what, authentication) => {
+    const { received, deliverAll } = await start({ config: { token: undefined, authentication } });
     await deliverAll();
     expect([...(received[0]?.headers.keys() ?? [])].sort()).toEqual([
       "a2a-version",
@@ -75,6 +77,16 @@ describe("a notification", () => {
     await tasks.cancel({ principal, taskId: task.id });
     await deliverAll();
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
+  });
+
+  it("tells a second question once, though the notice of the first one is late", async () => {
+    const { task, received, deliverAll, tasks, running } = await start({ agent: asking });
+    // A question of the same millisecond would be told twice.
+    await eventually(() => Date.now() > task.changedAtMs);
+    await tasks.answer({ principal, taskId: task.id, answer: { id: "m2", fingerprint: "f2", text: "yes" } });
+    await running.ended(task.id);
+    await deliverAll();
+    expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED"]);
   });
 
   it("goes to every receiver of the task, whatever another one does", async () => {
