@@ -23,7 +23,9 @@ export function cardToV03(card: AgentCard): Record<string, unknown> | undefined 
       securitySchemes &&
       Object.fromEntries(Object.entries(securitySchemes).map(([name, scheme]) => [name, schemeToV03(scheme)])),
     security: securityRequirements?.map(({ schemes }) =>
-      Object.fromEntries(Object.entries(schemes).map(([name, { list = [] }]) => [name, list])),
+      Object.fromEntries(
+        Object.entries(schemes).map(([name, { list = [] }]) => [name, hasScopes(securitySchemes?.[name]) ? list : []]),
+      ),
     ),
   };
 }
@@ -32,6 +34,11 @@ function schemeToV03(scheme: SecurityScheme): Record<string, unknown> {
   return "httpAuthSecurityScheme" in scheme
     ? { type: "http", ...scheme.httpAuthSecurityScheme }
     : { type: "openIdConnect", ...scheme.openIdConnectSecurityScheme };
+}
+
+/** In OpenAPI 3.0, whose requirements those of 0.3 are, HTTP authentication has no scopes. */
+function hasScopes(scheme: SecurityScheme | undefined): boolean {
+  return scheme !== undefined && "openIdConnectSecurityScheme" in scheme;
 }
 
 /** Every interface that a card names, 1.0's first: those of a card of 0.3 have the card's version, and JSON-RPC where it names none. */

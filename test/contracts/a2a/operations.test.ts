@@ -101,7 +101,7 @@ describe("params", () => {
         const { data, success } = operations[operation].safeParse(value);
         if (success) expect(wire(operations[operation].parse(wire(data)))).toEqual(wire(data));
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

@@ -93,7 +93,7 @@ describe("a task", () => {
       fc.property(task, (sent) => {
         expect(wire(a2aTaskSchema.parse(sent))).toEqual(sent);
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 
@@ -103,7 +103,7 @@ describe("a task", () => {
         const { data, success } = sendResultSchema.safeParse(answer);
         if (success) expect(wire(sendResultSchema.parse(wire(data)))).toEqual(wire(data));
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

@@ -8,7 +8,7 @@ import { params, streamEvent, task } from "./arbitraries.ts";
 import { paramsCodecs, throughSdk, whatSdkKeeps, withoutDefaults } from "./sdk-codecs.ts";
 import { wire } from "./wire.ts";
 
-const numRuns = 40;
+const numRuns = 25;
 
 describe("the official SDK reads what we write, and we what it writes", () => {
   it("in tasks", () => {

@@ -11,7 +11,7 @@ const nonsense: fc.Arbitrary<unknown> = fc.oneof(
 export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.record({ value: right, other: nonsense, at: fc.nat() }).map(({ value, other, at }) => {
     const sent = wire(value);
-    return replaceAt({ value: sent, other, at: at % (sizeOf(sent) + 1) });
+    return wire(replaceAt({ value: sent, other, at: at % (sizeOf(sent) + 1) }));
   });
 }
 

@@ -25,7 +25,7 @@ const card: AgentCard = {
     token: { httpAuthSecurityScheme: { scheme: "bearer", bearerFormat: "JWT" } },
     issuer: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://issuer.test" } },
   },
-  securityRequirements: [{ schemes: { token: {} } }, { schemes: { issuer: { list: ["read"] } } }],
+  securityRequirements: [{ schemes: { token: { list: ["caller"] } } }, { schemes: { issuer: { list: ["read"] } } }],
   defaultInputModes: ["text/plain"],
   defaultOutputModes: ["text/plain"],
   skills: [{ id: "echo", name: "Echo", description: "Says it again", tags: ["echo"], examples: ["hello"] }],
@@ -117,6 +117,11 @@ describe("an agent can be reached", () => {
       "with the tenant that its interface is for",
       { ...bare, supportedInterfaces: [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }] },
       [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }],
+    ],
+    [
+      "by the interfaces that are whole, whatever stands beside them",
+      { ...bare, supportedInterfaces: [{ url }, null, { ...jsonRpc, protocolVersion: "1.0" }] },
+      [{ ...jsonRpc, protocolVersion: "1.0" }],
     ],
   ])("%s", (_name, read, expected) => {
     expect(wire(interfacesOf(readCardSchema.parse(wire(read))))).toEqual(expected);

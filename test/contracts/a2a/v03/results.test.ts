@@ -73,7 +73,7 @@ describe("an answer of 0.3", () => {
         if (result.success) expect(wire(sendResultSchema.parse(wire(result.data)))).toEqual(wire(result.data));
         if (result.success) expect(event.data).toEqual(result.data);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

@@ -13,7 +13,7 @@ import { params, pushConfig, sendResult, streamEvent, task } from "../arbitrarie
 import { wire } from "../wire.ts";
 
 const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
-const numRuns = 60;
+const numRuns = 40;
 
 describe("the params of each operation", () => {
   const shapes: Record<Exclude<V03OperationName, "GetExtendedAgentCard">, string> = {

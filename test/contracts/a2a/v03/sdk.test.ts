@@ -18,7 +18,7 @@ import { wire } from "../wire.ts";
 
 type Operation = keyof typeof paramsCodecs;
 
-const numRuns = 25;
+const numRuns = 15;
 const operationNames = Object.keys(paramsCodecs) as Operation[];
 const results: Record<Operation, fc.Arbitrary<unknown>> = {
   SendMessage: sendResult,
