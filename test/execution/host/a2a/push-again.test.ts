@@ -134,6 +134,21 @@ describe("a notification that was not taken", () => {
     await Promise.all([first, second]);
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
   });
+
+  it("does not hold up the next one where its own delivery had to stop", async () => {
+    const caller = new AbortController();
+    const { received, sent, delivery } = await start({
+      agent: asking,
+      answers: [() => silence({ signal: new AbortController().signal })],
+    });
+    const body = sent.splice(0).at(-1)?.body ?? "";
+    const stopped = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow("enough");
+    await eventually(() => received.length === 1);
+    const next = delivery.handle({ body, signal });
+    caller.abort(new Error("enough"));
+    await Promise.all([stopped, next]);
+    expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_INPUT_REQUIRED"]);
+  });
 });
 
 describe("a notice comes again", () => {
