@@ -32,7 +32,7 @@ export const readCardSchema = z.object({
   name: z.string().max(1000),
   supportedInterfaces: readable(interfaceSchema),
   protocolVersion: optionalText(32),
-  url: url.optional(),
+  url: optionalText(2048),
   preferredTransport: optionalText(2048),
   additionalInterfaces: readable(z.object({ url, transport: z.string().max(2048) })),
   capabilities: capabilitiesSchema,

@@ -22,7 +22,7 @@ const timestamp = fc
   .map((date) => date.toISOString());
 
 /** Text and data have neither a media type nor a file name: 0.3 could not say them. */
-export const part: fc.Arbitrary<Part> = fc.oneof(
+const part: fc.Arbitrary<Part> = fc.oneof(
   withOptional({ text: fc.string() }, { metadata: struct }),
   withOptional({ data: json() }, { metadata: struct }),
   withOptional({ url: fc.webUrl() }, { metadata: struct, mediaType: name, filename: name }),
@@ -114,7 +114,7 @@ export const params: { [O in V03OperationName]: fc.Arbitrary<OperationParams<O>>
 };
 
 /** Any JSON as it comes out of a parser; `__proto__` is no name that a struct keeps. */
-export function json(): fc.Arbitrary<unknown> {
+function json(): fc.Arbitrary<unknown> {
   return fc
     .json({ maxDepth: 2 })
     .filter((text) => !text.includes("__proto__"))

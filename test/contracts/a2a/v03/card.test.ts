@@ -93,7 +93,7 @@ describe("an agent can be reached", () => {
   const old = { url, protocolBinding: "JSONRPC", protocolVersion: "0.3.0" };
 
   it.each<[string, object, object[]]>([
-    ["nowhere by a card that names no place", bare, []],
+    ["nowhere by a card that names no place", { ...bare, url: "", supportedInterfaces: [] }, []],
     ["by a card of 1.0", { ...bare, ...card }, card.supportedInterfaces],
     ["by a card of 0.3, over JSON-RPC where it does not say", { ...bare, url, protocolVersion: "0.3.0" }, [old]],
     ["by a card without a version", { ...bare, url }, [{ ...old, protocolVersion: "0.3" }]],
