@@ -53,10 +53,10 @@ const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],
   worker,
   deadLetters: worker,
-  executionUrl: ["zod", ...sdk, ...dynamoDb, ...sqs],
+  executionUrl: ["zod", "jose", "canonicalize", ...sdk, ...dynamoDb, ...sqs],
   executionWorker: ["zod", ...sdk, ...dynamoDb, ...sqs],
   agentcore: ["zod", ...sdk, ...dynamoDb, ...sqs],
-  container: ["zod", "jose"],
+  container: ["zod", "jose", "canonicalize"],
 };
 
 function packagesOf(name: BundleName): string[] {
