@@ -1,12 +1,7 @@
 /** Our transport against the official SDK's own server. */
-import { setTimeout as delay } from "node:timers/promises";
-import { createCompatibilityAgent } from "../../examples/a2a-compatibility-agent.ts";
+import { quickAgent as agent } from "./quick-agent.ts";
 import { startSdkServer } from "./sdk-server.ts";
-import { describeStories } from "./stories.ts";
-
-const agent = createCompatibilityAgent({ sleep: ({ ms, signal }) => delay(ms / 20, undefined, { signal }) });
-
-const lacks = { "a task is found by the request that began it": "0.3 has no listing of tasks over JSON-RPC." };
+import { describeStories, lackedBy03 as lacks } from "./stories.ts";
 
 describeStories({
   name: "the official SDK, 1.0",

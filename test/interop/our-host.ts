@@ -1,0 +1,66 @@
+/** Our Execution host on loopback, as its agent card says: who is let in, where notifications go, what only callers are told. */
+import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { type Cards, createCards } from "../../lambdas/execution/host/a2a/cards.ts";
+import { createPushDelivery } from "../../lambdas/execution/host/a2a/push-delivery.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
+import { createHost } from "../../lambdas/execution/host/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
+import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+import { memoryStore } from "../execution/host/test-host.ts";
+
+export type OurHost = { url: string; cardUrl: string; close: () => Promise<void> };
+
+export async function startOurHost({
+  agent,
+  token,
+  syncBudgetMs = 5000,
+  config = {},
+}: {
+  agent: Agent;
+  /** Without one everybody is let in. */
+  token?: string;
+  syncBudgetMs?: number;
+  /** What `execution.a2a` says. */
+  config?: object;
+}): Promise<OurHost> {
+  const store = memoryStore();
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  const notifications: TaskQueue = {
+    async send({ body }) {
+      const handled = delivery.handle({ body, signal: stopping.signal }).finally(() => underWay.delete(handled));
+      underWay.add(handled);
+    },
+  };
+  const delivery = createPushDelivery({ store, queue: notifications, allowLoopback: true });
+  let made: Cards | undefined;
+  const cards: Cards = {
+    endpoint: (request) => made?.endpoint(request) ?? { status: 503, headers: {}, body: "" },
+    extended: (request) => made?.extended(request) as ReturnType<Cards["extended"]>,
+  };
+  const authenticator =
+    token === undefined ? noAuthenticator() : bearerAuthenticator({ readTokens: async () => [token] });
+  const a2a = { cards, notifications, allowLoopbackPush: true, firstSignMs: 30 };
+  const host = createHost({ agent, store, authenticator, syncBudgetMs, progressMs: 1, a2a });
+  const server = await startExecutionServer({ host, port: 0 });
+  made = await createCards({
+    a2a: a2aSchema.parse(config),
+    url: `${server.url}/a2a`,
+    authenticator: token === undefined ? { type: "none" } : { type: "bearer", tokens: [{ env: "TOKEN" }] },
+    streaming: true,
+    push: true,
+    readSecret: () => Promise.reject(new Error("no secrets here")),
+  });
+  return {
+    url: server.url,
+    cardUrl: `${server.url}/.well-known/agent-card.json`,
+    async close() {
+      await host.stop({ graceMs: 0 });
+      await server.close();
+      stopping.abort();
+      await Promise.allSettled(underWay);
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** The official SDK's client for our host, in either version, and what its users write around it. */
+import { randomUUID } from "node:crypto";
+import { type AgentCard, Message, type SendMessageRequest, StreamResponse, Task } from "@a2a-js/sdk";
+import {
+  type Client,
+  ClientFactory,
+  ClientFactoryOptions,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+} from "@a2a-js/sdk/client";
+import type { A2aVersion } from "../../contracts/a2a/operations.ts";
+import type { Message as WireMessage } from "../../contracts/a2a/part.ts";
+import type { A2aTask, StreamEvent } from "../../contracts/a2a/task.ts";
+import type { OurHost } from "./our-host.ts";
+
+/** The client of 1.0 reads the card by itself; the one of 0.3 gets what a client of 0.3 reads, which knows no `supportedInterfaces`. */
+export async function sdkClient({
+  host,
+  version,
+  token,
+}: {
+  host: OurHost;
+  version: A2aVersion;
+  token?: string;
+}): Promise<Client> {
+  const fetchImpl: typeof fetch = (input, init) => {
+    const headers = new Headers(init?.headers);
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    return fetch(input, { ...init, headers });
+  };
+  const legacyCompat = { enabled: version === "0.3" };
+  const factory = new ClientFactory(
+    ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+      transports: [new JsonRpcTransportFactory({ fetchImpl, legacyCompat })],
+      cardResolver: new DefaultAgentCardResolver({ fetchImpl, legacyCompat }),
+    }),
+  );
+  if (version === "1.0") return factory.createFromUrl(host.url);
+  const response = await fetch(host.cardUrl);
+  const { supportedInterfaces: _newer, ...card } = (await response.json()) as { supportedInterfaces: unknown };
+  return factory.createFromAgentCard(card as unknown as AgentCard);
+}
+
+/** A request with one text, whose message id begins with the scenario's name. */
+export function saying(
+  scenario: string,
+  { text = "hello", configuration, ...rest }: Partial<WireMessage> & { text?: string; configuration?: object } = {},
+): SendMessageRequest {
+  const wire = { messageId: `${scenario}-${randomUUID()}`, role: "ROLE_USER", parts: [{ text }], ...rest };
+  const common = { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: false };
+  const filled = { ...common, historyLength: undefined, ...configuration };
+  return { tenant: "", message: Message.fromJSON(wire), configuration: filled, metadata: undefined };
+}
+
+/** As JSON, which is easier to look at: the task, or a message. */
+export function sent(
+  result: Message | Task,
+): { task: A2aTask; message?: undefined } | { message: WireMessage; task?: undefined } {
+  if ("messageId" in result) return { message: Message.toJSON(result) as WireMessage };
+  return { task: asTask(result) };
+}
+
+export async function sendForTask(client: Client, request: SendMessageRequest): Promise<A2aTask> {
+  const { task } = sent(await client.sendMessage(request));
+  if (task === undefined) throw new Error("the answer is no task");
+  return task;
+}
+
+export function asTask(task: Task): A2aTask {
+  return Task.toJSON(task) as A2aTask;
+}
+
+export async function eventsOf(stream: AsyncIterable<StreamResponse>): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = [];
+  for await (const event of stream) events.push(StreamResponse.toJSON(event) as StreamEvent);
+  return events;
+}
+
+/** Asks until the task is over, or waits for its user. */
+export async function settled(client: Client, { id }: { id: string }): Promise<A2aTask> {
+  for (;;) {
+    const task = asTask(await client.getTask({ tenant: "", id, historyLength: undefined }));
+    if (!["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"].includes(task.status.state)) return task;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,10 @@
+/** Both zones of ours, with A2A between them. */
+
+import { startOurHost } from "./our-host.ts";
+import { quickAgent } from "./quick-agent.ts";
+import { describeStories, lackedBy03 } from "./stories.ts";
+
+const start = () => startOurHost({ agent: quickAgent });
+
+describeStories({ name: "our host, 1.0", speaks: "1.0", start });
+describeStories({ name: "our host, 0.3", version: "0.3", start, lacks: lackedBy03 });
