@@ -1,6 +1,13 @@
 /** The official SDK's client for our host, in either version, and what its users write around it. */
 import { randomUUID } from "node:crypto";
-import { type AgentCard, Message, type SendMessageRequest, StreamResponse, Task } from "@a2a-js/sdk";
+import {
+  type AgentCard,
+  Message,
+  type SendMessageRequest,
+  StreamResponse,
+  Task,
+  type TaskPushNotificationConfig,
+} from "@a2a-js/sdk";
 import {
   type Client,
   ClientFactory,
@@ -50,6 +57,11 @@ export function saying(
   const common = { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: false };
   const filled = { ...common, historyLength: undefined, ...configuration };
   return { tenant: "", message: Message.fromJSON(wire), configuration: filled, metadata: undefined };
+}
+
+export function pushConfig(config: Partial<TaskPushNotificationConfig>): TaskPushNotificationConfig {
+  const authentication = { scheme: "Bearer", credentials: "secret" };
+  return { tenant: "", id: "", taskId: "", url: "", token: "", authentication, ...config };
 }
 
 /** As JSON, which is easier to look at: the task, or a message. */
