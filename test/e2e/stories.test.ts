@@ -18,8 +18,8 @@ afterEach(async () => {
   world = undefined;
 });
 
-async function cancelAtTheHost({ executionUrl }: E2eWorld, requestId: string): Promise<void> {
-  const request = { jsonrpc: "2.0", id: randomUUID(), method: "cancel_task", params: { request_id: requestId } };
+async function cancelAtTheHost({ executionUrl }: E2eWorld, taskId: string | undefined): Promise<void> {
+  const request = { jsonrpc: "2.0", id: randomUUID(), method: "cancel_task", params: { task_id: taskId } };
   await fetch(executionUrl, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -27,9 +27,11 @@ async function cancelAtTheHost({ executionUrl }: E2eWorld, requestId: string): P
   });
 }
 
-/** Resolves when the task is accepted and waits for its result. */
-async function accepted({ observations }: E2eWorld, requestId: string): Promise<void> {
-  while (!observations.some(({ task }) => task.id === requestId && task.state === "waiting")) {
+/** Resolves to the host's own id of the task when it is accepted and waits for its result. */
+async function accepted({ observations }: E2eWorld, requestId: string): Promise<string | undefined> {
+  for (;;) {
+    const waiting = observations.find(({ task }) => task.id === requestId && task.state === "waiting");
+    if (waiting !== undefined) return waiting.task.taskId;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -70,8 +72,7 @@ function stories({ transport, openEngine }: Way): void {
   it("is canceled", async () => {
     const world = await start();
     const { message, requestId } = world.ask("slow 30s");
-    await accepted(world, requestId);
-    await cancelAtTheHost(world, requestId);
+    await cancelAtTheHost(world, await accepted(world, requestId));
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
     expect(world.answersTo(message)).toHaveLength(1);
   });

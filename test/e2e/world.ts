@@ -11,7 +11,8 @@ import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 
-export const transports = ["in-process", "https", "agentcore"] as const;
+/** The destinations of the configuration; two are one transport in two versions of its protocol. */
+export const transports = ["in-process", "https", "agentcore", "a2a", "a2a-0-3"] as const;
 type TransportName = (typeof transports)[number];
 
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";
@@ -54,6 +55,8 @@ export async function startWorld({
         "in-process": { transport: "in-process", deadlineMs },
         https: { transport: "https", deadlineMs },
         agentcore: { transport: "agentcore", runtimeArn, endpoint: stub.endpoint, deadlineMs },
+        a2a: { transport: "a2a", deadlineMs },
+        "a2a-0-3": { transport: "a2a", version: "0.3", deadlineMs },
       },
       routes: [{ destination: transport }],
       execution: { agent, syncBudgetMs: 300, leaseMs: 2000, lostAfterMs: 500 },
