@@ -6,5 +6,8 @@ export const slackMessageKey = "urn:sekisho:slack-message:v1";
 /** In the metadata of a status message that asks: what can be chosen (`options`), and in the one that answers: what was (`option_id`). */
 export const questionKey = "urn:sekisho:question:v1";
 
-/** In a task's metadata: how soon to look again (`poll_after_ms`), how far it is (`percent`), how it failed (`reason`, `lost`). */
+/**
+ * In a task's metadata: how soon to look again (`poll_after_ms`), how far it is (`percent`), how it failed (`reason`, `lost`). In
+ * those of the message that begins a task: how much time it has (`timeout_ms`).
+ */
 export const taskKey = "urn:sekisho:task:v1";

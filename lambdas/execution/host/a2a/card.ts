@@ -15,7 +15,11 @@ const modes = ["text/plain", "application/json", "application/octet-stream"];
 const extensions = [
   { uri: slackMessageKey, description: "In a message: the Slack message that it is made of." },
   { uri: questionKey, description: "In a status message: the options of a question; in its answer: the chosen one." },
-  { uri: taskKey, description: "In a task: when to look again, how far it is, why it failed." },
+  {
+    uri: taskKey,
+    description:
+      "In a task: when to look again, how far it is, why it failed. In its first message: how much time it has.",
+  },
 ];
 
 /**

@@ -1,6 +1,6 @@
 /** From an A2A message to what an agent is to do, and to the answer to what it asked. Pure. */
 import * as z from "zod";
-import { questionKey, slackMessageKey } from "../../../../contracts/a2a/extension.ts";
+import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { type Message, type Part, textOf } from "../../../../contracts/a2a/part.ts";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import { attachmentSchema, executeTaskParamsSchema, sessionIdSchema } from "../../../../contracts/methods.ts";
@@ -11,7 +11,7 @@ import { digest } from "../task-id.ts";
 const maxAttachments = 20;
 
 /** Of the Slack message behind it, where a message names one: whatever fits the contract, and nothing else. */
-const { channel, thread_ts, team_id, user_id, correlation_id, history } = executeTaskParamsSchema.shape;
+const { channel, thread_ts, team_id, user_id, correlation_id, history, timeout_ms } = executeTaskParamsSchema.shape;
 const slackNotesSchema = z
   .object({
     channel: channel.optional().catch(undefined),
@@ -22,6 +22,7 @@ const slackNotesSchema = z
     history: history.catch(undefined),
   })
   .catch({});
+const taskNotesSchema = z.object({ timeout_ms: timeout_ms.catch(undefined) }).catch({});
 const choiceSchema = z.object({ option_id: z.string().min(1).max(128).optional() }).catch({});
 
 /** The same for a repetition. What its metadata say may change by itself. */
@@ -35,6 +36,7 @@ export function inputOf({ message, contextId }: { message: Message; contextId: s
   const attachments = attachmentsIn(parts);
   return {
     ...defined(slackNotesSchema.parse(metadata?.[slackMessageKey])),
+    ...defined(taskNotesSchema.parse(metadata?.[taskKey])),
     text: limitedText(parts),
     ...(attachments.length > 0 && { attachments }),
     ...(sessionIdSchema.safeParse(contextId).success && { session_id: contextId }),

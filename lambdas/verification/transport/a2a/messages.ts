@@ -1,5 +1,5 @@
 /** The messages that Sekisho sends: a task's first one, and the answer to a question. Pure. */
-import { questionKey, slackMessageKey } from "../../../../contracts/a2a/extension.ts";
+import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import type { Message, Part } from "../../../../contracts/a2a/part.ts";
 import type { ExecuteTaskParams, ParamsOf } from "../../../../contracts/methods.ts";
@@ -13,7 +13,7 @@ export const historyLength = 5;
 export function taskToSend({
   messageId,
   contextId,
-  params: { text, attachments = [], channel, thread_ts, team_id, user_id, correlation_id, history },
+  params: { text, attachments = [], channel, thread_ts, team_id, user_id, correlation_id, history, timeout_ms },
 }: {
   messageId: string;
   contextId: string;
@@ -25,7 +25,10 @@ export function taskToSend({
     filename: name || undefined,
   }));
   const parts = [...(text === "" ? [] : [{ text }]), ...files];
-  const metadata = { [slackMessageKey]: { channel, thread_ts, team_id, user_id, correlation_id, history } };
+  const metadata = {
+    [slackMessageKey]: { channel, thread_ts, team_id, user_id, correlation_id, history },
+    ...(timeout_ms !== undefined && { [taskKey]: { timeout_ms } }),
+  };
   return sending({ messageId, contextId, parts, metadata });
 }
 
