@@ -16,6 +16,7 @@ const fullTask = {
     { id: "F1", name: "a.pdf", mimetype: "application/pdf", size: 3, url: "https://files.example/a?signed" },
     { id: "F2", name: "", mimetype: "", size: 3, url: "https://files.example/b" },
   ],
+  timeout_ms: 60_000,
   bot_token: "xoxb-of-nobody",
 };
 
@@ -44,6 +45,7 @@ describe("a task over A2A", () => {
         ],
         metadata: {
           "urn:sekisho:slack-message:v1": { channel, thread_ts, team_id, user_id, correlation_id, history },
+          "urn:sekisho:task:v1": { timeout_ms: 60_000 },
         },
       },
       configuration: { returnImmediately: true, historyLength: 5 },
