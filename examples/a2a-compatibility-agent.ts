@@ -14,6 +14,7 @@ const aDayMs = 24 * 3600_000;
 /** A name that begins with another one's is the one that is meant: the longest that fits counts. */
 const scenarios: Record<string, (task: AgentTask) => readonly Step[]> = {
   "tck-complete-task": () => [answer("Hello from TCK")],
+  "tck-delayed-complete": () => [{ type: "wait", ms: 2000 }, answer("Done after delay")],
   "tck-artifact-text": () => making({ text: "Generated text content" }),
   "tck-artifact-file": () => making({ ...file, base64: btoa("tck") }),
   "tck-artifact-file-url": () => making({ ...file, url: "https://example.com/output.txt" }),
