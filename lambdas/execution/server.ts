@@ -90,7 +90,7 @@ type Asked = {
 };
 
 async function answer(asked: Asked): Promise<void> {
-  const { host, stallMs, request, response } = asked;
+  const { host, stallMs, closing, request, response } = asked;
   const { status, headers, body } = await host.exchange(exchangeOf(asked));
   if (typeof body === "string") {
     // RFC 9110, section 8.6: the length beside a 304 would be that of what was not sent.
@@ -99,6 +99,8 @@ async function answer(asked: Asked): Promise<void> {
   } else {
     response.writeHead(status, headers);
     await streamResponse({ response, pieces: body, stallMs });
+    // Kept for a next request, the connection would hold up the close.
+    if (closing.aborted) request.socket.end();
   }
   if (!request.complete) linger(request);
 }

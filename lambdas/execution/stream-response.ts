@@ -22,11 +22,15 @@ export async function streamResponse({
   response.end();
 }
 
+/** Resolves when more can be written, or the connection is closed. */
 async function drained({ response, stallMs }: { response: ServerResponse; stallMs: number }): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
   const cut = setTimeout(() => response.destroy(), stallMs);
   try {
-    await Promise.race([once(response, "drain"), once(response, "close")]);
+    await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
   } finally {
     clearTimeout(cut);
+    over.abort();
   }
 }

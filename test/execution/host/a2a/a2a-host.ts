@@ -33,7 +33,8 @@ export type A2aHost = TestHost & {
   close(): Promise<void>;
 };
 
-type Options = Partial<Omit<HostOptions, "a2a">> & {
+type WithoutA2a<T> = T extends unknown ? Omit<T, "a2a"> : never;
+type Options = Partial<WithoutA2a<HostOptions>> & {
   a2a?: Partial<A2aSettings>;
   /** What `execution.a2a` says. */
   config?: Record<string, unknown>;
