@@ -36,7 +36,7 @@ export function retry({
       try {
         return await next({ ...call, attempt });
       } catch (thrown) {
-        const last = SekishoError.from(thrown);
+        const last = believed({ call, error: SekishoError.from(thrown), idempotent });
         undelivered &&= last.undelivered;
         const error = undelivered ? last : delivered(last);
         const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
@@ -51,6 +51,24 @@ export function retry({
       }
     }
   };
+}
+
+/**
+ * Who answered a bare 503 is not known: a proxy may have passed the request on before. A peer that would run the task again is
+ * believed only where it says itself that it took nothing.
+ */
+function believed({
+  call,
+  error,
+  idempotent,
+}: {
+  call: RunningCall;
+  error: SekishoError;
+  idempotent: boolean;
+}): SekishoError {
+  const { reason, undelivered, details } = error;
+  const mayHaveRun = call.method === "execute_task" && !idempotent && reason === "unavailable" && !undelivered;
+  return mayHaveRun ? new SekishoError("ambiguous", { details, cause: error }) : error;
 }
 
 /** The host deduplicates UUIDs only; the methods besides `execute_task` may be repeated with any id. */

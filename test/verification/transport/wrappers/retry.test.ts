@@ -6,7 +6,7 @@ import { newTrace } from "../../../../lambdas/shared/trace.ts";
 import { retry } from "../../../../lambdas/verification/transport/wrappers/retry.ts";
 import { virtualTime } from "../sample.ts";
 
-type Failure = { reason: ClientReason; retryAfterMs?: number; exact?: boolean };
+type Failure = { reason: ClientReason; retryAfterMs?: number; exact?: boolean; undelivered?: boolean };
 
 /** Runs a call whose attempts fail as told and then succeed; tells what came of it. */
 async function run(
@@ -19,9 +19,10 @@ async function run(
     ids.push(call.id);
     const failure = failures[ids.length - 1];
     if (failure === undefined) return { status: "success", response_text: "" } as const;
-    const { reason, retryAfterMs, exact = true } = failure;
+    const { reason, retryAfterMs, exact = true, undelivered = false } = failure;
     throw new SekishoError(reason, {
       exact,
+      undelivered,
       ...(retryAfterMs === undefined ? {} : { details: { retry_after_ms: retryAfterMs } }),
     });
   });
@@ -77,11 +78,17 @@ describe("repetition", () => {
   it.each(reasons.filter((reason) => isRetryable(reason)))(
     "follows %s, with the same id, up to three attempts",
     async (reason) => {
-      const many = Array.from({ length: 9 }, () => ({ reason }));
+      const many = Array.from({ length: 9 }, () => ({ reason, undelivered: true }));
       const { outcome, attempts, ids } = await run(many, { idempotent: false });
       expect({ outcome, attempts, ids: ids.size }).toEqual({ outcome: reason, attempts: 3, ids: 1 });
     },
   );
+
+  it("does not follow an outage of which nobody says that nothing was taken, where the peer would run the task again", async () => {
+    const bare = Array.from({ length: 9 }, () => ({ reason: "unavailable" as const }));
+    expect(await run(bare, { idempotent: false })).toMatchObject({ outcome: "ambiguous", attempts: 1 });
+    expect(await run(bare)).toMatchObject({ outcome: "unavailable", attempts: 3 });
+  });
 
   it("never follows a reason that was guessed from a number", async () => {
     expect(await run([{ reason: "unavailable", exact: false }])).toMatchObject({ outcome: "unavailable", attempts: 1 });
