@@ -39,8 +39,12 @@ export type Tasks = {
     cursor?: string | undefined;
     limit: number;
   }): Promise<{ items: ExecutionTask[]; cursor?: string }>;
-  /** The task's records from this one on, until it is over, asks a question, `signal` aborts, or the host stops. */
-  watch(request: { task: ExecutionTask; signal: AbortSignal }): AsyncIterable<ExecutionTask>;
+  /** The task's records from this one on, to the end of its turn or as `until` says, until `signal` aborts, or the host stops. */
+  watch(request: {
+    task: ExecutionTask;
+    until?: ((task: ExecutionTask) => boolean) | undefined;
+    signal: AbortSignal;
+  }): AsyncIterable<ExecutionTask>;
   /** Resolves to the record when `until` holds for it, or as it stands after `timeoutMs`. */
   wait(request: {
     task: ExecutionTask;
@@ -153,7 +157,7 @@ export function createTasks(settings: TaskSettings): Tasks {
     async list({ principal, cursor, limit }) {
       return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
     },
-    watch: ({ task, signal }) => watchTask({ ...followed(task), signal }),
+    watch: ({ task, ...rest }) => watchTask({ ...followed(task), ...rest }),
     wait({ task, until, timeoutMs }) {
       return waitForChange({ ...followed(task), until: (seen) => isOver(seen) || until(seen), timeoutMs });
     },

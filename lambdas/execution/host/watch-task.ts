@@ -1,4 +1,4 @@
-/** Follows one task: its records as they are stored, in order, from any instance, until it is over. */
+/** Follows one task: its records as they are stored, in order, from any instance, until its turn or the task is over. */
 import type { Bell } from "./bell.ts";
 import { isAsking, isOver } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
@@ -8,8 +8,7 @@ const slowestPollMs = 1000;
 
 /**
  * Yields the task, then every newer record that is seen; of changes that follow each other faster than they are read the last
- * one. Ends after a record that is over or asks a question, when `signal` aborts, and when the host stops. Throws as `reread`
- * does.
+ * one. Ends after a record for which `until` holds, when `signal` aborts, and when the host stops. Throws as `reread` does.
  */
 export async function* watchTask(request: {
   task: ExecutionTask;
@@ -17,9 +16,11 @@ export async function* watchTask(request: {
   isRunningHere: () => boolean;
   isStopped: () => boolean;
   reread: () => Promise<ExecutionTask>;
+  /** The turn's end where it is not given: the task is over, or asks a question. */
+  until?: ((task: ExecutionTask) => boolean) | undefined;
   signal: AbortSignal;
 }): AsyncGenerator<ExecutionTask> {
-  const { task, bell, isRunningHere, isStopped, reread, signal } = request;
+  const { task, bell, isRunningHere, isStopped, reread, until = isTurnOver, signal } = request;
   let latest = task;
   let wake = () => {};
   const see = (seen: ExecutionTask) => {
@@ -37,7 +38,7 @@ export async function* watchTask(request: {
         shown = latest.revision;
         pollMs = firstPollMs;
         yield latest;
-        if (isOver(latest) || isAsking(latest)) {
+        if (until(latest)) {
           if (latest.revision === shown) return;
           continue;
         }
@@ -57,4 +58,8 @@ export async function* watchTask(request: {
     stopListening();
     signal.removeEventListener("abort", abort);
   }
+}
+
+function isTurnOver(task: ExecutionTask): boolean {
+  return isOver(task) || isAsking(task);
 }

@@ -1,5 +1,4 @@
 /** A stream's events as the differences between a task's views: whoever sees the same records tells the same. Pure. */
-import { isDeepStrictEqual } from "node:util";
 import type { A2aTask, StreamEvent } from "../../../../contracts/a2a/task.ts";
 
 /**
@@ -9,12 +8,15 @@ import type { A2aTask, StreamEvent } from "../../../../contracts/a2a/task.ts";
 export function eventsBetween({ previous, next }: { previous: A2aTask; next: A2aTask }): StreamEvent[] {
   const { id: taskId, contextId, status, metadata } = next;
   const known = new Map((previous.artifacts ?? []).map((artifact) => [artifact.artifactId, artifact]));
-  const made = (next.artifacts ?? []).filter(
-    (artifact) => !isDeepStrictEqual(artifact, known.get(artifact.artifactId)),
-  );
-  const isSame = isDeepStrictEqual([previous.status, previous.metadata], [status, metadata]);
+  const made = (next.artifacts ?? []).filter((artifact) => !isSame(artifact, known.get(artifact.artifactId)));
+  const isKnown = isSame([previous.status, previous.metadata], [status, metadata]);
   return [
     ...made.map((artifact) => ({ artifactUpdate: { taskId, contextId, artifact, append: false, lastChunk: true } })),
-    ...(isSame ? [] : [{ statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } }]),
+    ...(isKnown ? [] : [{ statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } }]),
   ];
+}
+
+/** A view is always written in the same order. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,29 +1,31 @@
-/** A task as a stream of A2A's events: the task itself, then what changes, until its turn is over. */
+/** A task as a stream of A2A's events: the task itself, then what changes. */
 import type { A2aTask, StreamEvent } from "../../../../contracts/a2a/task.ts";
 import type { ExecutionTask } from "../execution-task.ts";
 import type { Tasks } from "../tasks.ts";
 import { eventsBetween } from "./events.ts";
 
 /**
- * `shown` is the first event's record, `task` the newest that is known. Ends with the event that says that the task is over or
- * asks, when `signal` aborts, and when the host stops.
+ * `shown` is the first event's record, `task` the newest that is known. Ends where `until` holds, or where it is not given with
+ * the event that says that the task is over or asks; when `signal` aborts, and when the host stops.
  */
 export async function* follow({
   tasks,
   shown,
   task,
   view,
+  until,
   signal,
 }: {
   tasks: Pick<Tasks, "watch">;
   shown: ExecutionTask;
   task: ExecutionTask;
   view: (task: ExecutionTask) => A2aTask;
+  until?: ((task: ExecutionTask) => boolean) | undefined;
   signal: AbortSignal;
 }): AsyncGenerator<StreamEvent> {
   let previous = view(shown);
   yield { task: previous };
-  for await (const record of tasks.watch({ task, signal })) {
+  for await (const record of tasks.watch({ task, until, signal })) {
     const next = view(record);
     yield* eventsBetween({ previous, next });
     previous = next;

@@ -60,9 +60,14 @@ export function createReceiveMessage({
     if (contextId !== a2a?.contextId) {
       throw paramsRefused([{ path: ["message", "contextId"], message: "not the context of the task" }]);
     }
+    const config = configuration?.taskPushNotificationConfig;
+    const attach = () => pushConfigs.attach({ principal, taskId, config, version });
     const answer = answerIn({ message, question });
-    await pushConfigs.attach({ principal, taskId, config: configuration?.taskPushNotificationConfig, version });
-    return tasks.answer({ principal, taskId, answer, message: { ...message, contextId } });
+    // Before the answer, so that what it changes is told; but what is refused leaves nothing behind.
+    if (question !== undefined) await attach();
+    const task = await tasks.answer({ principal, taskId, answer, message: { ...message, contextId } });
+    if (question === undefined) await attach();
+    return task;
   }
 
   return async (call) => {

@@ -145,6 +145,24 @@ describe("a stream", () => {
     }
   });
 
+  it("of who subscribes in 1.0 goes on over a question to the end, in 0.3 to the question", async () => {
+    const agent: Agent = async function* ({ answers }) {
+      yield answers.length === 0 ? { type: "question", prompt: "Which?" } : { type: "answer", text: "done" };
+    };
+    const store = memoryStore();
+    const [one, other] = [await serve({ store, agent }), await serve({ store, agent })];
+    const { task } = await one.result<{ task: A2aTask }>("SendMessage", message());
+    const { id } = task;
+    const older: unknown[] = [];
+    for await (const event of one.stream("tasks/resubscribe", { id }, { version: "0.3" })) older.push(event);
+    expect(older).toMatchObject([{ kind: "task", status: { state: "input-required" } }]);
+    const streams = [one, other].map((host) => host.stream("SubscribeToTask", { id }));
+    for (const stream of streams) expect(told((await stream.next()).value as StreamEvent)).toBe("task INPUT_REQUIRED");
+    await other.result("SendMessage", { message: userMessage("this", { taskId: id }) });
+    for (const stream of streams)
+      expect((await allTold(stream)).slice(-2)).toEqual(["artifact answer", "status COMPLETED done"]);
+  });
+
   it("ends with the cancel that another instance took", async () => {
     const store = memoryStore();
     const gate = createGate();

@@ -7,7 +7,10 @@ import { follow } from "../follow.ts";
 import type { Operation } from "../operation.ts";
 import { viewOf } from "../view.ts";
 
-/** Rejects with `unsupported_operation` for a task that is over (A2A 1.0, section 3.1.6). */
+/**
+ * In 1.0 the stream goes on over questions to the end of the task; a client of 0.3 takes a question for the stream's last event.
+ * Rejects with `unsupported_operation` for a task that is over (A2A 1.0, section 3.1.6).
+ */
 export function subscribeToTask({
   tasks,
   pollAfterMs,
@@ -15,10 +18,11 @@ export function subscribeToTask({
   tasks: Tasks;
   pollAfterMs: number;
 }): Operation<"SubscribeToTask"> {
-  return async ({ params: { id: taskId }, caller: { principal }, client }) => {
+  return async ({ params: { id: taskId }, version, caller: { principal }, client }) => {
     const task = await tasks.find({ principal, taskId });
     if (isOver(task)) throw new SekishoError("unsupported_operation", { details: { task_id: task.id } });
     const view = (seen: ExecutionTask) => viewOf({ task: seen, pollAfterMs });
-    return follow({ tasks, shown: task, task, view, signal: client.signal });
+    const until = version === "1.0" ? isOver : undefined;
+    return follow({ tasks, shown: task, task, view, until, signal: client.signal });
   };
 }
