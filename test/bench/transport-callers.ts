@@ -8,8 +8,7 @@ import { newTrace } from "../../lambdas/shared/trace.ts";
 import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/none.ts";
 import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
-
-export type Caller = { call: () => Promise<unknown>; close: () => Promise<void> };
+import type { Caller } from "./measure.ts";
 
 const params = { channel: "C012AB3CD", team_id: "T012AB3CD", user_id: "U012AB3CD", text: "What is a sekisho?" };
 const headers = {

@@ -1,0 +1,62 @@
+/** The server of the bench of A2A, in a process of its own: the official SDK's in express, or our host with a store. Tells its URL to the parent. */
+import { createServer } from "node:http";
+import { AgentCard, Task } from "@a2a-js/sdk";
+import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
+import { jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
+import express from "express";
+import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
+import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
+import { createHost } from "../../lambdas/execution/host/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
+import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import { listen } from "../../lambdas/shared/http-server.ts";
+
+const [, , kind, file = ""] = process.argv;
+const parse = (json: unknown) => json as ExecutionTask;
+
+process.send?.(await (kind === "sdk" ? startSdk() : startOurs()));
+
+/** The least that its executor can do: one event, the task as it ended. */
+async function startSdk(): Promise<string> {
+  const executor: AgentExecutor = {
+    async execute({ taskId: id, contextId, userMessage }, bus) {
+      const status = { state: "TASK_STATE_COMPLETED", timestamp: new Date().toISOString() };
+      const artifacts = [{ artifactId: "answer", parts: [{ text: "done" }] }];
+      const task = Task.fromJSON({ id, contextId, status, artifacts });
+      bus.publish(AgentEvent.task({ ...task, history: [userMessage] }));
+      bus.finished();
+    },
+    async cancelTask() {},
+  };
+  const app = express();
+  const server = createServer(app);
+  const port = await listen({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  const url = `http://127.0.0.1:${port}`;
+  const card = AgentCard.fromJSON({
+    name: "bench",
+    supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+    capabilities: {},
+  });
+  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
+  app.use("/a2a", jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+  return url;
+}
+
+async function startOurs(): Promise<string> {
+  const agent: Agent = async function* () {
+    yield { type: "answer", text: "done" };
+  };
+  const store =
+    kind === "sqlite"
+      ? createSqliteTaskStore({ database: openDatabase({ file }), parse })
+      : createMemoryTaskStore({ parse });
+  const noCard = () => {
+    throw new Error("nobody asks the bench for a card");
+  };
+  const a2a = { cards: { endpoint: noCard, extended: noCard } };
+  const host = createHost({ agent, store, authenticator: noAuthenticator(), a2a });
+  return (await startExecutionServer({ host, port: 0 })).url;
+}
