@@ -120,5 +120,12 @@ export type ExecutionTask = z.infer<typeof executionTaskSchema>;
 
 /** Throws where the stored JSON is none of ours. */
 export function parseExecutionTask(json: unknown): ExecutionTask {
-  return executionTaskSchema.parse(json);
+  return executionTaskSchema.parse(upToDate(json));
+}
+
+/** A record of version 0.1 did not say when its state was entered, and kept what the agent made in its outcome. */
+function upToDate(json: unknown): unknown {
+  if (typeof json !== "object" || json === null || "changedAtMs" in json) return json;
+  const { createdAtMs, outcome } = json as { createdAtMs?: unknown; outcome?: { artifacts?: unknown } };
+  return { changedAtMs: createdAtMs, artifacts: outcome?.artifacts, ...json };
 }
