@@ -65,13 +65,18 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         .describe("Of A2A. highest: the highest that the card and Sekisho share."),
       authorizer: authorizerSchema.default({ type: "none" }),
       dialect: dialectSchema.default("a2a").describe("Whose error numbers the peer speaks."),
-      idempotent: anyDestination.idempotent.default(false),
+      idempotent: anyDestination.idempotent.optional().describe("Default: true without a card, false with one."),
+      longPollMs: z.literal(0, "A2A has no place for it").default(0),
       forwardBotToken: z.literal(false, "A2A has no place for it").default(false),
     })
     .refine(({ card, url }) => url === undefined || card !== undefined, {
       path: ["card"],
       message: "is missing: url stands in place of the address that a card names",
     })
+    .transform((destination) => ({
+      ...destination,
+      idempotent: destination.idempotent ?? destination.card === undefined,
+    }))
     .describe("An agent that speaks A2A (JSON-RPC over HTTPS; http only on loopback)."),
   z
     .strictObject({

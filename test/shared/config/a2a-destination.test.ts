@@ -41,7 +41,13 @@ describe("a destination over A2A", () => {
     expect(configOf({ ...agent }).destinations.agent).toEqual(agent);
   });
 
+  it("deduplicates where it is the local run's own host", () => {
+    expect(configOf({}).destinations.agent).toMatchObject({ idempotent: true });
+    expect(configOf({ idempotent: false }).destinations.agent).toMatchObject({ idempotent: false });
+  });
+
   it.each([
+    ["a long poll", { card, authorizer: bearer, longPollMs: 1000 }, /longPollMs: A2A has no place for it/],
     ["the bot token", { card, authorizer: bearer, forwardBotToken: true }, /forwardBotToken: A2A has no place for it/],
     ["a version of before 0.3", { card, authorizer: bearer, version: "0.2.5" }, /agent\.version/],
     ["a url without a card", { url, authorizer: bearer }, /agent\.card: is missing: url stands in place of/],
