@@ -24,13 +24,13 @@ async function serve({ answer, stallMs = 10_000 }: { answer: Answering; stallMs?
 }
 
 /** Makes pieces for ever, one after each turn of the event loop, and remembers what became of it. */
-function endless({ size = 10 } = {}) {
+function endless({ size = 10, heedsSignal = true } = {}) {
   const seen = { made: 0, isReturned: false, isAborted: () => false };
   async function* pieces(signal: AbortSignal): AsyncGenerator<string> {
     try {
       for (;;) {
         await new Promise((resolve) => setImmediate(resolve));
-        if (signal.aborted) return;
+        if (heedsSignal && signal.aborted) return;
         seen.made += 1;
         yield "x".repeat(size);
       }
@@ -90,6 +90,15 @@ describe("an answer in pieces", () => {
     expect([seen.isReturned, seen.isAborted()]).toEqual([false, false]);
     abort.abort();
     await eventually(() => seen.isReturned && seen.isAborted());
+  });
+
+  it("ends so even where whoever makes it does not listen", async () => {
+    const { answer, seen } = endless({ heedsSignal: false });
+    const { url } = await serve({ answer });
+    const abort = new AbortController();
+    await fetch(url, { signal: abort.signal });
+    abort.abort();
+    await eventually(() => seen.isReturned);
   });
 
   it("ends when the server closes, which waits for nothing else", async () => {

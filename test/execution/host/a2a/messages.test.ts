@@ -69,11 +69,24 @@ describe("a message", () => {
     const parts = [{ text: "look" }, { data: { a: [1, null] } }];
     const metadata = { [slackMessageKey]: { channel: "C1" } };
     const message = { messageId: "m".repeat(256), contextId: "mine", role: "ROLE_USER", parts, metadata };
-    await host.result("SendMessage", { message });
+    const sent = await host.result<Sent>("SendMessage", { message });
     const [{ task, context } = { task: undefined, context: undefined }] = gate.started;
     expect(task).toMatchObject({ text: "look", parts, channel: "C1", answers: [] });
     const { messageId, contextId, requestId } = context ?? {};
     expect([messageId, contextId, requestId]).toEqual([message.messageId, "mine", message.messageId]);
+    expect(await host.result("GetTask", { id: sent.task.id })).toEqual(sent.task);
+  });
+
+  it("that is too large for a task's history is kept there by its ids alone", async () => {
+    const gate = createGate();
+    gate.letGo();
+    const host = await serve({ agent: gate.agent });
+    const message = userMessage("", { parts: [{ raw: "AAAA".repeat(10_000) }], contextId: "mine" });
+    const { task } = await host.result<Sent>("SendMessage", { message });
+    const { messageId } = message;
+    const ids = { messageId, taskId: task.id, contextId: "mine", role: "ROLE_USER" };
+    expect(task.history).toEqual([{ ...ids, parts: [{ text: "" }] }]);
+    expect(gate.started[0]?.task.parts).toEqual(message.parts);
   });
 
   it("that does not want to wait gets the task at once, and one that the budget is too short for the working task", async () => {
