@@ -75,6 +75,20 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
     }
   });
 
+  it(`sees a question on its streams, which ${version === "1.0" ? "then go on" : "end there"}`, async () => {
+    const { id: taskId } = await sendForTask(client, saying("tck-input-required"));
+    const streams = [1, 2].map(() => client.resubscribeTask({ tenant: "", id: taskId }));
+    const first = await Promise.all(streams.map((stream) => stream.next()));
+    expect(first.map(({ value }) => value?.payload?.$case)).toEqual(["task", "task"]);
+    const rest = Promise.all(streams.map(eventsOf));
+    await client.sendMessage(saying("answer", { taskId }));
+    const [events, others] = await rest;
+    expect(others).toEqual(events);
+    const ended = { statusUpdate: { taskId, status: { state: "TASK_STATE_COMPLETED" } } };
+    if (version === "1.0") expect(events?.at(-1)).toMatchObject(ended);
+    else expect(events).toEqual([]);
+  });
+
   it("cancels a task that runs, again and again", async () => {
     const request = saying("tck-cancel", { configuration: { returnImmediately: true } });
     const { id } = await sendForTask(client, request);

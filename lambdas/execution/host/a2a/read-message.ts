@@ -72,6 +72,7 @@ function limitedText(parts: readonly Part[]): string {
 function attachmentsIn(parts: readonly Part[]): NonNullable<TaskInput["attachments"]> {
   return parts
     .flatMap(({ url, filename: name = "", mediaType: mimetype = "application/octet-stream" }, index) => {
+      if (url === undefined) return [];
       const attachment = { id: `part-${index + 1}`, name, mimetype, size: 0, url };
       return attachmentSchema.safeParse(attachment).data ?? [];
     })
