@@ -1,6 +1,7 @@
 /** `sekisho execution`: the Execution zone alone. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { agentCardPath } from "../../contracts/a2a/card-path.ts";
 import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
@@ -14,7 +15,7 @@ export const execution: Command = {
   help: `
 sekisho execution [--port N] [--agent AGENT] [--store FILE] [--config FILE]
 
-Runs the Execution zone on 127.0.0.1 until Ctrl-C.
+Runs the Execution zone on 127.0.0.1 until Ctrl-C: for the Verification zone, and as an A2A agent.
 
   --port N        instead of SEKISHO_EXECUTION_PORT (8080); 0 takes a free one
   --agent AGENT   "echo" or the path of your agent file, instead of the configuration's
@@ -49,6 +50,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
       log: createLog({ service: "execution", level: logLevel ?? "info" }),
     });
     print(`Execution zone: ${zone.url}   (agent: ${typeof agent === "string" ? agent : agent.type}; Ctrl-C ends it)`);
+    print(`A2A agent card: ${zone.url}${agentCardPath}`);
     await untilStopped(run, zone.close);
     return exitCodes.success;
   },

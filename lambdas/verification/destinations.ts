@@ -1,4 +1,5 @@
 /** The destinations of the configuration, made ready to be called. */
+import { agentCardPath } from "../../contracts/a2a/card-path.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
@@ -31,7 +32,6 @@ export type DestinationSurroundings = {
 };
 
 /** Of our own host (A2A 1.0, section 8.2). */
-const ownCardPath = "/.well-known/agent-card.json";
 
 /** One client a destination that there is a way to. Nothing is opened before the first call. */
 export function createDestinations({
@@ -77,7 +77,7 @@ function createTransport({
       return createHttpsTransport({ url, authorizer: authorize(destination.authorizer, url), maxResponseBytes });
     }
     case "a2a": {
-      const cardUrl = destination.card ?? (localUrl && new URL(ownCardPath, localUrl).href);
+      const cardUrl = destination.card ?? (localUrl && new URL(agentCardPath, localUrl).href);
       if (cardUrl === undefined) return undefined;
       const { url, version } = destination;
       return createA2aTransport({

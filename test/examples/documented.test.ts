@@ -7,10 +7,12 @@ import { commandHere } from "../bin/aws/command-here.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/execute-elsewhere.md"), "utf8");
-const blocks = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = "", text = ""]) => ({
-  language,
-  text,
-}));
+const blocks = blocksIn(page);
+
+function blocksIn(text: string): { language: string; text: string }[] {
+  const found = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)];
+  return found.map(([, language = "", text = ""]) => ({ language, text }));
+}
 
 function blocksOf(language: string): string[] {
   return blocks.filter((block) => block.language === language).map(({ text }) => text);
@@ -19,6 +21,15 @@ function blocksOf(language: string): string[] {
 function fileText(path: string): string {
   return readFileSync(join(root, "examples/execute-elsewhere", path), "utf8");
 }
+
+describe("docs/a2a.md", () => {
+  it("shows a configuration that can be used as it is", () => {
+    const a2a = blocksIn(readFileSync(join(root, "docs/a2a.md"), "utf8"));
+    const [text = "", ...others] = a2a.flatMap((block) => (block.language === "json" ? [block.text] : []));
+    expect(others).toEqual([]);
+    expect(parseConfig({ json: JSON.parse(text) }).execution.a2a.name).toBe("Clerk");
+  });
+});
 
 describe("docs/execute-elsewhere.md", () => {
   it("shows the files as they are", () => {

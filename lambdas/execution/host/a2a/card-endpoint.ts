@@ -1,12 +1,13 @@
 /** Serves the agent card (A2A 1.0, sections 8.2 and 8.6): one for clients of 1.0, one for all others, both cacheable. */
 import { createHash } from "node:crypto";
 import type { AgentCard } from "../../../../contracts/a2a/agent-card.ts";
+import { agentCardPath } from "../../../../contracts/a2a/card-path.ts";
 import { cardToV03 } from "../../../../contracts/a2a/v03/card.ts";
 import type { Exchange, WholeResponse } from "../exchange.ts";
 import { isUnchanged } from "./card/is-unchanged.ts";
 
 /** Where clients look for it: today, and up to protocol version 0.2. */
-export const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+export const cardPaths: readonly string[] = [agentCardPath, "/.well-known/agent.json"];
 
 const maxAgeSeconds = 300;
 
