@@ -34,8 +34,8 @@ const canceling: Record<Locale, (count: number) => string> = {
 };
 
 const emptyAnswer: Record<Locale, string> = {
-  en: "The agent finished, but its answer is empty.",
-  ja: "エージェントは完了しましたが、回答は空でした。",
+  en: "The agent answered, but without any text.",
+  ja: "エージェントから応答がありましたが、テキストが含まれていませんでした。",
 };
 
 const refusal: Record<Locale, (asked: Asked) => Words> = {

@@ -144,7 +144,7 @@ describe("the texts of a task", () => {
   });
 
   it("are never empty: not for an empty answer, not without an outcome", () => {
-    expect(textOf({ type: "answer", text: " \n " })).toEqual(["The agent finished, but its answer is empty."]);
+    expect(textOf({ type: "answer", text: " \n " })).toEqual(["The agent answered, but without any text."]);
     expect(parts(sampleTask())[0]).toMatch(/Something went wrong/);
   });
 
