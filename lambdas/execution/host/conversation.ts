@@ -7,12 +7,13 @@ const maxMessagesBytes = 32 * 1024;
 
 /** The newest messages that fit, one that is too large by itself without what is in it. A task of the zone contract keeps none. */
 export function withMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
-  if (task.a2a === undefined) return task;
+  if (task.a2a === undefined || messages.length === 0) return task;
   const kept: Message[] = [];
   let bytes = 0;
   for (const said of [...task.a2a.messages, ...messages].reverse()) {
-    const message = jsonBytes(said) > maxMessagesBytes ? emptied(said) : said;
-    bytes += jsonBytes(message);
+    const ownBytes = jsonBytes(said);
+    const message = ownBytes > maxMessagesBytes ? emptied(said) : said;
+    bytes += message === said ? ownBytes : jsonBytes(message);
     if (bytes > maxMessagesBytes) break;
     kept.unshift(message);
   }
