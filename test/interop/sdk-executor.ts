@@ -1,14 +1,13 @@
 /** The official SDK's executor around one of our agents, so that the same agent answers on its server and on our host. */
 import * as sdk from "@a2a-js/sdk";
-import { AgentEvent, type AgentExecutor, type ExecutionEventBus, type RequestContext } from "@a2a-js/sdk/server";
+import { AgentEvent, type AgentExecutor, type RequestContext } from "@a2a-js/sdk/server";
 import { textOf } from "../../contracts/a2a/part.ts";
 import { toA2aState } from "../../contracts/a2a/states.ts";
 import type { Agent, AgentAnswer, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
-import { partsOf } from "../../lambdas/execution/host/a2a/artifacts.ts";
 import { agentContext } from "../execution/agents/agent-context.ts";
+import { eventsOf, type Publish, publisher } from "./sdk-events.ts";
 
 type Run = { contextId: string; first: sdk.Message; answers: AgentAnswer[]; stopping: AbortController };
-type Publish = (event: { state: string; text?: string } | { artifact: object } | { message: string }) => void;
 
 export function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
   const runs = new Map<string, Run>();
@@ -37,77 +36,36 @@ export function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
   };
 }
 
-/** A task is announced before its first update, unless the agent answers without one. */
-async function tell(request: {
+/** A task is announced before its first update, unless the agent answers without one; who has to wait for the agent sees it early. */
+async function tell({
+  updates,
+  announce,
+  publish,
+  signal,
+}: {
   updates: AsyncIterable<TaskUpdate>;
   announce: () => void;
   publish: Publish;
   signal: AbortSignal;
 }): Promise<void> {
-  const { updates, publish, signal } = request;
-  let announce: (() => void) | undefined = request.announce;
-  const iterator = updates[Symbol.asyncIterator]();
-  for (;;) {
-    const next = iterator.next();
-    // Whoever has to wait for the agent sees the task meanwhile.
-    const early = setTimeout(() => {
-      announce?.();
-      announce = undefined;
-    }, 10);
-    const { value: update, done } = await next.catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-      return { value: undefined, done: true };
-    });
-    clearTimeout(early);
-    if (done || update === undefined) return;
-    if (update.type === "answer" && update.direct) return publish({ message: update.text });
-    announce?.();
-    announce = undefined;
-    for (const event of eventsOf(update)) publish(event);
-  }
-}
-
-function eventsOf(update: TaskUpdate): Parameters<Publish>[0][] {
-  switch (update.type) {
-    case "progress":
-      return [{ state: toA2aState({ state: "working" }), ...(update.text && { text: update.text }) }];
-    case "artifact":
-      return [{ artifact: { parts: partsOf(update.artifact) } }];
-    case "answer":
-      return [
-        ...(update.text === "" ? [] : [{ artifact: { parts: [{ text: update.text }] } }]),
-        { state: toA2aState({ state: "completed" }) },
-      ];
-    case "question":
-      return [{ state: toA2aState({ state: "input_required", kind: update.kind }), text: update.prompt }];
-    case "failure":
-      return [{ state: toA2aState({ state: update.reason === "plan_error" ? "rejected" : "failed" }) }];
-  }
-}
-
-function publisher({ taskId, contextId, bus }: { taskId: string; contextId: string; bus: ExecutionEventBus }): Publish {
-  const says = (text: string) => ({
-    messageId: crypto.randomUUID(),
-    role: "ROLE_AGENT",
-    parts: [{ text }],
-    ...{ taskId, contextId },
-  });
-  return (event) => {
-    if ("message" in event) {
-      bus.publish(AgentEvent.message(sdk.Message.fromJSON({ ...says(event.message), taskId: "" })));
-    } else if ("artifact" in event) {
-      const artifact = { artifactId: crypto.randomUUID(), ...event.artifact };
-      bus.publish(
-        AgentEvent.artifactUpdate(
-          sdk.TaskArtifactUpdateEvent.fromJSON({ taskId, contextId, artifact, lastChunk: true }),
-        ),
-      );
-    } else {
-      const { state, text } = event;
-      const status = { state, timestamp: new Date().toISOString(), ...(text && { message: says(text) }) };
-      bus.publish(AgentEvent.statusUpdate(sdk.TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status })));
-    }
+  let isAnnounced = false;
+  const announceOnce = () => {
+    if (!isAnnounced) announce();
+    isAnnounced = true;
   };
+  const early = setTimeout(announceOnce, 10);
+  try {
+    for await (const update of updates) {
+      if (update.type === "answer" && update.direct) return publish({ message: update.text });
+      announceOnce();
+      for (const event of eventsOf(update)) publish(event);
+    }
+  } catch (error) {
+    // What an agent throws because it was told to stop is no fault of it.
+    if (!signal.aborted) throw error;
+  } finally {
+    clearTimeout(early);
+  }
 }
 
 /** The task as it begins, or as it goes on after an answer. */

@@ -1,19 +1,10 @@
-/** What a zone wants of an agent that speaks A2A: one table of stories, told to every peer through our transport. */
+/** What a zone wants of an agent that speaks A2A, story by story, in the zone contract's words. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { A2aVersion } from "../../contracts/a2a/operations.ts";
+import { expect } from "@jest/globals";
 import { SekishoError } from "../../contracts/errors.ts";
 import type { MethodName, ParamsOf, ResultOf, TaskResult } from "../../contracts/methods.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createA2aTransport } from "../../lambdas/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/none.ts";
-import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
-import { createClient } from "../../lambdas/verification/transport/runner.ts";
-import { common } from "../conformance/transport-sample.ts";
 
-export type Peer = { cardUrl: string; close: () => Promise<void> };
-
-type Teller = {
+export type Teller = {
   call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>>;
   /** Sends the text as a task, with an id of its own. */
   execute(text: string, id?: string): Promise<TaskResult>;
@@ -22,7 +13,7 @@ type Teller = {
 };
 type Story = { name: string; tell: (teller: Teller) => Promise<void> };
 
-const stories: readonly Story[] = [
+export const stories: readonly Story[] = [
   {
     name: "a task ends with its answer",
     async tell({ execute, outcome }) {
@@ -143,71 +134,6 @@ const stories: readonly Story[] = [
     },
   },
 ];
-
-export const lackedBy03 = {
-  "a task is found by the request that began it": "0.3 has no listing of tasks over JSON-RPC.",
-};
-
-/** `version` pins one; `lacks` are the stories that the peer cannot tell, by name, with the reason. */
-export function describeStories({
-  name,
-  start,
-  version,
-  speaks = version,
-  lacks = {},
-}: {
-  name: string;
-  start: () => Promise<Peer>;
-  version?: A2aVersion;
-  speaks?: A2aVersion | undefined;
-  lacks?: Record<string, string>;
-}): void {
-  describe(`our transport to ${name}`, () => {
-    let peer: Peer | undefined;
-    let client: ExecutionClient | undefined;
-    let transport: ReturnType<typeof createA2aTransport> | undefined;
-    beforeAll(async () => {
-      peer = await start();
-      transport = createA2aTransport({ cardUrl: peer.cardUrl, version, authorizer: noAuthorizer });
-      const destination = { name: "peer", dialect: "a2a", idempotent: false, callTimeoutMs: 5000 } as const;
-      client = createClient({ transport, destination, log: silentLog });
-    });
-    afterAll(async () => {
-      await client?.close();
-      await peer?.close();
-    });
-
-    it("knows it by its card", async () => {
-      const described = await transport?.describe?.({ signal: AbortSignal.timeout(5000) });
-      expect(described).toMatchObject({ name: expect.any(String), version: speaks });
-    });
-
-    it("declares only stories that there are as impossible", () => {
-      expect(stories.map((story) => story.name)).toEqual(expect.arrayContaining(Object.keys(lacks)));
-    });
-
-    for (const { name: story, tell } of stories) {
-      if (lacks[story] === undefined) it(story, () => tell(tellerOf(client as ExecutionClient)));
-    }
-  });
-}
-
-function tellerOf(client: ExecutionClient): Teller {
-  const call: Teller["call"] = (method, params) => client.call({ ...common, method, params, id: randomUUID() });
-  return {
-    call,
-    execute: (text, id = randomUUID()) =>
-      client.call({ ...common, method: "execute_task", params: { channel: "C1", text }, id }),
-    async outcome(begun) {
-      let result = begun;
-      while (result.status === "accepted") {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        result = await call("get_task", { task_id: result.task_id });
-      }
-      return result;
-    },
-  };
-}
 
 async function refusal(answer: Promise<unknown>): Promise<SekishoError> {
   const error = await answer.then(

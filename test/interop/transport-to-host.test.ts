@@ -1,8 +1,8 @@
 /** Both zones of ours, with A2A between them. */
 
+import { describeStories, lackedBy03 } from "./describe-stories.ts";
 import { startOurHost } from "./our-host.ts";
 import { quickAgent } from "./quick-agent.ts";
-import { describeStories, lackedBy03 } from "./stories.ts";
 
 const start = () => startOurHost({ agent: quickAgent });
 

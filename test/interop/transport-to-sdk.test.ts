@@ -1,7 +1,8 @@
 /** Our transport against the official SDK's own server. */
+
+import { describeStories, lackedBy03 as lacks } from "./describe-stories.ts";
 import { quickAgent as agent } from "./quick-agent.ts";
 import { startSdkServer } from "./sdk-server.ts";
-import { describeStories, lackedBy03 as lacks } from "./stories.ts";
 
 describeStories({
   name: "the official SDK, 1.0",

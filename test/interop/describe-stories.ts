@@ -1,0 +1,78 @@
+/** Tells the stories to a peer, through our transport. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { A2aVersion } from "../../contracts/a2a/operations.ts";
+import { silentLog } from "../../lambdas/shared/log.ts";
+import { createA2aTransport } from "../../lambdas/verification/transport/a2a/transport.ts";
+import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/none.ts";
+import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
+import { createClient } from "../../lambdas/verification/transport/runner.ts";
+import { common } from "../conformance/transport-sample.ts";
+import { stories, type Teller } from "./stories.ts";
+
+type Peer = { cardUrl: string; close: () => Promise<void> };
+
+export const lackedBy03 = {
+  "a task is found by the request that began it": "0.3 has no listing of tasks over JSON-RPC.",
+};
+
+/** `version` pins one; `lacks` are the stories that the peer cannot tell, by name, with the reason. */
+export function describeStories({
+  name,
+  start,
+  version,
+  speaks = version,
+  lacks = {},
+}: {
+  name: string;
+  start: () => Promise<Peer>;
+  version?: A2aVersion;
+  speaks?: A2aVersion | undefined;
+  lacks?: Record<string, string>;
+}): void {
+  describe(`our transport to ${name}`, () => {
+    let peer: Peer | undefined;
+    let client: ExecutionClient | undefined;
+    let transport: ReturnType<typeof createA2aTransport> | undefined;
+    beforeAll(async () => {
+      peer = await start();
+      transport = createA2aTransport({ cardUrl: peer.cardUrl, version, authorizer: noAuthorizer });
+      const destination = { name: "peer", dialect: "a2a", idempotent: false, callTimeoutMs: 5000 } as const;
+      client = createClient({ transport, destination, log: silentLog });
+    });
+    afterAll(async () => {
+      await client?.close();
+      await peer?.close();
+    });
+
+    it("knows it by its card", async () => {
+      const described = await transport?.describe?.({ signal: AbortSignal.timeout(5000) });
+      expect(described).toMatchObject({ name: expect.any(String), version: speaks });
+    });
+
+    it("declares only stories that there are as impossible", () => {
+      expect(stories.map((story) => story.name)).toEqual(expect.arrayContaining(Object.keys(lacks)));
+    });
+
+    for (const { name: story, tell } of stories) {
+      if (lacks[story] === undefined) it(story, () => tell(tellerOf(client as ExecutionClient)));
+    }
+  });
+}
+
+function tellerOf(client: ExecutionClient): Teller {
+  const call: Teller["call"] = (method, params) => client.call({ ...common, method, params, id: randomUUID() });
+  return {
+    call,
+    execute: (text, id = randomUUID()) =>
+      client.call({ ...common, method: "execute_task", params: { channel: "C1", text }, id }),
+    async outcome(begun) {
+      let result = begun;
+      while (result.status === "accepted") {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        result = await call("get_task", { task_id: result.task_id });
+      }
+      return result;
+    },
+  };
+}
