@@ -29,6 +29,7 @@ import { createRoutes } from "./routes.ts";
 import { runDefaults } from "./run-defaults.ts";
 import { createRuns } from "./runs.ts";
 import { createTasks } from "./tasks.ts";
+import { createTendTask } from "./tend-task.ts";
 import { createTimeLimit } from "./time-limit.ts";
 import { webHandler } from "./web.ts";
 
@@ -139,13 +140,14 @@ export function createHost({
     "taskQueue" in work
       ? createQueuedRuns({ ...common, ...work, timeoutMs: storeTimeoutMs })
       : createRuns({ ...common, ...agentDefaults, ...work });
-  const tasks = createTasks({ ...common, store: guarded, runs, bell, maxTaskMs, isStopped: () => isStopped });
+  const tend = createTendTask({ ...common, runs });
+  const tasks = createTasks({ ...common, store: guarded, runs, bell, tend, maxTaskMs, isStopped: () => isStopped });
   const waiting = { tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping };
   const methods = {
     execute_task: executeTask(waiting),
     get_task: getTask({ tasks, pollAfterMs }),
     cancel_task: cancelTask({ tasks }),
-    answer_task: answerTask({ tasks, pollAfterMs }),
+    answer_task: answerTask({ tasks, pollAfterMs, newId }),
     "rpc.discover": discover(),
   };
   const busy = () => runs.count() > 0;

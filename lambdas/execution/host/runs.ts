@@ -32,7 +32,9 @@ export type AgentRuns = Runs & {
 /** `start` starts the agent if this process wins the task's lease. */
 export function createRuns(settings: RunSettings & { agentName: string; log: Log }): AgentRuns {
   const { agentName, newId, log, changeTask, now, leaseMs } = settings;
+  /** Of each task the latest: one that asked may be answered before its run knows that it is over. */
   const runs = new Map<string, Run>();
+  const underWay = new Set<Run>();
   /** Leases that are being asked for: a run may come of each. */
   const starting = new Set<Promise<unknown>>();
   let stopping = false;
@@ -48,13 +50,17 @@ export function createRuns(settings: RunSettings & { agentName: string; log: Log
     ofTask.info("task_started");
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
-    void run.ended.then(() => runs.delete(task.id));
+    underWay.add(run);
+    void run.ended.then(() => {
+      underWay.delete(run);
+      if (runs.get(task.id) === run) runs.delete(task.id);
+    });
     return won.task;
   }
 
   async function allEnded(): Promise<void> {
     await Promise.allSettled(starting);
-    await Promise.all([...runs.values()].map(({ ended }) => ended));
+    await Promise.all([...underWay].map(({ ended }) => ended));
   }
 
   return {
@@ -71,11 +77,11 @@ export function createRuns(settings: RunSettings & { agentName: string; log: Log
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
     ended: async (id) => runs.get(id)?.ended,
     has: (id) => runs.has(id),
-    count: () => runs.size,
+    count: () => underWay.size,
     async stopAll({ graceMs, settleMs }) {
       stopping = true;
       await atMost({ work: allEnded(), ms: graceMs });
-      for (const run of runs.values()) run.stop("stopped");
+      for (const run of underWay) run.stop("stopped");
       await atMost({ work: allEnded(), ms: settleMs });
     },
   };

@@ -10,6 +10,7 @@ import { createChangeTask } from "../../../../lambdas/execution/host/change-task
 import type { ExecutionTask, StoredPushConfig } from "../../../../lambdas/execution/host/execution-task.ts";
 import { createRuns } from "../../../../lambdas/execution/host/runs.ts";
 import { createTasks } from "../../../../lambdas/execution/host/tasks.ts";
+import { createTendTask } from "../../../../lambdas/execution/host/tend-task.ts";
 import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";
 import type { PublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
@@ -105,7 +106,8 @@ export function createPushZone({
   const times = { leaseMs: 5000, renewMs: 2500, lostAfterMs: 5000, retentionMs: 60_000, progressMs: 1 };
   const common = { ...clock, ...times, changeTask, log };
   const runs = createRuns({ ...common, agent, agentName: "agent" });
-  const tasks = createTasks({ ...common, store, runs, bell, maxTaskMs: 60_000, isStopped: () => false });
+  const tend = createTendTask({ ...common, runs });
+  const tasks = createTasks({ ...common, store, runs, bell, tend, maxTaskMs: 60_000, isStopped: () => false });
   return {
     lines,
     store,
