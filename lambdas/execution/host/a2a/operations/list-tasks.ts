@@ -28,12 +28,10 @@ export function listTasks({
   return async ({ params, caller: { principal } }) => {
     const token = params.pageToken === undefined ? undefined : decodePageToken(params.pageToken);
     const sinceMs = params.statusTimestampAfter === undefined ? 0 : Date.parse(params.statusTimestampAfter);
-    const page: A2aTask[] = [];
-    let bytes = 0;
+    const page = createPage({ maxTasks: params.pageSize });
     let matching = 0;
     let records = 0;
     let last: Place | undefined;
-    let isFull = false;
     let rest: Place | undefined;
     for await (const { task, cursor } of newestTasks({ tasks, principal, after: token })) {
       if (task.changedAtMs < sinceMs) break;
@@ -46,20 +44,32 @@ export function listTasks({
       records += 1;
       if (matches({ task, params })) {
         matching += 1;
-        const view = listed({ task, params, pollAfterMs });
-        const size: number = isFull ? 0 : Buffer.byteLength(JSON.stringify(view));
-        isFull ||= page.length === params.pageSize || (page.length > 0 && bytes + size > maxPageBytes);
-        if (isFull) rest ??= last;
-        else {
-          page.push(view);
-          bytes += size;
-        }
+        if (!page.add(() => listed({ task, params, pollAfterMs }))) rest ??= last;
       }
       last = { cursor, lastAtMs: task.listedAtMs ?? 0, lastId: task.id };
     }
     const totalSize = token?.total ?? matching;
     const nextPageToken = rest === undefined ? "" : encodePageToken({ ...rest, total: totalSize });
-    return { tasks: page, nextPageToken, pageSize: params.pageSize, totalSize };
+    return { tasks: page.tasks, nextPageToken, pageSize: params.pageSize, totalSize };
+  };
+}
+
+/** `add` is false, and adds nothing, once the page is full. */
+function createPage({ maxTasks }: { maxTasks: number }) {
+  const tasks: A2aTask[] = [];
+  let bytes = 0;
+  let isFull = false;
+  return {
+    tasks,
+    add(view: () => A2aTask): boolean {
+      isFull ||= tasks.length === maxTasks;
+      if (isFull) return false;
+      const task = view();
+      bytes += Buffer.byteLength(JSON.stringify(task));
+      isFull = tasks.length > 0 && bytes > maxPageBytes;
+      if (!isFull) tasks.push(task);
+      return !isFull;
+    },
   };
 }
 
