@@ -1,5 +1,6 @@
 /** The domain layer of errors: a closed list of reasons, whether each may be retried, and the one error class. */
 import * as z from "zod";
+import { maxTaskIdLength } from "./limits.ts";
 
 /** Every reason that can travel on the wire, with its fixed message and the answer to "may it be retried with the same id?". */
 const table = {
@@ -51,7 +52,7 @@ export const errorDataSchema = z.object({
   retryable: z.boolean(),
   retry_after_ms: z.int().min(0).optional(),
   /** Beside `unavailable`: the task may have been stored all the same, so that no other peer may be asked. */
-  task_id: z.string().max(128).optional(),
+  task_id: z.string().max(maxTaskIdLength).optional(),
   correlation_id: z.string().max(128).optional(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   current: z.string().optional(),

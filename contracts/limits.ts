@@ -2,3 +2,5 @@
 
 /** Slack's own limit of one message's text, in characters. */
 export const maxTextLength = 40_000;
+/** Longest id of a task, in characters: A2A's agents make their own. */
+export const maxTaskIdLength = 256;

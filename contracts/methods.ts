@@ -1,7 +1,7 @@
 /** The methods of the zone contract: params and results. Types are inferred; unknown params are ignored, unknown result fields pass. */
 import * as z from "zod";
 import { requestIdSchema } from "./envelope.ts";
-import { maxTextLength } from "./limits.ts";
+import { maxTaskIdLength, maxTextLength } from "./limits.ts";
 
 /** Largest request body, in bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -18,7 +18,7 @@ const slackTs = z
   .regex(/^\d+\.\d+$/);
 /** A moment with `Z` or an offset, as RFC 3339 writes it. */
 const timestamp = z.iso.datetime({ offset: true });
-const taskId = z.string().min(1).max(128);
+const taskId = z.string().min(1).max(maxTaskIdLength);
 
 /** Conversation key: what keeps a conversation on one warm runtime. */
 export const sessionIdSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{32,99}$/);

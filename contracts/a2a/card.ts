@@ -1,6 +1,6 @@
 /** The agent card as a client reads it (A2A 1.0, section 4.4.1): what it needs to know, lenient about everything else. */
 import * as z from "zod";
-import { optionalList, optionalText } from "./values.ts";
+import { optionalText, readableList, unset } from "./values.ts";
 
 const url = z.string().min(1).max(2048);
 
@@ -13,28 +13,21 @@ export const interfaceSchema = z.object({
 });
 export type AgentInterface = z.infer<typeof interfaceSchema>;
 
-const capabilitiesSchema = z
-  .object({ streaming: z.boolean().optional(), pushNotifications: z.boolean().optional() })
-  .default({});
+/** At most so many are looked at. */
+const maxInterfaces = 50;
 
-/** An entry that is malformed hides itself and not the others. */
-function readable<T extends z.ZodType>(item: T) {
-  return optionalList(z.unknown(), 50).transform((entries) =>
-    entries?.flatMap((entry) => {
-      const { success, data } = item.safeParse(entry);
-      return success ? [data] : [];
-    }),
-  );
+function interfaces<T extends z.ZodType>(item: T) {
+  return unset(readableList(item).transform((entries) => entries.slice(0, maxInterfaces)));
 }
 
 /** A card of 1.0, or of 0.3 (`url`, `preferredTransport`, `additionalInterfaces`), or one that is both. */
 export const readCardSchema = z.object({
+  /** Every card has one: what has none is no card. */
   name: z.string().max(1000),
-  supportedInterfaces: readable(interfaceSchema),
+  supportedInterfaces: interfaces(interfaceSchema),
   protocolVersion: optionalText(32),
   url: optionalText(2048),
   preferredTransport: optionalText(2048),
-  additionalInterfaces: readable(z.object({ url, transport: z.string().max(2048) })),
-  capabilities: capabilitiesSchema,
+  additionalInterfaces: interfaces(z.object({ url, transport: z.string().max(2048) })),
 });
 export type ReadCard = z.infer<typeof readCardSchema>;

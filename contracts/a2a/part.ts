@@ -1,6 +1,6 @@
 /** Parts, messages and artifacts (A2A 1.0, section 4.1: Part, Message, Artifact). */
 import * as z from "zod";
-import { bytesSchema, idSchema, optionalList, optionalText, structSchema, unset } from "./values.ts";
+import { bytesSchema, idSchema, optionalList, optionalText, structSchema, unset, valueSchema } from "./values.ts";
 
 const contentNames = ["text", "raw", "url", "data"] as const;
 
@@ -11,7 +11,7 @@ export const partSchema = z
     raw: unset(bytesSchema),
     url: unset(z.string().min(1).max(4096)),
     /** Here `null` is a value. */
-    data: z.unknown().optional(),
+    data: valueSchema.optional(),
     mediaType: optionalText(255),
     filename: optionalText(255),
     metadata: structSchema,
@@ -22,7 +22,7 @@ export const partSchema = z
   );
 export type Part = z.infer<typeof partSchema>;
 
-const roleSchema = z.enum(["ROLE_USER", "ROLE_AGENT"]);
+export const roleSchema = z.enum(["ROLE_USER", "ROLE_AGENT"]);
 
 /** One turn of a conversation. `taskId` continues a task; without it the message begins one. */
 export const messageSchema = z.object({

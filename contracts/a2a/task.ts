@@ -1,6 +1,6 @@
 /** Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState). */
 import * as z from "zod";
-import { a2aArtifactSchema, messageSchema } from "./part.ts";
+import { a2aArtifactSchema, type Message, messageSchema } from "./part.ts";
 import { idSchema, optionalText, structSchema, unset } from "./values.ts";
 
 export const a2aStateSchema = z.enum([
@@ -56,8 +56,7 @@ export const artifactUpdateSchema = z.object({
 export type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;
 
 /** What `SendMessage` answers with: a task, or a message where the agent answers without one. */
-export const sendResultSchema = z.union([z.object({ task: a2aTaskSchema }), z.object({ message: messageSchema })]);
-export type SendResult = z.infer<typeof sendResultSchema>;
+export type SendResult = { task: A2aTask } | { message: Message };
 
 /** One event of a stream, and the body of a push notification (A2A 1.0: StreamResponse). */
 export type StreamEvent = SendResult | { statusUpdate: StatusUpdate } | { artifactUpdate: ArtifactUpdate };

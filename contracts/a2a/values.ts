@@ -1,5 +1,6 @@
 /** Values as ProtoJSON writes them (A2A 1.0, section 5.5): a field that is unset may be absent, null, or the type's default. */
 import * as z from "zod";
+import { maxTaskIdLength } from "../limits.ts";
 
 /** A field that may be left out; `null` is as good as absent. */
 export function unset<T extends z.ZodType>(schema: T) {
@@ -29,6 +30,16 @@ export function optionalList<T extends z.ZodType>(item: T, maxItems: number) {
   );
 }
 
+/** A list of which an entry that does not fit hides itself and not the others. */
+export function readableList<T extends z.ZodType>(item: T) {
+  return z.array(z.unknown()).transform((entries) =>
+    entries.flatMap((entry) => {
+      const { success, data } = item.safeParse(entry);
+      return success ? [data] : [];
+    }),
+  );
+}
+
 /** Bytes in base64 or base64url, padded or not; taken as padded base64. */
 export const bytesSchema = z
   .string()
@@ -39,7 +50,19 @@ function padded(text: string): string {
   return text.padEnd(Math.ceil(text.length / 4) * 4, "=");
 }
 
-/** `google.protobuf.Struct`: an object whose members are any JSON. */
-export const structSchema = unset(z.record(z.string(), z.unknown()));
+/** As deep as parsers of Protocol Buffers go. */
+const maxDepth = 100;
 
-export const idSchema = z.string().min(1).max(256);
+/** `google.protobuf.Value`: any JSON, `null` too. Deeper than anybody means it, it could be read but not written again. */
+export const valueSchema = z.unknown().refine((value) => isWithin({ value, depth: maxDepth }), "nested too deeply");
+
+/** `google.protobuf.Struct`: an object whose members are any JSON. */
+export const structSchema = unset(z.record(z.string(), valueSchema));
+
+function isWithin({ value, depth }: { value: unknown; depth: number }): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.values(value).every((member) => isWithin({ value: member, depth: depth - 1 }));
+}
+
+/** Of a task, a context, a message: as long as a task's may be in the zone contract. */
+export const idSchema = z.string().min(1).max(maxTaskIdLength);

@@ -21,7 +21,7 @@ const anyDialect = fc.constantFrom(...dialects);
 const anyDetails: fc.Arbitrary<ErrorDetails> = fc.record(
   {
     retry_after_ms: fc.maxSafeNat(),
-    task_id: fc.string({ maxLength: 128 }),
+    task_id: fc.string({ maxLength: 256 }),
     correlation_id: fc.string({ maxLength: 128 }),
     issues: fc.array(fc.record({ path: fc.string(), message: fc.string() })),
     current: fc.string(),

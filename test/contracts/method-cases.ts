@@ -109,6 +109,7 @@ export const methodCases: readonly MethodCase[] = [
   ]),
   ...params("get_task", true, {
     "a task id": { task_id: "t" },
+    "a task id of 256 characters": { task_id: "t".repeat(256) },
     "a request id": { request_id: "r" },
     "a wait of 0": { task_id: "t", wait_ms: 0 },
     "a wait of 25 seconds": { task_id: "t", wait_ms: 25_000 },
@@ -118,6 +119,7 @@ export const methodCases: readonly MethodCase[] = [
     "neither id": {},
     "both ids": { task_id: "t", request_id: "r" },
     "an empty task id": { task_id: "" },
+    "a task id of 257 characters": { task_id: "t".repeat(257) },
     "a wait above 25 seconds": { task_id: "t", wait_ms: 25_001 },
     "a negative wait": { task_id: "t", wait_ms: -1 },
   }),
@@ -147,6 +149,7 @@ export const methodCases: readonly MethodCase[] = [
       own: { deep: [1] },
     },
     accepted: { status: "accepted", task_id: "t" },
+    "accepted with a task id of 256 characters": { status: "accepted", task_id: "t".repeat(256) },
     "accepted with advice": {
       status: "accepted",
       task_id: "t",
@@ -171,6 +174,7 @@ export const methodCases: readonly MethodCase[] = [
     "a success whose text is an object": { status: "success", response_text: {} },
     "accepted without a task id": { status: "accepted" },
     "accepted with an empty task id": { status: "accepted", task_id: "" },
+    "accepted with a task id of 257 characters": { status: "accepted", task_id: "t".repeat(257) },
     "accepted that expires at no moment": { status: "accepted", task_id: "t", expires_at: "tomorrow" },
     "accepted that is to be polled in the past": { status: "accepted", task_id: "t", poll_after_ms: -1 },
     "a question without a prompt": { status: "input_required", task_id: "t" },

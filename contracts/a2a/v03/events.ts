@@ -1,6 +1,6 @@
-/** What a 0.3 agent answers a message with, and the events of its streams (section 7.2): read as 1.0's, and written from them. */
+/** The events of 0.3's streams (section 7.2), of which two are also what a message is answered with: read as 1.0's, and written from them. */
 import * as z from "zod";
-import { type A2aState, artifactUpdateSchema, type SendResult, type StreamEvent, statusUpdateSchema } from "../task.ts";
+import { type A2aState, artifactUpdateSchema, type StreamEvent, statusUpdateSchema } from "../task.ts";
 import { artifactToV03, messageToV03, v03ArtifactSchema, v03MessageSchema } from "./message.ts";
 import { statusToV03, taskToV03, v03StatusSchema, v03TaskSchema } from "./task.ts";
 
@@ -15,9 +15,6 @@ const statusEvent = statusUpdateSchema
 const artifactEvent = artifactUpdateSchema
   .extend({ kind: z.literal("artifact-update"), artifact: v03ArtifactSchema })
   .transform(({ kind: _, ...artifactUpdate }) => ({ artifactUpdate }));
-
-/** The result of `message/send`: a task or a message, told apart by its `kind`. */
-export const v03SendResultSchema: z.ZodType<SendResult> = z.discriminatedUnion("kind", [taskEvent, messageEvent]);
 
 /** The result in each response of a stream, and the body of a push notification. */
 export const v03EventSchema: z.ZodType<StreamEvent> = z.discriminatedUnion("kind", [

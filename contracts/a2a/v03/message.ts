@@ -5,9 +5,11 @@ import { partToV03, v03PartSchema } from "./part.ts";
 
 const roles = { user: "ROLE_USER", agent: "ROLE_AGENT" } as const;
 
+export const v03RoleSchema = z.enum(["user", "agent"]).transform((role) => roles[role]);
+
 /** `kind` may be missing, as in the specification's own examples: what stands in a message's place is one. */
 export const v03MessageSchema = messageSchema.extend({
-  role: z.enum(["user", "agent"]).transform((role) => roles[role]),
+  role: v03RoleSchema,
   parts: z.array(v03PartSchema).min(1).max(100),
 });
 

@@ -1,12 +1,7 @@
 /** Parts of A2A 0.3 (section 6.5), which name their kind: read as parts of 1.0, and written from them. */
 import * as z from "zod";
 import { type Part, partSchema } from "../part.ts";
-
-const { raw, url, mediaType, filename, metadata } = partSchema.shape;
-
-const fileSchema = z
-  .object({ bytes: raw, uri: url, mimeType: mediaType, name: filename })
-  .refine(({ bytes, uri }) => (bytes === undefined) !== (uri === undefined), "exactly one of bytes, uri");
+import { valueSchema } from "../values.ts";
 
 /**
  * Marks a part whose `data` is no object in 1.0: 0.3 has room for objects only, so that it stands there as `{ value }`.
@@ -14,18 +9,43 @@ const fileSchema = z
  */
 const wrappedKey = "data_part_compat";
 
-export const v03PartSchema = z
-  .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("text"), text: z.string(), metadata }),
-    z.object({ kind: z.literal("file"), file: fileSchema, metadata }),
-    z.object({ kind: z.literal("data"), data: z.record(z.string(), z.unknown()), metadata }),
-  ])
-  .transform((part): Part => {
-    if (part.kind === "text") return { text: part.text, metadata: part.metadata };
-    if (part.kind === "data") return readData(part);
-    const { bytes, uri, mimeType, name } = part.file;
-    return { raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata: part.metadata };
-  });
+type Metadata = Record<string, unknown> | null | undefined;
+type Text = string | null | undefined;
+
+/** A part as 0.3 writes it. */
+export type V03Part =
+  | { kind: "text"; text: string; metadata?: Metadata }
+  | { kind: "file"; file: { bytes?: Text; uri?: Text; mimeType?: Text; name?: Text }; metadata?: Metadata }
+  | { kind: "data"; data: Record<string, unknown>; metadata?: Metadata };
+
+type Described<T, Written> = z.ZodType<T | undefined, Written>;
+
+/** Parts of 0.3 whose members are read as those of a part of 1.0. */
+export function v03PartSchemaOf({
+  shape: { raw, url, mediaType, filename, metadata },
+}: {
+  shape: Record<"raw" | "url" | "mediaType" | "filename", Described<string, Text>> & {
+    metadata: Described<Record<string, unknown>, Metadata>;
+  };
+}): z.ZodType<Part, V03Part> {
+  const file = z
+    .object({ bytes: raw, uri: url, mimeType: mediaType, name: filename })
+    .refine(({ bytes, uri }) => (bytes === undefined) !== (uri === undefined), "exactly one of bytes, uri");
+  return z
+    .discriminatedUnion("kind", [
+      z.object({ kind: z.literal("text"), text: z.string(), metadata }),
+      z.object({ kind: z.literal("file"), file, metadata }),
+      z.object({ kind: z.literal("data"), data: z.record(z.string(), valueSchema), metadata }),
+    ])
+    .transform((part): Part => {
+      if (part.kind === "text") return { text: part.text, metadata: part.metadata };
+      if (part.kind === "data") return readData(part);
+      const { bytes, uri, mimeType, name } = part.file;
+      return { raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata: part.metadata };
+    });
+}
+
+export const v03PartSchema = v03PartSchemaOf(partSchema);
 
 function readData({ data, metadata }: { data: Record<string, unknown>; metadata?: Part["metadata"] }): Part {
   const { [wrappedKey]: wrapped, ...others } = metadata ?? {};
@@ -34,7 +54,7 @@ function readData({ data, metadata }: { data: Record<string, unknown>; metadata?
 }
 
 /** What is known of a text or of data besides (`mediaType`, `filename`) has no place in 0.3. */
-export function partToV03(part: Part): z.input<typeof v03PartSchema> {
+export function partToV03(part: Part): V03Part {
   const { text, raw, url, data, mediaType, filename, metadata } = part;
   if (text !== undefined) return { kind: "text", text, metadata };
   if (raw !== undefined || url !== undefined) {

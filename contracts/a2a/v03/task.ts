@@ -17,8 +17,10 @@ const states = {
 const stateNames = Object.keys(states) as (keyof typeof states)[];
 
 /** `unknown` is refused, as 1.0's state without a name is: nobody could say what such a task waits for. */
+export const v03StateSchema = z.enum(stateNames).transform((state) => states[state]);
+
 export const v03StatusSchema = a2aTaskSchema.shape.status.extend({
-  state: z.enum(stateNames).transform((state) => states[state]),
+  state: v03StateSchema,
   message: unset(v03MessageSchema),
 });
 

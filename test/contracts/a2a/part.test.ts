@@ -3,16 +3,20 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { messageSchema, partSchema, textOf } from "../../../contracts/a2a/part.ts";
 import { fromA2aState, toA2aState } from "../../../contracts/a2a/states.ts";
-import { a2aStateSchema, a2aTaskSchema, sendResultSchema } from "../../../contracts/a2a/task.ts";
-import { sendResult, task } from "./arbitraries.ts";
+import { a2aStateSchema, a2aTaskSchema } from "../../../contracts/a2a/task.ts";
+import { task } from "./arbitraries.ts";
 import { spoilt } from "./spoilt.ts";
 import { issuesOf, wire } from "./wire.ts";
+
+/** A list in a list, `depth` times. */
+const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));
 
 describe("a part", () => {
   it.each<[string, object, object]>([
     ["an empty text", { text: "" }, { text: "" }],
     ["null as data", { data: null }, { data: null }],
     ["false as data", { data: false }, { data: false }],
+    ["data 100 deep", { data: nested(100) }, { data: nested(100) }],
     ["bytes", { raw: "YQ==" }, { raw: "YQ==" }],
     ["no bytes", { raw: "" }, { raw: "" }],
     ["bytes without padding, in the alphabet of addresses", { raw: "_-8" }, { raw: "/+8=" }],
@@ -34,6 +38,8 @@ describe("a part", () => {
     ["a text that is a number", { text: 1 }, "text"],
     ["a name that is too long", { text: "a", filename: "x".repeat(256) }, "filename"],
     ["metadata that is a list", { text: "a", metadata: [] }, "metadata"],
+    ["data 101 deep", { data: nested(101) }, "data"],
+    ["metadata 102 deep", { text: "a", metadata: { a: nested(101) } }, "metadata.a"],
   ])("is refused with %s", (_name, part, path) => {
     expect(issuesOf(partSchema.safeParse(part)).map((issue) => issue.path)).toContain(path);
   });
@@ -97,11 +103,11 @@ describe("a task", () => {
     );
   });
 
-  it("or a message is read or refused, whatever it is, and once read is read again as it is", () => {
+  it("is read or refused, whatever it is, and once read is read again as it is", () => {
     fc.assert(
-      fc.property(spoilt(sendResult), (answer) => {
-        const { data, success } = sendResultSchema.safeParse(answer);
-        if (success) expect(wire(sendResultSchema.parse(wire(data)))).toEqual(wire(data));
+      fc.property(spoilt(task), (answer) => {
+        const { data, success } = a2aTaskSchema.safeParse(answer);
+        if (success) expect(wire(a2aTaskSchema.parse(wire(data)))).toEqual(wire(data));
       }),
       { numRuns: 100 },
     );

@@ -40,24 +40,38 @@ export function createAsk({
     const card = await cards.current(call);
     const first = choose(card);
     const answer = await post(first);
-    if (!("passed" in answer && isVersionRefused({ answer: answer.passed, operation }))) return answer;
+    if (!("passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id }))) return answer;
     // Nothing was processed. The agent may have been updated since its card was read.
     refused = keyOf(first);
     cards.forget(card);
     const second = choose(await cards.current(call).catch(() => card));
-    return keyOf(second) === keyOf(first) ? answer : post(second);
+    const mayFollow = keyOf(second) !== keyOf(first) && second.tenant === first.tenant;
+    return mayFollow ? post(second) : answer;
   };
 }
 
 const versionNotSupported = -32009;
 const methodNotFound = -32601;
 
-/** A method that every agent has is not known by its name in another version. */
-function isVersionRefused({ answer, operation }: { answer: TransportResponse; operation: Operation }): boolean {
+/**
+ * Only the response to this very request says that nothing was processed. What every agent takes, by the name that it has in the
+ * version, is a message; another method that is not found is one that the agent lacks.
+ */
+function isVersionRefused({
+  answer,
+  operation,
+  id,
+}: {
+  answer: TransportResponse;
+  operation: Operation;
+  id: string;
+}): boolean {
   const envelope = parseEnvelope(answer.body);
   if (envelope === undefined || !("error" in envelope)) return false;
   const { code } = envelope.error;
-  return code === versionNotSupported || (code === methodNotFound && operation !== "ListTasks");
+  // Who does not know the version may not read the id either.
+  if (code === versionNotSupported) return envelope.id === id || envelope.id === null;
+  return code === methodNotFound && operation === "SendMessage" && envelope.id === id;
 }
 
 function keyOf({ url, version, tenant }: UsableInterface): string {

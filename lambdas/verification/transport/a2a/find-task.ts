@@ -29,7 +29,7 @@ export async function findTask({
     const asked = await ask({ operation: "ListTasks", params, call }).catch(notTheTasksSize);
     if ("passed" in asked) return asked;
     const { tasks, nextPageToken } = asked.result;
-    const found = tasks.find((task) => task?.history.some((message) => message.messageId === messageId));
+    const found = tasks.find((task) => task.history.some((message) => message.messageId === messageId));
     if (found !== undefined) return { taskId: found.id };
     if (nextPageToken === undefined) break;
     pageToken = nextPageToken;

@@ -11,7 +11,7 @@ export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | 
 
 /**
  * JSON-RPC only; the highest version first, those of one version in the card's order. An address of another origin than the
- * card's gets no credentials; `url` takes the place of all addresses. Throws `version_not_supported` where no version is common
+ * card's gets no credentials; `url` takes the place of all addresses. Another tenant than the first one's is somebody else. Throws `version_not_supported` where no version is common
  * and `invalid_response` where no address may be used.
  */
 export function usableInterfaces({
@@ -43,7 +43,7 @@ export function usableInterfaces({
   if (first === undefined) {
     throw unusableCard("the card's interface is at another origin than the card: set the destination's url");
   }
-  return [first, ...others];
+  return [first, ...others.filter(({ tenant }) => tenant === first.tenant)];
 }
 
 /** 1.x is read as 1.0; what was before 0.3 had other shapes. */

@@ -1,39 +1,35 @@
 /** What an agent answers an operation with, read as 1.0 whatever version it is in. Pure. */
 import * as z from "zod";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { a2aTaskSchema, sendResultSchema } from "../../../../contracts/a2a/task.ts";
-import { v03SendResultSchema } from "../../../../contracts/a2a/v03/events.ts";
-import { v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
-import { optionalText } from "../../../../contracts/a2a/values.ts";
+import { readAnswerSchema, readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
+import { v03ReadAnswerSchema, v03ReadTaskSchema } from "../../../../contracts/a2a/v03/read-task.ts";
+import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 
 /** The operations that Sekisho calls. */
 export type Operation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
 
 /** A page of a listing: of each task only what finds one again, so that another one that is broken does no harm. */
+const listedTaskSchema = z.object({
+  id: idSchema,
+  history: readableList(z.object({ messageId: z.string() })).catch([]),
+});
 const listingSchema = z.object({
-  tasks: z
-    .array(
-      z
-        .object({ id: z.string(), history: z.array(z.object({ messageId: z.string() })).catch([]) })
-        .optional()
-        .catch(undefined),
-    )
-    .default([]),
+  tasks: readableList(listedTaskSchema).default([]),
   nextPageToken: optionalText(4096),
 });
 
 const schemas = {
   "1.0": {
-    SendMessage: sendResultSchema,
-    GetTask: a2aTaskSchema,
-    CancelTask: a2aTaskSchema,
+    SendMessage: readAnswerSchema,
+    GetTask: readTaskSchema,
+    CancelTask: readTaskSchema,
     ListTasks: listingSchema,
   },
   "0.3": {
-    SendMessage: v03SendResultSchema,
-    GetTask: v03TaskSchema,
-    CancelTask: v03TaskSchema,
+    SendMessage: v03ReadAnswerSchema,
+    GetTask: v03ReadTaskSchema,
+    CancelTask: v03ReadTaskSchema,
     ListTasks: listingSchema,
   },
 } as const;

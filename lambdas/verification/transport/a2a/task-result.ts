@@ -1,9 +1,10 @@
 /** From A2A's task or message to the zone contract's result, or to the error that the task ended with. Pure. */
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { type Message, textOf } from "../../../../contracts/a2a/part.ts";
+import { textOf } from "../../../../contracts/a2a/part.ts";
+import type { ReadAnswer, ReadTask } from "../../../../contracts/a2a/read-task.ts";
 import { fromA2aState } from "../../../../contracts/a2a/states.ts";
-import type { A2aTask, SendResult } from "../../../../contracts/a2a/task.ts";
+import { reasonOfState } from "../../../../contracts/dialects.ts";
 import { type Reason, SekishoError } from "../../../../contracts/errors.ts";
 import {
   inputRequiredResultSchema,
@@ -11,22 +12,22 @@ import {
   type ResultOf,
   type TaskResult,
 } from "../../../../contracts/methods.ts";
+import { type TaskState, transitionRefused } from "../../../../contracts/task.ts";
 import { artifactsIn } from "./artifacts.ts";
 
 /** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
-
-const [usual] = failures;
 
 /** What a peer of our own kind adds; whatever is malformed there is as if it were not. */
 const notesSchema = z
   .object({
     poll_after_ms: z.int().min(0).optional().catch(undefined),
     percent: progressSchema.shape.percent.catch(undefined),
-    reason: z.enum(failures).catch(usual),
+    reason: z.enum(failures).optional().catch(undefined),
     lost: z.literal(true).optional().catch(undefined),
   })
-  .catch({ reason: usual });
+  .catch({});
+type Notes = z.output<typeof notesSchema>;
 const questionSchema = z
   .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
   .catch({ options: undefined });
@@ -36,7 +37,7 @@ export function toZoneResult({
   result,
   retryAfterMs,
 }: {
-  result: SendResult;
+  result: ReadAnswer;
   retryAfterMs: number | undefined;
 }): TaskResult | SekishoError {
   if ("task" in result) return ofTask({ task: result.task, retryAfterMs });
@@ -48,7 +49,7 @@ function ofTask({
   task,
   retryAfterMs,
 }: {
-  task: A2aTask;
+  task: ReadTask;
   retryAfterMs: number | undefined;
 }): TaskResult | SekishoError {
   const { id: task_id, status, artifacts = [] } = task;
@@ -60,12 +61,6 @@ function ofTask({
       const response_text = said.length > 0 ? said.join("\n\n") : lastWords(task);
       return { status: "success", response_text, ...artifactsIn(artifacts) };
     }
-    case "failed":
-      return new SekishoError(notes.reason, { details: defined({ lost: notes.lost }) });
-    case "rejected":
-      return new SekishoError("plan_error");
-    case "canceled":
-      return new SekishoError("canceled");
     case "input_required": {
       const { options } = questionSchema.parse(status.message?.metadata?.[questionKey]);
       return { status: "input_required", task_id, prompt: lastWords(task), ...defined({ options, kind }) };
@@ -81,22 +76,29 @@ function ofTask({
         ...(Object.keys(progress).length > 0 && { progress }),
       };
     }
+    default:
+      return ended({ task_id, state, notes });
   }
 }
 
+/** Without a result: the state is a reason of its own, of which only a failure may be told more closely. */
+function ended({ task_id, state, notes }: { task_id: string; state: TaskState; notes: Notes }): SekishoError {
+  const { reason, lost } = state === "failed" ? notes : {};
+  const usual = reasonOfState({ state, dialect: "a2a" });
+  return new SekishoError(reason ?? usual ?? "execution_failed", { details: { task_id, ...defined({ lost }) } });
+}
+
 /** Canceling is best effort (A2A 1.0, section 3.1.5): only the state says whether it came to pass. */
-export function toCancelResult({ id, status }: A2aTask): ResultOf<"cancel_task"> | SekishoError {
+export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"> | SekishoError {
   const { state } = fromA2aState(status.state);
   if (state === "canceled") return { status: "canceled", task_id: id };
-  return new SekishoError("invalid_state", { details: { current: state, target: "canceled" } });
+  return transitionRefused({ taskId: id, from: state, to: "canceled" });
 }
 
 /** What the agent says with the state that the task is in; else what it said last. */
-function lastWords({ status, history = [] }: A2aTask): string {
-  const messages = [status.message, ...history.filter(({ role }) => role === "ROLE_AGENT").toReversed()];
-  const texts = messages
-    .filter((message): message is Message => message !== undefined)
-    .map(({ parts }) => textOf(parts));
+function lastWords({ status, history }: ReadTask): string {
+  const agents = history.filter(({ role }) => role === "ROLE_AGENT").toReversed();
+  const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) => textOf(parts));
   return texts.find((text) => text !== "") ?? "";
 }
 

@@ -1,21 +1,21 @@
 /** An agent that speaks A2A (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC: the zone contract's methods as its operations. */
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "../../../../contracts/a2a/operations.ts";
-import { encodeError } from "../../../../contracts/encode-error.ts";
 import { requestSchema } from "../../../../contracts/envelope.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { methods, type ParamsOf, type ResultOf, type TaskResult } from "../../../../contracts/methods.ts";
+import { methods, type ParamsOf } from "../../../../contracts/methods.ts";
 import type { Authorizer } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend } from "../http/authorized-send.ts";
 import { checkedUrl } from "../http/checked-url.ts";
 import { defaultMaxResponseBytes } from "../read-capped.ts";
-import type { Transport, TransportResponse } from "../transport.ts";
+import type { Transport } from "../transport.ts";
 import { createAsk } from "./ask.ts";
 import { createCardSource } from "./card-source.ts";
 import { findTask } from "./find-task.ts";
 import { usableInterfaces } from "./interfaces.ts";
 import { answerToSend, historyLength, taskToSend } from "./messages.ts";
 import type { PeerCall } from "./post-operation.ts";
+import { respond } from "./respond.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
@@ -51,7 +51,10 @@ export function createA2aTransport({
 
   async function say({ params, call }: { params: OperationParams<"SendMessage">; call: PeerCall }) {
     const asked = await ask({ operation: "SendMessage", params, call });
-    return "passed" in asked ? asked.passed : respond({ call, outcome: toZoneResult(asked) });
+    if ("passed" in asked) return asked.passed;
+    const { result } = asked;
+    requireSameTask({ asked: params.message.taskId, told: "task" in result ? result.task.id : result.message.taskId });
+    return respond({ call, outcome: toZoneResult(asked) });
   }
 
   /** By its id, or by that of the message that began it. */
@@ -65,6 +68,7 @@ export function createA2aTransport({
     const asked = await ask({ operation: "GetTask", params: { id: found.taskId, historyLength }, call });
     if ("passed" in asked) return asked.passed;
     const { result: task, retryAfterMs } = asked;
+    requireSameTask({ asked: found.taskId, told: task.id });
     return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }) });
   }
 
@@ -72,7 +76,9 @@ export function createA2aTransport({
     const found = await find({ key, call });
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "CancelTask", params: { id: found.taskId }, call });
-    return "passed" in asked ? asked.passed : respond({ call, outcome: toCancelResult(asked.result) });
+    if ("passed" in asked) return asked.passed;
+    requireSameTask({ asked: found.taskId, told: asked.result.id });
+    return respond({ call, outcome: toCancelResult(asked.result) });
   }
 
   return {
@@ -106,15 +112,8 @@ export function createA2aTransport({
   };
 }
 
-/** The zone contract's response: with the result, or with the error that the task ended with. */
-function respond({
-  call: { id },
-  outcome,
-}: {
-  call: PeerCall;
-  outcome: TaskResult | ResultOf<"cancel_task"> | SekishoError;
-}): TransportResponse {
-  const member =
-    outcome instanceof SekishoError ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
-  return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })) };
+/** What an agent tells of another task is nothing of this one, and nobody else's answer to give. */
+function requireSameTask({ asked, told }: { asked: string | undefined; told: string | undefined }): void {
+  if (asked === undefined || told === undefined || told === asked) return;
+  throw new SekishoError("invalid_response", { cause: new Error("the agent answered for another task") });
 }

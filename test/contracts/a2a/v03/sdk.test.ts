@@ -7,7 +7,7 @@ import { type A2ARequestHandler, ServerCallContext } from "@a2a-js/sdk/server";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { methodOf, operationOf, operations } from "../../../../contracts/a2a/operations.ts";
-import { eventToV03, v03EventSchema, v03SendResultSchema } from "../../../../contracts/a2a/v03/events.ts";
+import { eventToV03, v03EventSchema } from "../../../../contracts/a2a/v03/events.ts";
 import { paramsToV03, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
 import { v03PushConfigSchema } from "../../../../contracts/a2a/v03/push.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
@@ -72,7 +72,7 @@ describe("the official client of 0.3", () => {
 
 describe("the official server of 0.3", () => {
   const readers: Record<Operation, { parse: (value: unknown) => unknown }> = {
-    SendMessage: v03SendResultSchema,
+    SendMessage: v03EventSchema,
     SendStreamingMessage: v03EventSchema,
     GetTask: v03TaskSchema,
     CancelTask: v03TaskSchema,

@@ -106,4 +106,17 @@ describe("the interfaces of a card", () => {
       { url: "https://gateway.example/agent", version: "1.0", tenant: "acme" },
     ]);
   });
+
+  it("are those of one tenant: another one, or none, is somebody else", () => {
+    const supportedInterfaces = [
+      over("1.0", { tenant: "acme" }),
+      over("1.0", { tenant: "other-corp", url: `${origin}/other` }),
+      over("1.0", { tenant: "acme", url: `${origin}/second` }),
+      over("0.3"),
+    ];
+    expect(chosen({ supportedInterfaces })).toEqual([
+      { url: `${origin}/a2a`, version: "1.0", tenant: "acme" },
+      { url: `${origin}/second`, version: "1.0", tenant: "acme" },
+    ]);
+  });
 });

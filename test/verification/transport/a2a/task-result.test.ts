@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { a2aTaskSchema, type SendResult, sendResultSchema } from "../../../../contracts/a2a/task.ts";
+import { messageSchema } from "../../../../contracts/a2a/part.ts";
+import { a2aTaskSchema, type SendResult } from "../../../../contracts/a2a/task.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
 import { decodeError } from "../../../../contracts/decode-error.ts";
 import { encodeError } from "../../../../contracts/encode-error.ts";
@@ -105,18 +106,20 @@ describe("what comes of an A2A task", () => {
   });
 
   it.each([
-    ["FAILED", {}, "execution_failed", {}],
-    ["FAILED", notes({ reason: "timeout" }), "timeout", {}],
-    ["FAILED", notes({ reason: "execution_failed", lost: true }), "execution_failed", { lost: true }],
-    ["REJECTED", {}, "plan_error", {}],
-    ["CANCELED", {}, "canceled", {}],
+    ["FAILED", {}, "execution_failed", { task_id: "t1" }],
+    ["FAILED", notes({ reason: "timeout" }), "timeout", { task_id: "t1" }],
+    ["FAILED", notes({ lost: true }), "execution_failed", { task_id: "t1", lost: true }],
+    ["REJECTED", notes({ reason: "timeout" }), "plan_error", { task_id: "t1" }],
+    ["CANCELED", notes({ lost: true }), "canceled", { task_id: "t1" }],
   ] as const)(
     "that is %s (%j) is told by an error that comes out the same at the other end",
     (state, more, reason, details) => {
       const error = outcomeOf(state, { message: says("a trace of the stack"), ...more });
       expect(error).toBeInstanceOf(SekishoError);
       const object = encodeError({ error: SekishoError.from(error), dialect: "zone" });
-      expect(decodeError({ error: object, dialect: "a2a" })).toMatchObject({ reason, details, exact: true });
+      const decoded = decodeError({ error: object, dialect: "a2a" });
+      expect(decoded).toMatchObject({ reason, exact: true });
+      expect(decoded.details).toEqual(details);
       expect(JSON.stringify(object)).not.toContain("stack");
     },
   );
@@ -133,7 +136,10 @@ describe("what comes of an A2A task", () => {
     (malformed) => {
       const metadata = { "urn:sekisho:task:v1": malformed, "urn:sekisho:question:v1": malformed };
       expect(outcomeOf("WORKING", { metadata })).toEqual({ status: "accepted", task_id: "t1" });
-      expect(outcomeOf("FAILED", { metadata })).toMatchObject({ reason: "execution_failed", details: {} });
+      expect(outcomeOf("FAILED", { metadata })).toMatchObject({
+        reason: "execution_failed",
+        details: { task_id: "t1" },
+      });
       expect(outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { metadata }) })).toEqual({
         ...{ status: "input_required", task_id: "t1", prompt: "Deploy?" },
       });
@@ -144,7 +150,7 @@ describe("what comes of an A2A task", () => {
 describe("a message instead of a task", () => {
   it("is the answer", () => {
     const message = { ...says("hi"), parts: [{ text: "hi" }, { text: "there" }, { data: { a: 1 } }] };
-    expect(bothVersions(sendResultSchema.parse({ message }))).toEqual({
+    expect(bothVersions({ message: messageSchema.parse(message) })).toEqual({
       status: "success",
       response_text: "hi\nthere",
       artifacts: [{ data: { a: 1 } }],

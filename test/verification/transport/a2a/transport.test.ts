@@ -98,7 +98,10 @@ describe("a task over A2A", () => {
     const agent = await agentOf({
       answer: ({ id, params }) =>
         json(
-          { jsonrpc: "2.0", id, result: task("TASK_STATE_WORKING", params.id === "with-notes" ? notes : {}) },
+          {
+            ...{ jsonrpc: "2.0", id },
+            result: { ...task("TASK_STATE_WORKING", params.id === "with-notes" ? notes : {}), id: params.id },
+          },
           { headers },
         ),
     });

@@ -84,6 +84,84 @@ describe("an agent that does not take the version that its card names", () => {
   });
 });
 
+describe("a word about another request", () => {
+  it.each([
+    ["-32009", "somebody-elses"],
+    ["-32601", "somebody-elses"],
+    ["-32601", null],
+  ] as const)("is no reason to send the message again (%s for %s)", async (code, id) => {
+    const agent = await agentOf({
+      card: bothVersions,
+      answer: (call) => (versionOf(call) === "1.0" ? json({ jsonrpc: "2.0", id, ...refusals[code] }) : inV03),
+    });
+    const { call } = clientTo(agent.cardUrl);
+    await expect(call("execute_task", hello)).rejects.toMatchObject({ undelivered: false });
+    expect(agent.calls.map(versionOf)).toEqual(["1.0"]);
+  });
+
+  it("is one from an agent that could not read the id of a version that it does not know", async () => {
+    const refusal = { jsonrpc: "2.0", id: null, ...refusals["-32009"] };
+    const agent = await agentOf({
+      card: bothVersions,
+      answer: (call) => (versionOf(call) === "1.0" ? json(refusal) : inV03),
+    });
+    expect(await clientTo(agent.cardUrl).call("execute_task", hello)).toMatchObject({ response_text: "hi" });
+  });
+});
+
+describe("an operation that an agent lacks", () => {
+  const calls = {
+    GetTask: ["get_task", { task_id: "t1" }],
+    CancelTask: ["cancel_task", { task_id: "t1" }],
+    ListTasks: ["get_task", { request_id: "r1" }],
+  } as const;
+  it.each(Object.entries(calls))("moves nothing to another version: %s", async (lacked, [method, params]) => {
+    const agent = await agentOf({
+      card: bothVersions,
+      answer: (call) => (call.method === lacked ? refusals["-32601"] : said("hi")),
+    });
+    const { call } = clientTo(agent.cardUrl);
+    await expect(call(method, params)).rejects.toMatchObject({ reason: "method_not_found" });
+    expect(await call("execute_task", hello)).toMatchObject({ response_text: "hi" });
+    expect(agent.calls.map(versionOf)).toEqual(["1.0", "1.0"]);
+    expect(agent.gets).toHaveLength(1);
+  });
+});
+
+describe("another tenant", () => {
+  const cardFor =
+    (...tenants: string[]) =>
+    (_: Request, base: string) =>
+      json({
+        name: "an agent",
+        supportedInterfaces: tenants.map((tenant) => ({
+          ...{ url: `${base}/a2a`, protocolBinding: "JSONRPC", protocolVersion: "1.0", tenant },
+        })),
+      });
+  const tenantsOf = (calls: readonly AgentCall[]) => calls.map(({ params }) => params.tenant);
+
+  it("of the same card gets no message of the first", async () => {
+    const agent = await agentOf({ card: cardFor("acme", "other-corp"), answer: () => refusals["-32009"] });
+    const { call } = clientTo(agent.cardUrl);
+    for (const _ of [1, 2]) await expect(call("execute_task", hello)).rejects.toMatchObject({ code: -32009 });
+    expect(tenantsOf(agent.calls)).toEqual(["acme", "acme"]);
+  });
+
+  it("that a newer card names gets what is said from then on, and not what the first refused", async () => {
+    let card = cardFor("acme");
+    const agent = await agentOf({
+      card: (...asked) => card(...asked),
+      answer: ({ params }) => (params.tenant === "acme" ? refusals["-32009"] : said("hi")),
+    });
+    const { call } = clientTo(agent.cardUrl);
+    const stop = await call("execute_task", hello).catch(() => "refused");
+    card = cardFor("other-corp");
+    await expect(call("execute_task", hello)).rejects.toMatchObject({ code: -32009 });
+    expect([stop, await call("execute_task", hello)]).toMatchObject(["refused", { response_text: "hi" }]);
+    expect(tenantsOf(agent.calls)).toEqual(["acme", "acme", "other-corp"]);
+  });
+});
+
 describe("the version that the configuration pins", () => {
   it("is spoken although the agent has a higher one", async () => {
     const agent = await agentOf({ card: bothVersions, answer: () => inV03 });

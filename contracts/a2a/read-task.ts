@@ -1,0 +1,61 @@
+/** A task or a message as a client reads it (A2A 1.0, section 4.1): strict about ids, states and text, lenient about everything else. */
+import * as z from "zod";
+import { maxTaskIdLength } from "../limits.ts";
+import { type Message, type Part, partSchema, roleSchema } from "./part.ts";
+import { type A2aState, a2aStateSchema } from "./task.ts";
+import { idSchema, optionalText, readableList, structSchema, unset } from "./values.ts";
+
+/** Whatever only describes a part is unset where it is malformed. */
+export const readPartSchema = partSchema.safeExtend({
+  mediaType: partSchema.shape.mediaType.catch(undefined),
+  filename: partSchema.shape.filename.catch(undefined),
+  metadata: structSchema.catch(undefined),
+});
+
+/** `part`, `state` and `role` are a version's own; what is read is the same in all. */
+export function readSchemasOf({
+  part,
+  state,
+  role,
+}: {
+  part: z.ZodType<Part>;
+  state: z.ZodType<A2aState>;
+  role: z.ZodType<Message["role"]>;
+}) {
+  const parts = unset(z.array(z.union([part.transform((read) => [read]), passedOver]))).transform((read = []) =>
+    read.flat(),
+  );
+  const message = z.object({
+    role: role.optional().catch(undefined),
+    parts,
+    metadata: structSchema.catch(undefined),
+  });
+  const task = z.object({
+    id: idSchema,
+    status: z.object({ state, message: unset(message).catch(undefined) }),
+    artifacts: unset(z.array(z.object({ name: optionalText(1024).catch(undefined), parts }))),
+    history: readableList(message).catch([]),
+    metadata: structSchema.catch(undefined),
+  });
+  /** A message that is the answer itself says something. */
+  const answer = message.extend({
+    taskId: optionalText(maxTaskIdLength),
+    parts: parts.refine((read) => read.length > 0, "no part that can be read"),
+  });
+  return { task, answer };
+}
+
+/** A part that does not fit, unless it is a text: of an answer no text may be missing. */
+const passedOver = z
+  .unknown()
+  .refine((part) => (Object(part).text ?? undefined) === undefined, "a text that cannot be read")
+  .transform((): Part[] => []);
+
+const { task, answer } = readSchemasOf({ part: readPartSchema, state: a2aStateSchema, role: roleSchema });
+
+export const readTaskSchema = task;
+export type ReadTask = z.output<typeof readTaskSchema>;
+
+/** What a message is answered with: a task, or another message where there is none. */
+export const readAnswerSchema = z.union([z.object({ task }), z.object({ message: answer })]);
+export type ReadAnswer = z.output<typeof readAnswerSchema>;

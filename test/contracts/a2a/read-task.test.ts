@@ -1,0 +1,139 @@
+/** Tasks and messages as a client reads them: what is passed over, and what is not. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { readAnswerSchema } from "../../../contracts/a2a/read-task.ts";
+import { v03ReadAnswerSchema } from "../../../contracts/a2a/v03/read-task.ts";
+import { sendResult } from "./arbitraries.ts";
+import { spoilt } from "./spoilt.ts";
+import { issuesOf, wire } from "./wire.ts";
+
+const nested: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));
+const bare = { id: "t1", status: { state: "TASK_STATE_COMPLETED" } };
+const says = (...parts: unknown[]) => ({ messageId: "m1", role: "ROLE_AGENT", parts });
+const answer = { artifactId: "a1", name: "report", parts: [{ text: "the answer" }] };
+const read = { ...bare, artifacts: [{ name: "report", parts: [{ text: "the answer" }] }], history: [] };
+
+function taskOf(members: object): unknown {
+  return wire(readAnswerSchema.parse({ task: { ...bare, artifacts: [answer], ...members } }));
+}
+
+describe("an answer is read", () => {
+  it.each<[string, object]>([
+    ["a message of its history without parts", { history: [{ messageId: "m1", role: "ROLE_GUEST" }] }],
+    ["a history that is none", { history: "long" }],
+    ["a message of its history that is none", { history: [null, 7, []] }],
+    ["a status message that is none", { status: { ...bare.status, message: "done" } }],
+    ["a status message of broken parts", { status: { ...bare.status, message: says({ text: 7 }) } }],
+    ["a time that is none", { status: { ...bare.status, timestamp: 7 } }],
+    ["a context that is none", { contextId: 7 }],
+    ["metadata that is a list", { metadata: [1] }],
+    ["metadata that is endless", { metadata: { nested } }],
+    ["lists that are set to nothing", { history: null, metadata: null }],
+  ])("beside %s", (_name, members) => {
+    const { task } = taskOf(members) as { task: typeof read };
+    const history = task.history.filter((message: { parts: unknown[] }) => message.parts.length > 0);
+    expect({ ...task, history }).toEqual(read);
+  });
+
+  it.each<[string, unknown]>([
+    ["without content", {}],
+    ["of a kind that nobody knows", { hologram: "x" }],
+    ["of bytes that are none", { raw: "a b" }],
+    ["of an address that is too long", { url: `data:image/png;base64,${"A".repeat(5000)}` }],
+    ["of two contents", { url: "u", data: 1 }],
+    ["of data that is nested without end", { data: nested }],
+    ["that is none", null],
+  ])("beside a part %s", (_name, part) => {
+    const artifacts = [{ ...answer, parts: [part, ...answer.parts] }];
+    expect(taskOf({ artifacts })).toEqual({ task: read });
+    expect(wire(readAnswerSchema.parse({ message: says(part, { text: "a" }) }))).toEqual({
+      message: { role: "ROLE_AGENT", parts: [{ text: "a" }] },
+    });
+  });
+
+  it.each<[string, object]>([
+    ["without parts", { parts: [] }],
+    ["without an id or parts", { artifactId: "", parts: null }],
+  ])("beside an artifact %s", (_name, artifact) => {
+    expect(taskOf({ artifacts: [answer, artifact] })).toEqual({
+      task: { ...read, artifacts: [...read.artifacts, { parts: [] }] },
+    });
+  });
+
+  it("with its text, whatever is said about it", () => {
+    const odd = { text: "the answer", mediaType: 7, filename: "x".repeat(300), metadata: [] };
+    expect(taskOf({ artifacts: [{ ...answer, parts: [odd] }] })).toEqual({ task: read });
+  });
+
+  it("with the words of its status, whatever else the message lacks", () => {
+    const message = { role: "ROLE_GUEST", parts: [{ text: "Which?" }, {}], messageId: "", metadata: 7 };
+    expect(taskOf({ status: { state: "TASK_STATE_INPUT_REQUIRED", message } })).toMatchObject({
+      task: { status: { message: { parts: [{ text: "Which?" }] } } },
+    });
+  });
+
+  it("from 0.3 as from 1.0", () => {
+    const parts = [
+      { kind: "file", file: { uri: "u", mimeType: 7, name: "x".repeat(300) }, metadata: [] },
+      { kind: "file", file: { bytes: "a b" } },
+      { kind: "data", data: { nested } },
+      { kind: "hologram" },
+      { kind: "text", text: "the answer", metadata: 7 },
+    ];
+    const task = {
+      ...{ kind: "task", id: "t1", status: { state: "completed", message: { role: "agent", parts: [] } } },
+      ...{
+        artifacts: [{ parts }],
+        history: [{ role: "tool" }, 7, { role: "agent", parts: [{ kind: "text", text: "a" }] }],
+      },
+    };
+    expect(wire(v03ReadAnswerSchema.parse(task))).toEqual({
+      task: {
+        ...{ id: "t1", status: { state: "TASK_STATE_COMPLETED", message: { role: "ROLE_AGENT", parts: [] } } },
+        artifacts: [{ parts: [{ url: "u" }, { text: "the answer" }] }],
+        history: [{ parts: [] }, { role: "ROLE_AGENT", parts: [{ text: "a" }] }],
+      },
+    });
+  });
+});
+
+describe("an answer is refused", () => {
+  it.each<[string, unknown]>([
+    ["without an id", { id: undefined }],
+    ["with an id of 257 characters", { id: "x".repeat(257) }],
+    ["in a state that nobody knows", { status: { state: "TASK_STATE_PAUSED" } }],
+    ["in a state of 0.3", { status: { state: "completed" } }],
+    ["with a text that is a number", { artifacts: [{ parts: [{ text: 7 }] }] }],
+    ["with a text that is an address too", { artifacts: [{ parts: [{ text: "a", url: "u" }] }] }],
+    ["with artifacts that are none", { artifacts: "a" }],
+    ["with an artifact that is none", { artifacts: ["a"] }],
+  ])("as a task %s", (_name, members) => {
+    expect(issuesOf(readAnswerSchema.safeParse({ task: { ...bare, ...(members as object) } }))).not.toEqual([]);
+  });
+
+  it.each([{ parts: [] }, { parts: [{}] }, { parts: [{ text: 7 }] }, {}, null])(
+    "as a message that says nothing: %j",
+    (message) => {
+      expect(readAnswerSchema.safeParse({ message }).success).toBe(false);
+      expect(v03ReadAnswerSchema.safeParse({ kind: "message", ...message }).success).toBe(false);
+    },
+  );
+
+  it.each([{ kind: "text", text: 7 }, { text: "without a kind" }])(
+    "of 0.3 with a text that cannot be read: %j",
+    (part) => {
+      const task = { kind: "task", id: "t1", status: { state: "completed" }, artifacts: [{ parts: [part] }] };
+      expect(v03ReadAnswerSchema.safeParse(task).success).toBe(false);
+    },
+  );
+
+  it("or read, whatever it is, and once read is read again as it is", () => {
+    fc.assert(
+      fc.property(spoilt(sendResult), (answered) => {
+        const { data, success } = readAnswerSchema.safeParse(answered);
+        if (success) expect(wire(readAnswerSchema.parse(wire(data)))).toEqual(wire(data));
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
