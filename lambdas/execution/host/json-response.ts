@@ -15,19 +15,11 @@ export function json(body: unknown): WholeResponse {
   return { status: 200, headers, body: JSON.stringify(body) };
 }
 
-/**
- * With the status that the dialect gives the error, but an outage is told to A2A's clients with 200 as everything else is.
- * RFC 9110, section 15.5.2: a 401 says how one would be let in.
- */
+/** With the status that the dialect gives the error. RFC 9110, section 15.5.2: a 401 says how one would be let in. */
 export function errorAnswer(request: { error: SekishoError; id: RequestId | null; dialect: Dialect }): WholeResponse {
   const { status, headers: added, body } = errorResponseIn(request);
   const challenge = status === 401 ? { "www-authenticate": "Bearer" } : {};
-  const isA2aOutage = status === 503 && request.dialect.startsWith("a2a");
-  return {
-    status: isA2aOutage ? 200 : status,
-    headers: { ...headers, ...added, ...challenge },
-    body: JSON.stringify(body),
-  };
+  return { status, headers: { ...headers, ...added, ...challenge }, body: JSON.stringify(body) };
 }
 
 export function empty({ status, allow }: { status: number; allow?: string }): WholeResponse {

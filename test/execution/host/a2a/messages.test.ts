@@ -145,7 +145,7 @@ describe("a message", () => {
     await stopping.host.stop({ graceMs: 0 });
     const message = userMessage("hi");
     const { error, status, headers } = await stopping.ask("SendMessage", { message });
-    expect([error?.code, status, headers.get("retry-after")]).toEqual([-32603, 200, "1"]);
+    expect([error?.code, status, headers.get("retry-after")]).toEqual([-32603, 503, "1"]);
     expect(await other.result("SendMessage", { message })).toMatchObject({
       task: { status: { state: "TASK_STATE_COMPLETED" } },
     });
