@@ -1,10 +1,12 @@
 /** Runs the agent to its end: updates go in, one outcome comes out, whatever the agent does. */
 import * as z from "zod";
+import { SekishoError } from "../../../contracts/errors.ts";
 import { type Artifact, artifactSchema, maxResultBytes, questionOptionSchema } from "../../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import { causeKind } from "./cause-kind.ts";
 import type { Report } from "./changes.ts";
 import type { Outcome, Question } from "./execution-task.ts";
+import { isTooDeep } from "./json-depth.ts";
 
 const maxProgressLength = 1000;
 const maxPromptLength = 10_000;
@@ -106,9 +108,11 @@ function answerBytes({ text, usage }: Answer): number {
   return Buffer.byteLength(text) + (usage === undefined ? 0 : jsonBytes(usage));
 }
 
-/** Throws for what JSON cannot say, such as a cycle. */
+/** Throws for what JSON cannot say, such as a cycle, and for what is nested too deeply. */
 function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
+  const json = Buffer.from(JSON.stringify(value));
+  if (isTooDeep(json)) throw new SekishoError("invalid_params");
+  return json.length;
 }
 
 function tidy({ text, percent }: { text?: string | undefined; percent?: number | undefined }) {
