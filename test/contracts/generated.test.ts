@@ -14,7 +14,14 @@ import { methodCases } from "./method-cases.ts";
 
 const folder = join(import.meta.dirname, "../../contracts/generated");
 const files = generatedFiles();
-const formats = { "date-time": true, uri: true, "uri-reference": true, regex: true, email: true } as const;
+const formats = {
+  "date-time": true,
+  uri: true,
+  "uri-reference": true,
+  regex: true,
+  email: true,
+  base64: true,
+} as const;
 
 /** The meta-schema refers to another one, JSON Schema draft 7, by an address in two spellings; nothing is fetched. */
 const jsonSchemaTools = ["https://meta.json-schema.tools", "https://meta.json-schema.tools/"].map(($id) => ({

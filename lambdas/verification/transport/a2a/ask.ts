@@ -8,6 +8,7 @@ import type { CardSource } from "./card-source.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { type Asked, type PeerCall, postOperation } from "./post-operation.ts";
 import type { Operation } from "./results.ts";
+import { createSentMessages } from "./sent-messages.ts";
 
 export type Ask = <O extends Operation>(request: {
   operation: O;
@@ -29,6 +30,7 @@ export function createAsk({
 }): Ask {
   /** The last interface that did not take the version that its card names: the others come before it from then on. */
   let refused: string | undefined;
+  const sent = createSentMessages();
 
   function choose(card: ReadCard): UsableInterface {
     const interfaces = interfacesOf(card);
@@ -36,11 +38,17 @@ export function createAsk({
   }
 
   return async ({ operation, params, call }) => {
-    const post = (to: UsableInterface) => postOperation({ to, operation, params, call, http, maxResponseBytes });
+    const isRefused = (answer: Asked<typeof operation>) =>
+      "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
+    const post = (to: UsableInterface) => {
+      const once = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
+      if (operation !== "SendMessage") return once();
+      return sent.send({ messageId: call.id, place: keyOf(to), post: once, isUntouched: isRefused });
+    };
     const card = await cards.current(call);
     const first = choose(card);
     const answer = await post(first);
-    if (!("passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id }))) return answer;
+    if (!isRefused(answer)) return answer;
     // Nothing was processed. The agent may have been updated since its card was read.
     refused = keyOf(first);
     cards.forget(card);

@@ -90,6 +90,7 @@ describe("a published card", () => {
 
 describe("an agent can be reached", () => {
   const bare = { name: "Echo" };
+  const one = { ...jsonRpc, protocolVersion: "1.0" };
   const old = { url, protocolBinding: "JSONRPC", protocolVersion: "0.3.0" };
 
   it.each<[string, object, object[]]>([
@@ -123,6 +124,12 @@ describe("an agent can be reached", () => {
       { ...bare, supportedInterfaces: [{ url }, null, { ...jsonRpc, protocolVersion: "1.0" }] },
       [{ ...jsonRpc, protocolVersion: "1.0" }],
     ],
+    [
+      "by a card that is careless about what nobody here needs",
+      { ...bare, capabilities: { streaming: null }, skills: null, supportedInterfaces: [one] },
+      [one],
+    ],
+    ["by the first of very many", { ...bare, supportedInterfaces: Array(60).fill(one) }, Array(50).fill(one)],
   ])("%s", (_name, read, expected) => {
     expect(wire(interfacesOf(readCardSchema.parse(wire(read))))).toEqual(expected);
   });
