@@ -38,7 +38,7 @@ export function openA2aAgent({
   readSecret: (reference: SecretReference) => Promise<string>;
   log: Log;
 }): A2aAgent {
-  const { tenant } = a2a;
+  const { tenant, deduplicate: deduplicates } = a2a;
   const { allowLoopback } = a2a.push;
   let address = a2a.url;
   const { cards, ready } = lateCards({
@@ -50,7 +50,7 @@ export function openA2aAgent({
   const stopping = new AbortController();
   const delivering = queue && deliver({ queue, store, allowLoopback, signal: stopping.signal, log });
   return {
-    settings: { cards, tenant, notifications: queue, allowLoopbackPush: allowLoopback },
+    settings: { cards, tenant, deduplicates, notifications: queue, allowLoopbackPush: allowLoopback },
     async publish({ url }) {
       address ??= url;
       await ready();

@@ -53,9 +53,9 @@ function a2aOf({
   log: Log;
 }): A2aSettings {
   const { readSecret } = agentSurroundings(aws);
-  const { url = "", tenant, push } = a2a;
+  const { url = "", tenant, push, deduplicate: deduplicates } = a2a;
   const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
   const { cards, ready } = lateCards({ make: () => createCards(settings) });
   ready().catch((error: unknown) => log.error("cards_not_made", { cause_kind: causeKind(error) }));
-  return { cards, tenant, notifications: taskQueue, allowLoopbackPush: push.allowLoopback };
+  return { cards, tenant, deduplicates, notifications: taskQueue, allowLoopbackPush: push.allowLoopback };
 }

@@ -66,7 +66,8 @@ export function createExecutionFunctions(
     url.addToRolePolicy(readSecrets(stack, [cardKey.secretsManager]));
   }
   const functionUrl = url.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
-  functionUrl.grantInvokeUrl(new ArnPrincipal(callerRoleArn));
+  const callers = a2a ? [callerRoleArn, ...config.execution.a2a.callers] : [callerRoleArn];
+  for (const caller of callers) functionUrl.grantInvokeUrl(new ArnPrincipal(caller));
 
   const role = new Role(stack, "ExecutionRole", { roleName, assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
   const worker = createNodeFunction(stack, "Worker", {

@@ -41,6 +41,8 @@ export type A2aSettings = {
   notifications?: TaskQueue | undefined;
   /** Whether push notifications may go to this machine. */
   allowLoopbackPush?: boolean;
+  /** Whether a message id that comes again means the same message; true where absent. */
+  deduplicates?: boolean | undefined;
   /** How long a stream waits for an answer that needs no task before it shows the task. */
   firstSignMs?: number;
   /** A stream on which nothing was said for so long says that it is there. */

@@ -36,7 +36,8 @@ export function createRoutes({
     ["/openrpc.json", () => json(openRpc())],
   ]);
   if (a2a !== undefined) {
-    faces.set("/a2a", { a2a: a2a.endpoint });
+    // Clients that join URLs add a slash.
+    for (const path of ["/a2a", "/a2a/"]) faces.set(path, { a2a: a2a.endpoint });
     const card = (exchange: Exchange) => a2a.card({ version: askedVersion(exchange), header: exchange.header });
     for (const path of cardPaths) pages.set(path, card);
   }
@@ -51,6 +52,7 @@ export function createRoutes({
     }
     const page = pages.get(path);
     if (page === undefined) return empty({ status: 404 });
-    return method === "GET" ? page(exchange) : empty({ status: 405, allow: "GET" });
+    // A response to HEAD has the headers of the one to GET; the server leaves its body out (RFC 9110, section 9.3.2).
+    return method === "GET" || method === "HEAD" ? page(exchange) : empty({ status: 405, allow: "GET, HEAD" });
   };
 }

@@ -1,6 +1,6 @@
 /** How the Execution host presents itself to A2A clients: what its agent card says, and who signs it. */
 import * as z from "zod";
-import { httpUrl, secretSchema } from "./values.ts";
+import { httpUrl, roleArnSchema, secretSchema } from "./values.ts";
 
 /** Text that a card needs: one that is empty may not be in it (A2A 1.0, section 5.7), and a verifier would leave it out. */
 function cardText(maxLength: number) {
@@ -54,6 +54,16 @@ export const a2aSchema = z
     documentationUrl: httpUrl().optional(),
     iconUrl: httpUrl().optional(),
     tenant: cardText(256).optional().describe("What clients must send as tenant; others are refused."),
+    deduplicate: z
+      .boolean()
+      .default(true)
+      .describe(
+        "A message id that comes again means the same message, which runs nothing twice. Off only for test kits that use ids again.",
+      ),
+    callers: z
+      .array(roleArnSchema)
+      .default([])
+      .describe("On Lambda: the roles that may call the Function URL as A2A clients, beside the Verification zone."),
     signature: signatureSchema.optional().describe("Left out: the cards are not signed."),
     push: z
       .strictObject({

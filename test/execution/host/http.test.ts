@@ -45,8 +45,8 @@ describe("paths", () => {
     ["POST", "/rpc", 404, null],
     ["GET", "/", 405, "POST"],
     ["DELETE", "/invocations", 405, "POST"],
-    ["POST", "/ping", 405, "GET"],
-    ["POST", "/openrpc.json", 405, "GET"],
+    ["POST", "/ping", 405, "GET, HEAD"],
+    ["POST", "/openrpc.json", 405, "GET, HEAD"],
   ])("%s %s is %i without a body", async (method, path, status, allow) => {
     const response = await createTestHost().host.handle(new Request(`http://127.0.0.1${path}`, { method }));
     expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([status, allow, ""]);

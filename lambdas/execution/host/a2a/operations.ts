@@ -22,6 +22,7 @@ export function createOperations({
   syncBudgetMs,
   pollAfterMs,
   firstSignMs = defaultFirstSignMs,
+  deduplicates = true,
   isStopping,
   newId,
 }: {
@@ -31,10 +32,11 @@ export function createOperations({
   syncBudgetMs: number;
   pollAfterMs: number;
   firstSignMs?: number | undefined;
+  deduplicates?: boolean | undefined;
   isStopping: () => boolean;
   newId: () => string;
 }): Operations {
-  const receive = createReceiveMessage({ tasks, pushConfigs, isStopping, newId });
+  const receive = createReceiveMessage({ tasks, pushConfigs, deduplicates, isStopping, newId });
   return {
     SendMessage: sendMessage({ tasks, receive, syncBudgetMs, pollAfterMs }),
     SendStreamingMessage: sendStreamingMessage({ tasks, receive, firstSignMs, pollAfterMs }),

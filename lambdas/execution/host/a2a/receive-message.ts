@@ -21,11 +21,14 @@ export type ReceiveMessage = (call: MessageCall) => Promise<ExecutionTask>;
 export function createReceiveMessage({
   tasks,
   pushConfigs,
+  deduplicates,
   isStopping,
   newId,
 }: {
   tasks: Tasks;
   pushConfigs: PushConfigs;
+  /** Whether a message id that comes again means the same message. */
+  deduplicates: boolean;
   isStopping: () => boolean;
   newId: () => string;
 }): ReceiveMessage {
@@ -34,7 +37,7 @@ export function createReceiveMessage({
     const { principal, trace, receivedAtMs } = caller;
     const { message } = params;
     const { messageId, contextId = newId() } = message;
-    const taskId = taskIdOfMessage({ principal, messageId });
+    const taskId = deduplicates ? taskIdOfMessage({ principal, messageId }) : newId();
     const wanted = params.configuration?.taskPushNotificationConfig;
     return tasks.submit({
       principal,

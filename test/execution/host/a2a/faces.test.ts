@@ -107,6 +107,8 @@ describe("the card", () => {
       const byQuery = await host.handle(new Request(`http://127.0.0.1${path}?A2A-Version=1.0`));
       expect(byQuery.headers.get("etag")).toBe(first.headers.get("etag"));
       expect((await host.handle(new Request(`http://127.0.0.1${path}`, { method: "POST" }))).status).toBe(405);
+      const head = await host.handle(new Request(`http://127.0.0.1${path}?A2A-Version=1.0`, { method: "HEAD" }));
+      expect([head.status, head.headers.get("etag")]).toEqual([200, first.headers.get("etag")]);
     },
   );
 });

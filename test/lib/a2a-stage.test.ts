@@ -1,0 +1,69 @@
+/** A stage whose Execution zone is an A2A agent on Lambda: what that takes beyond the zone contract, and what it does not. */
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { configWith, type Synthesized, synthAll } from "./synth.ts";
+
+const stage = { execution: { kind: "lambda" } };
+const client = "arn:aws:iam::333333333333:role/a-client";
+const signature = { key: { env: "CARD_KEY" }, keyId: "2026-1" };
+const a2a = { url: "https://agents.example/", callers: [client], signature };
+let made = new Map<"agent" | "plain", Synthesized>();
+
+beforeAll(async () => {
+  made = await synthAll({
+    agent: configWith({ stage, execution: { a2a } }),
+    // A signature and callers say nothing where no address does.
+    plain: configWith({ stage, execution: { a2a: { callers: [client], signature } } }),
+  });
+}, 200_000);
+
+function execution(name: "agent" | "plain"): string {
+  return made.get(name)?.stacks.get("Execution")?.text ?? "";
+}
+
+function times(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+/** Over all policies of the zone. */
+function queuesSentTo(name: "agent" | "plain"): number {
+  const policies = made
+    .get(name)
+    ?.stacks.get("Execution")
+    ?.resources.filter(({ type }) => type === "AWS::IAM::Policy");
+  const statements = policies?.flatMap(({ properties }) => {
+    const { Statement } = properties.PolicyDocument as { Statement: { Action: unknown; Resource: unknown }[] };
+    return Statement.filter(({ Action }) => [Action].flat().includes("sqs:SendMessage"));
+  });
+  return (statements ?? []).flatMap(({ Resource }) => Resource).length;
+}
+
+describe("an Execution zone that is an A2A agent", () => {
+  it("may list a caller's tasks by the index that is for that, and by no other", () => {
+    expect(execution("agent")).toContain("/index/by-principal");
+    expect(times(execution("agent"), "dynamodb:Query")).toBe(1);
+  });
+
+  it("reads the key of its card", () => {
+    expect(execution("agent")).toContain("secret:sekisho/dev/CARD_KEY-??????");
+  });
+
+  it("is called by the Verification zone and by the roles that are named, and by nobody else", () => {
+    const permissions = made.get("agent")?.stacks.get("Execution")?.resources ?? [];
+    const principals = permissions
+      .filter(({ type }) => type === "AWS::Lambda::Permission")
+      .map(({ properties }) => properties.Principal);
+    expect(principals.filter((principal) => principal === client)).toHaveLength(2);
+    expect(principals).toHaveLength(4);
+  });
+
+  it("lets its worker try notices again, through the queue of tasks", () => {
+    expect(times(execution("agent"), "SEKISHO_QUEUE_URL")).toBe(2);
+    expect(queuesSentTo("agent")).toBe(queuesSentTo("plain") + 1);
+  });
+
+  it("needs all of that only where its address is configured", () => {
+    const text = execution("plain");
+    for (const part of ["dynamodb:Query", "CARD_KEY-", client]) expect(text).not.toContain(part);
+    expect(times(text, "SEKISHO_QUEUE_URL")).toBe(1);
+  });
+});
