@@ -174,6 +174,16 @@ describe("a repeated message id", () => {
     const { error } = await host.ask("SendMessage", { message: { ...message, parts: [{ text: "other" }] } });
     expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "ALREADY_EXISTS"]);
   });
+
+  it("begins another task where the host is told to take ids as they come", async () => {
+    const host = await serve({ a2a: { deduplicates: false } });
+    const message = userMessage("hi");
+    const sent = [
+      await host.result<Sent>("SendMessage", { message }),
+      await host.result<Sent>("SendMessage", { message }),
+    ];
+    expect(new Set(sent.map(({ task }) => task.id)).size).toBe(2);
+  });
 });
 
 describe("a message to a task", () => {
