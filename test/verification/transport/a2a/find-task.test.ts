@@ -50,12 +50,14 @@ describe("a task of which only the request id is known", () => {
     expect(agent.calls.map(({ params }) => params.pageToken)).toEqual([undefined, "undefined+", "undefined++"]);
   });
 
-  it("is found beside tasks that are broken, or have no history", async () => {
+  it("is found beside tasks that are broken, or have no history, and beside messages that are", async () => {
+    const wanted = listed("t2", requestId);
+    const tasks = [
+      ...[7, { id: 7 }, { id: "t1" }, { id: "t3", history: "?" }, { ...wanted, id: "" }],
+      { ...wanted, history: [7, {}, ...wanted.history] },
+    ];
     const agent = await agentOf({
-      answer: ({ method }) =>
-        method === "ListTasks"
-          ? { result: { tasks: [7, { id: 7 }, { id: "t1" }, { id: "t3", history: "?" }, listed("t2", requestId)] } }
-          : completed,
+      answer: ({ method }) => (method === "ListTasks" ? { result: { tasks } } : completed),
     });
     const { call } = clientTo(agent.cardUrl);
     await expect(call("get_task", { request_id: requestId })).resolves.toMatchObject({ response_text: "done" });
