@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
-import { bearerAuthenticator } from "../../../../lambdas/execution/host/authenticator/bearer.ts";
+import type { Authenticator } from "../../../../lambdas/execution/host/authenticator/authenticator.ts";
 import { parseExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
 import { openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/task-store.ts";
@@ -68,21 +68,46 @@ describe("a canceled task", () => {
 });
 
 describe("a task that the caller does not have", () => {
+  /** Whoever says who they are is believed. */
+  const authenticator: Authenticator = {
+    kind: "platform",
+    authenticate: async ({ header }) => header("x-caller") ?? "nobody",
+  };
+  const by = (caller: string) => ({ headers: { "x-caller": caller } });
+  const nobodys = "6f1d4a3e-7b52-8c1f-9a55-2a6d3c0f7e11";
+  const push = { url: "https://hooks.example/", id: "c" };
+
   it.each([
-    ["GetTask", "1.0"],
-    ["CancelTask", "1.0"],
-    ["SubscribeToTask", "1.0"],
-    ["tasks/get", "0.3"],
-    ["tasks/cancel", "0.3"],
-    ["tasks/resubscribe", "0.3"],
-  ])("is not found by %s, whether it is another's or nobody's", async (method, version) => {
-    const authenticator = bearerAuthenticator({ readTokens: async () => ["mine", "theirs"] });
-    const host = await serve({ authenticator });
-    const headers = { authorization: "Bearer mine" };
-    const { error } = await host.ask(method, { id: "6f1d4a3e-7b52-8c1f-9a55-2a6d3c0f7e11" }, { version, headers });
+    ["GetTask", (id: string) => ({ id })],
+    ["CancelTask", (id: string) => ({ id })],
+    ["SubscribeToTask", (id: string) => ({ id })],
+    ["SendMessage", (taskId: string) => ({ message: userMessage("yes", { taskId }) })],
+    ["CreateTaskPushNotificationConfig", (taskId: string) => ({ ...push, taskId })],
+    ["GetTaskPushNotificationConfig", (taskId: string) => ({ taskId, id: "c" })],
+    ["ListTaskPushNotificationConfigs", (taskId: string) => ({ taskId })],
+    ["DeleteTaskPushNotificationConfig", (taskId: string) => ({ taskId, id: "c" })],
+  ])("is not found by %s, whether it is another's or nobody's", async (method, paramsOf) => {
+    const agent = yielding({ type: "question", prompt: "Which?" });
+    const host = await serve({ agent, authenticator, a2a: { notifications: { send: async () => {} } } });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") }, by("mine"));
+    await host.result("CreateTaskPushNotificationConfig", { ...push, taskId: task.id }, by("mine"));
+    for (const [id, caller] of [
+      [task.id, "theirs"],
+      [nobodys, "mine"],
+    ] as const) {
+      const { error } = await host.ask(method, paramsOf(id), by(caller));
+      expect(error).toMatchObject({
+        code: -32001,
+        data: [{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" }, {}],
+      });
+    }
+    const { status } = await host.result("GetTask", { id: task.id }, by("mine"));
+    expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+  });
+
+  it.each(["tasks/get", "tasks/cancel", "tasks/resubscribe"])("is not found by %s in 0.3", async (method) => {
+    const { error } = await (await serve()).ask(method, { id: nobodys }, { version: "0.3" });
     expect(error?.code).toBe(-32001);
-    if (version === "1.0")
-      expect(error?.data[0]).toMatchObject({ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" });
   });
 });
 
