@@ -9,7 +9,10 @@ import { createTimeLimit } from "./time-limit.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
 
-/** After the deadline nobody knows whether a write was done; what repeats it compares revisions, so that does no harm. */
+/**
+ * The RangeError of a foreign cursor comes through as it is. After the deadline nobody knows whether a write was done; what repeats it compares revisions,
+ * so that does no harm.
+ */
 export function guardedStore({
   store,
   timeoutMs,
@@ -32,6 +35,8 @@ export function guardedStore({
     try {
       return await withinTime(work);
     } catch (error) {
+      // A cursor that is none of the store's is its sender's mistake.
+      if (operation === "store_list" && error instanceof RangeError) throw error;
       const ids = { task_id: item?.id, request_id: loggedId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: causeKind(error) });
       throw new SekishoError("unavailable", { cause: error });

@@ -13,6 +13,7 @@ import { collectOutcome, type Turn } from "./collect-outcome.ts";
 import type { ExecutionTask, Outcome, TaskInput } from "./execution-task.ts";
 import { createLatestWriter } from "./latest-writer.ts";
 import { createReadAttachment } from "./read-attachment.ts";
+import { firstThatFits, withoutHistory } from "./record-size.ts";
 
 /** Why an agent is told to stop before its end. `superseded`: the record is no longer ours to write. */
 export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
@@ -59,7 +60,7 @@ export function startRun(
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
   const news = createLatestWriter<Report>({
     // What is not stored is soon replaced; what ends the run shows at the next renewal.
-    write: (value) => write(report({ owner, news: value })).then(noop, noop),
+    write: (value) => write(newsOf(value)).then(noop, noop),
     intervalMs: progressMs,
   });
   let cause: StopCause | undefined;
@@ -103,13 +104,22 @@ export function startRun(
     if (!isSettled) renewTimer = setTimeout(keepLease, renewMs);
   }
 
+  /** Beside what the task works on there may be no room for all that was made: then it is stored at the end. */
+  function newsOf(news: Report): Change {
+    const { artifacts: _made, ...rest } = news;
+    return firstThatFits([report({ owner, news }), report({ owner, news: rest })]);
+  }
+
   function changeOf({ ended, artifacts: made }: Turn): Change {
     const artifacts = made.length > 0 ? { artifacts: made } : {};
+    const ends = (outcome: Outcome, rest = {}) => end({ owner, outcome, ...rest, expiresAtMs: now() + retentionMs });
+    const tooLarge = ends({ type: "failure", reason: "payload_too_large" });
     if (ended.type !== "question") {
-      return end({ owner, outcome: ended, ...artifacts, expiresAtMs: now() + retentionMs });
+      const all = ends(ended, artifacts);
+      return firstThatFits([all, withoutHistory(all), tooLarge]);
     }
     const { type: _type, ...question } = ended;
-    return ask({ owner, question: { ...question, messageId: newId() }, ...artifacts });
+    return firstThatFits([ask({ owner, question: { ...question, messageId: newId() }, ...artifacts }), tooLarge]);
   }
 
   async function store(turn: Turn): Promise<void> {
@@ -140,10 +150,13 @@ export function startRun(
     const final = cause === undefined ? turn : outcome && { ended: outcome, artifacts: [] };
     settle();
     if (final !== undefined) await store(final);
-    const reason = final?.ended.type === "failure" ? final.ended.reason : cause;
-    const isAsking = latest.state === "input_required";
-    const duration = { state: latest.state, reason, duration_ms: now() - startedAtMs };
-    log.info(isAsking ? "task_asks" : "task_ended", duration);
+    const { state, outcome: stored } = latest;
+    const reason = stored?.type === "failure" ? stored.reason : cause;
+    log.info(state === "input_required" ? "task_asks" : "task_ended", {
+      state,
+      reason,
+      duration_ms: now() - startedAtMs,
+    });
   }
 
   return { stop, ended: run() };

@@ -4,6 +4,7 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import type { Trace } from "../../shared/trace.ts";
 import { withMessages } from "./conversation.ts";
 import type { ExecutionTask, StoredPushConfig, TaskInput } from "./execution-task.ts";
+import { checkSize } from "./record-size.ts";
 
 export type Submission = {
   principal: string;
@@ -22,7 +23,13 @@ export type Submission = {
   a2a?: { contextId: string; message: Message; pushConfigs: StoredPushConfig[] | undefined };
 };
 
-/** The deadline counts from the receipt, since the clocks of the zones may differ. */
+/** The contract's longest correlation id; an A2A message's may be longer. */
+const maxCorrelationIdLength = 128;
+
+/**
+ * The deadline counts from the receipt, since the clocks of the zones may differ. Throws `payload_too_large` for a message of
+ * A2A that no record holds: its text and its files are in there twice.
+ */
 export function newTask({
   submission: { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a },
   maxTaskMs,
@@ -36,13 +43,14 @@ export function newTask({
 }): ExecutionTask {
   const deadlineAtMs = receivedAtMs + Math.min(input.timeout_ms ?? maxTaskMs, maxTaskMs);
   const id = taskId ?? newId();
+  const requestName = String(requestId);
   const task: ExecutionTask = {
     id,
     revision: 1,
     state: "submitted",
     principal,
     requestId,
-    correlationId: input.correlation_id ?? String(requestId),
+    correlationId: input.correlation_id ?? (requestName.length > maxCorrelationIdLength ? id : requestName),
     fingerprint,
     trace,
     createdAtMs: receivedAtMs,
@@ -55,5 +63,5 @@ export function newTask({
   if (a2a === undefined) return task;
   const { contextId, message, pushConfigs } = a2a;
   const own = { contextId, messages: [], ...(pushConfigs && { pushConfigs }) };
-  return withMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] });
+  return checkSize(withMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }));
 }

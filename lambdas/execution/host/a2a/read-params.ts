@@ -14,7 +14,10 @@ const schemas: Record<A2aVersion, Partial<Record<OperationName, z.ZodType>>> = {
   "0.3": v03Operations,
 };
 
-/** `tenant` is what a client of 1.0 must say: that, or nothing. 0.3 knows none. Throws `invalid_params`. */
+/**
+ * `tenant` is what a client of 1.0 must say: that, or nothing. 0.3 knows none. No params are as good as empty ones. Throws
+ * `invalid_params`.
+ */
 export function readParams<O extends OperationName>({
   operation,
   version,
@@ -27,7 +30,7 @@ export function readParams<O extends OperationName>({
   tenant: string | undefined;
 }): OperationParams<O> {
   const schema = schemas[version][operation] ?? operations[operation];
-  const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params);
+  const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params ?? {});
   if (!parsed.success) throw paramsRefused(parsed.error.issues);
   if (version === "1.0" && parsed.data.tenant !== tenant) {
     throw paramsRefused([{ path: ["tenant"], message: "not the tenant of this interface" }]);

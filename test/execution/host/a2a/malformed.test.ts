@@ -86,7 +86,7 @@ describe("a method", () => {
 describe("params", () => {
   it.each<[string, string, string]>([
     ["by position", request({ method: "SendMessage", params: ["a"] }), ""],
-    ["that are missing", request({ method: "SendMessage", params: undefined }), ""],
+    ["that are missing", request({ method: "SendMessage", params: undefined }), "message"],
     ["without a message", sending({}), "message"],
     ["with no parts", sending({ message: { ...message, parts: [] } }), "message.parts"],
     ["with a part of nothing", sending({ message: { ...message, parts: [{}] } }), "message.parts.0"],
