@@ -55,7 +55,14 @@ function a2aOf({
   const { readSecret } = agentSurroundings(aws);
   const { url = "", tenant, push, deduplicate: deduplicates } = a2a;
   const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
-  const { cards, ready } = lateCards({ make: () => createCards(settings) });
-  ready().catch((error: unknown) => log.error("cards_not_made", { cause_kind: causeKind(error) }));
+  const { cards, ready } = lateCards({
+    make: () =>
+      createCards(settings).catch((error: unknown) => {
+        log.error("cards_not_made", { cause_kind: causeKind(error) });
+        throw error;
+      }),
+  });
+  // The function serves the zone contract all the same; who asks for a card begins anew.
+  ready().catch(() => {});
   return { cards, tenant, deduplicates, notifications: taskQueue, allowLoopbackPush: push.allowLoopback };
 }

@@ -6,8 +6,8 @@ import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { Agent } from "../agents/agent.ts";
-import type { Cards } from "./a2a/cards.ts";
 import { createA2aEndpoint } from "./a2a/endpoint.ts";
+import type { ServedCards } from "./a2a/late-cards.ts";
 import { createOperations } from "./a2a/operations.ts";
 import { createPushConfigs } from "./a2a/push-configs.ts";
 import { createPushOutbox, type PushOutbox } from "./a2a/push-outbox.ts";
@@ -34,7 +34,7 @@ import { createTimeLimit } from "./time-limit.ts";
 import { webHandler } from "./web.ts";
 
 export type A2aSettings = {
-  cards: Cards;
+  cards: ServedCards;
   /** What clients of 1.0 must say as `tenant`; without it they must say none. */
   tenant?: string | undefined;
   /** Where notices of changes go to be delivered by whoever consumes it; without it push notifications are not supported. */

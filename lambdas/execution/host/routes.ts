@@ -1,7 +1,8 @@
 /** The HTTP face of the host: which path does what. */
 import type { Dialect } from "../../../contracts/dialects.ts";
-import { type CardEndpoint, cardPaths } from "./a2a/card-endpoint.ts";
+import { cardPaths } from "./a2a/card-endpoint.ts";
 import type { A2aEndpoint } from "./a2a/endpoint.ts";
+import type { ServedCards } from "./a2a/late-cards.ts";
 import { askedVersion } from "./a2a/version.ts";
 import { createPost, type Face, type PostSettings } from "./answer-post.ts";
 import type { Exchange, ExchangeResponse } from "./exchange.ts";
@@ -10,7 +11,7 @@ import { openRpc } from "./open-rpc.ts";
 
 type Settings = PostSettings & {
   /** Without it the host is no A2A agent. */
-  a2a: { endpoint: A2aEndpoint; card: CardEndpoint } | undefined;
+  a2a: { endpoint: A2aEndpoint; card: ServedCards["endpoint"] } | undefined;
   /** Further paths of the zone contract, and how errors are written there. */
   dialects: Readonly<Record<string, Dialect>>;
   busy: () => boolean;
@@ -30,7 +31,7 @@ export function createRoutes({
     ["/", { zoneDialect: "zone", a2a: a2aEndpoint }],
     ["/invocations", { zoneDialect: "zone", a2a: a2aEndpoint }],
   ]);
-  const pages = new Map<string, (exchange: Exchange) => ExchangeResponse>([
+  const pages = new Map<string, (exchange: Exchange) => ExchangeResponse | Promise<ExchangeResponse>>([
     ["/ping", () => json({ status: busy() ? "HealthyBusy" : "Healthy" })],
     ["/healthz", () => json({ status: "ok" })],
     ["/openrpc.json", () => json(openRpc())],

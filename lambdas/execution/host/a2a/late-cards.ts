@@ -1,46 +1,52 @@
 /** Agent cards that are made when the host already listens: its address may be known no sooner, and their key may have to be read. */
+import type { AgentCard } from "../../../../contracts/a2a/agent-card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
+import type { WholeResponse } from "../exchange.ts";
+import type { CardEndpoint } from "./card-endpoint.ts";
 import type { Cards } from "./cards.ts";
 
+/** Cards as a host serves them: perhaps later. */
+export type ServedCards = {
+  endpoint(request: Parameters<CardEndpoint>[0]): WholeResponse | Promise<WholeResponse>;
+  extended(request: Parameters<Cards["extended"]>[0]): AgentCard | Promise<AgentCard>;
+};
+
 export type LateCards = {
-  cards: Cards;
+  cards: ServedCards;
   /** Makes them, if they are not made yet. Rejects as `make` does; the next call tries again. */
   ready(): Promise<void>;
 };
 
-/** Whoever asks too early is told to come again, and starts the making where nobody has. */
+/**
+ * Whoever asks waits for the making, and begins it where nobody has: a function that answered sooner would be frozen before
+ * its cards are made. Where they cannot be made the answer is to come again. `make` settles in bounded time.
+ */
 export function lateCards({ make }: { make: () => Promise<Cards> }): LateCards {
-  let made: Cards | undefined;
-  let making: Promise<void> | undefined;
+  let making: Promise<Cards> | undefined;
 
-  async function ready(): Promise<void> {
-    making ??= make().then((cards) => {
-      made = cards;
-    });
-    try {
-      await making;
-    } catch (thrown) {
+  function made(): Promise<Cards> {
+    making ??= make().catch((thrown: unknown) => {
       making = undefined;
       throw thrown;
-    }
-  }
-
-  function start(): void {
-    ready().catch(() => {});
+    });
+    return making;
   }
 
   return {
-    ready,
+    async ready() {
+      await made();
+    },
     cards: {
-      endpoint(request) {
-        if (made !== undefined) return made.endpoint(request);
-        start();
+      async endpoint(request) {
+        const cards = await made().catch(() => undefined);
+        if (cards !== undefined) return cards.endpoint(request);
         return { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" }, body: "" };
       },
-      extended(request) {
-        if (made !== undefined) return made.extended(request);
-        start();
-        throw new SekishoError("unavailable", { details: { retry_after_ms: 1000 } });
+      async extended(request) {
+        const cards = await made().catch((cause: unknown) => {
+          throw new SekishoError("unavailable", { details: { retry_after_ms: 1000 }, cause });
+        });
+        return cards.extended(request);
       },
     },
   };

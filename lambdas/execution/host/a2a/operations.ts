@@ -1,6 +1,6 @@
 /** Every operation of A2A and what does it here. */
 import type { Tasks } from "../tasks.ts";
-import type { Cards } from "./cards.ts";
+import type { ServedCards } from "./late-cards.ts";
 import type { Operations } from "./operation.ts";
 import { cancelTask } from "./operations/cancel-task.ts";
 import { getExtendedAgentCard } from "./operations/get-extended-agent-card.ts";
@@ -27,7 +27,7 @@ export function createOperations({
   newId,
 }: {
   tasks: Tasks;
-  cards: Pick<Cards, "extended">;
+  cards: Pick<ServedCards, "extended">;
   pushConfigs: PushConfigs;
   syncBudgetMs: number;
   pollAfterMs: number;

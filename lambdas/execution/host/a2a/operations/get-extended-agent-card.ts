@@ -1,7 +1,11 @@
 /** `GetExtendedAgentCard`: what the agent says of itself to those whom it knows. */
-import type { Cards } from "../cards.ts";
+import type { ServedCards } from "../late-cards.ts";
 import type { Operation } from "../operation.ts";
 
-export function getExtendedAgentCard({ cards }: { cards: Pick<Cards, "extended"> }): Operation<"GetExtendedAgentCard"> {
+export function getExtendedAgentCard({
+  cards,
+}: {
+  cards: Pick<ServedCards, "extended">;
+}): Operation<"GetExtendedAgentCard"> {
   return async ({ version }) => cards.extended({ version });
 }
