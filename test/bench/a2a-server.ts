@@ -1,4 +1,4 @@
-/** The server of the bench of A2A, in a process of its own: the official SDK's in express, or our host with a store. Tells its URL to the parent. */
+/** The server of the bench of A2A, in a process of its own: the official SDK's in express, a bare one, or our host with a store. Tells its URL to the parent. */
 import { createServer } from "node:http";
 import { AgentCard, Task } from "@a2a-js/sdk";
 import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
@@ -17,7 +17,25 @@ import { listen } from "../../lambdas/shared/http-server.ts";
 const [, , kind, file = ""] = process.argv;
 const parse = (json: unknown) => json as ExecutionTask;
 
-process.send?.(await (kind === "sdk" ? startSdk() : startOurs()));
+const starts: Record<string, () => Promise<string>> = { sdk: startSdk, bare: startBare };
+
+process.send?.(await (starts[kind ?? ""] ?? startOurs)());
+
+/** What any server on node:http does at the very least: takes the bytes, and gives back those of an answer. */
+async function startBare(): Promise<string> {
+  const answer = JSON.stringify({
+    jsonrpc: "2.0",
+    id: "1",
+    result: { task: { artifacts: [{ parts: [{ text: "done" }] }] } },
+  });
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(answer) });
+      response.end(answer);
+    });
+  });
+  return `http://127.0.0.1:${await listen({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" })}`;
+}
 
 /** The least that its executor can do: one event, the task as it ended. */
 async function startSdk(): Promise<string> {

@@ -7,30 +7,36 @@ import { Pool } from "undici";
 import type { BenchRow } from "./bench-row.ts";
 import { type Caller, connections, measureBoth, startServer } from "./measure.ts";
 
-const stores = [
-  { kind: "memory", note: "the SDK's express server with its memory store" },
-  { kind: "sqlite", note: "the same, its tasks still in memory" },
+/** Each beside the official SDK's server in express, whose tasks are in memory. */
+const cases = [
+  {
+    kind: "bare",
+    name: "node:http alone",
+    note: "no task, the same bytes each time: what any server can reach at most",
+  },
+  { kind: "memory", name: "memory store", note: "our host" },
+  { kind: "sqlite", name: "sqlite store", note: "our host, each task on disk" },
 ] as const;
 
 export async function benchA2a(): Promise<BenchRow[]> {
   const directory = await mkdtemp(join(tmpdir(), "sekisho-bench-"));
   try {
     const rows: BenchRow[] = [];
-    for (const { kind, note } of stores) rows.push(...(await compare({ kind, note, directory })));
+    for (const each of cases) rows.push(...(await compare({ ...each, directory })));
     return rows;
   } finally {
     await rm(directory, { recursive: true });
   }
 }
 
-async function compare({ kind, note, directory }: { kind: string; note: string; directory: string }) {
+async function compare({ kind, name, note, directory }: Record<"kind" | "name" | "note" | "directory", string>) {
   const start = (words: string[]) => startServer({ file: "a2a-server.ts", words });
   const [sdk, host] = [await start(["sdk"]), await start([kind, join(directory, `${kind}.db`)])];
   const callers = { baseline: sender(sdk), ours: sender(host) };
   try {
     const { ours, baseline } = await measureBoth(callers);
     const p50: BenchRow = {
-      name: `one at a time, p50, ${kind} store`,
+      name: `one at a time, p50, ${name}`,
       ours: ours.p50Ms,
       baseline: baseline.p50Ms,
       unit: "ms",
@@ -38,7 +44,7 @@ async function compare({ kind, note, directory }: { kind: string; note: string; 
       note,
     };
     const together: BenchRow = {
-      name: `${connections} at a time, ${kind} store`,
+      name: `${connections} at a time, ${name}`,
       ours: ours.perSecond,
       baseline: baseline.perSecond,
       unit: "calls/s",
