@@ -4,6 +4,7 @@ import type { Bell } from "./bell.ts";
 import type { Change } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 import type { ExecutionStore } from "./guarded-store.ts";
+import { leaving } from "./passed-states.ts";
 
 /** `task` is the record as it stands now; undefined where it has expired. `changed` is false where its state forbade the change. */
 type Changed = { task: ExecutionTask | undefined; changed: boolean };
@@ -27,7 +28,8 @@ export function createChangeTask({
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const next: ExecutionTask | undefined = known && change(known);
       if (known === undefined || next === undefined) return { task: known, changed: false };
-      const item = next.state === known.state ? next : entered({ task: next, nowMs: now() });
+      const item =
+        next.state === known.state ? next : entered({ task: leaving({ from: known, task: next }), nowMs: now() });
       const stored = await store.replace({ item });
       if (stored !== undefined) {
         bell.ring(stored);

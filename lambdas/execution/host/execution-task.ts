@@ -44,10 +44,22 @@ const answerSchema = z.object({
 export type Answer = z.infer<typeof answerSchema>;
 
 /** Where news of a task goes, in the shape of the version that it was registered in. Its token and credentials are secrets. */
-const storedPushConfigSchema = pushConfigSchema
-  .omit({ tenant: true, taskId: true })
-  .extend({ id: z.string(), version: z.enum(["1.0", "0.3"]) });
+const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: true }).extend({
+  id: z.string(),
+  version: z.enum(["1.0", "0.3"]),
+  /** Of this very registration: one that replaces it has another. */
+  registrationId: z.string().optional(),
+});
 export type StoredPushConfig = z.infer<typeof storedPushConfigSchema>;
+
+/** A state that the task has left: when it was entered, and which message asked in it. */
+const passedStateSchema = z.object({
+  state: taskStateSchema,
+  atMs: z.number(),
+  messageId: z.string().optional(),
+  kind: z.literal("auth").optional(),
+});
+export type PassedState = z.infer<typeof passedStateSchema>;
 
 /** What a task has of its own because its caller speaks A2A. */
 const a2aSchema = z.object({
@@ -55,6 +67,8 @@ const a2aSchema = z.object({
   /** What was said in the task, oldest first; older messages go where there are too many. */
   messages: z.array(messageSchema),
   pushConfigs: z.array(storedPushConfigSchema).optional(),
+  /** The latest states that it has left, oldest first. */
+  passed: z.array(passedStateSchema).optional(),
 });
 
 const failureReasonSchema = z.enum([

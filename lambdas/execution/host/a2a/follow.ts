@@ -1,6 +1,7 @@
 /** A task as a stream of A2A's events: the task itself, then what changes. */
 import type { A2aTask, StreamEvent } from "../../../../contracts/a2a/task.ts";
 import type { ExecutionTask } from "../execution-task.ts";
+import { recordsBetween } from "../passed-states.ts";
 import type { Tasks } from "../tasks.ts";
 import { eventsBetween } from "./events.ts";
 
@@ -23,11 +24,12 @@ export async function* follow({
   until?: ((task: ExecutionTask) => boolean) | undefined;
   signal: AbortSignal;
 }): AsyncGenerator<StreamEvent> {
-  let previous = view(shown);
-  yield { task: previous };
-  for await (const record of tasks.watch({ task, until, signal })) {
-    const next = view(record);
-    yield* eventsBetween({ previous, next });
-    previous = next;
+  let known = shown;
+  yield { task: view(known) };
+  for await (const latest of tasks.watch({ task, until, signal })) {
+    for (const next of recordsBetween({ previous: known, next: latest })) {
+      yield* eventsBetween({ previous: view(known), next: view(next) });
+      known = next;
+    }
   }
 }
