@@ -53,7 +53,7 @@ export async function isForged(world: World): Promise<{ requestId: string; answe
   const arn = completionsArnOf(world);
   const { message, requestId } = world.ask({ text: "slow 3s, forged" });
   const taskId = await world.until("acceptance", () => {
-    const [poll] = logged(world, { request_id: requestId, method: "get_task" });
+    const [poll] = logged(world, { request_id: requestId, operation: "get_task" });
     return typeof poll?.task_id === "string" ? poll.task_id : undefined;
   });
   const unknown = "00000000-0000-5000-8000-000000000000";
