@@ -11,9 +11,10 @@ import { openTaskQueue, openTaskStore } from "./aws-engine.ts";
 import { readUrlEnvironment } from "./config/aws-environment.ts";
 import { createCards } from "./host/a2a/cards.ts";
 import { lateCards } from "./host/a2a/late-cards.ts";
+import type { A2aSettings } from "./host/a2a/open-a2a.ts";
 import { platformAuthenticator } from "./host/authenticator/platform.ts";
 import { causeKind } from "./host/cause-kind.ts";
-import { type A2aSettings, createHost } from "./host/host.ts";
+import { createHost } from "./host/host.ts";
 import { type UrlHandler, urlHandler } from "./url-handler.ts";
 
 /**
@@ -42,7 +43,7 @@ export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
 
 /** Notices of changes go to the queue of tasks, whose worker delivers them. A Function URL answers in one piece: no streams. */
 function a2aOf({
-  execution: { a2a, authenticator },
+  execution: { a2a },
   taskQueue,
   aws,
   log,
@@ -54,6 +55,8 @@ function a2aOf({
 }): A2aSettings {
   const { readSecret } = agentSurroundings(aws);
   const { url = "", tenant, push, deduplicate: deduplicates } = a2a;
+  // Whatever another place asks of callers, here it is AWS that knows them.
+  const authenticator = { type: "platform" } as const;
   const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
   const { cards, ready } = lateCards({
     make: () =>

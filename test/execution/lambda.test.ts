@@ -1,15 +1,13 @@
 /** Both functions of the Execution zone on Lambda, over an emulated table and an emulated queue. */
 import { randomUUID } from "node:crypto";
-import { type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CreateAgent } from "../../lambdas/execution/agents/create-agent.ts";
-import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import { createUrlHandler } from "../../lambdas/execution/lambda-url.ts";
 import { createExecutionWorkerHandler } from "../../lambdas/execution/lambda-worker.ts";
-import { emulatorAccess, whyNoDynamoDb } from "../doubles/aws/emulators.ts";
-import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
+import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type OpenEmulators, openEmulators } from "../doubles/aws/open-emulators.ts";
 import { type Answer, answering, hello } from "./host/test-host.ts";
+import { openLambdaZone } from "./lambda-zone.ts";
 import { functionUrlEvent } from "./payloads/function-url.ts";
 
 const before = { ...process.env };
@@ -17,59 +15,22 @@ afterEach(() => {
   process.env = { ...before };
 });
 
-const aws = { AWS_REGION: emulatorAccess.region, AWS_ACCESS_KEY_ID: "emulator", AWS_SECRET_ACCESS_KEY: "emulator" };
-/** The host's log lines are not asked for here. */
-const quiet = { SEKISHO_LOG_LEVEL: "error" };
-const echo: CreateAgent = () => createEchoAgent();
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
   let opened: OpenEmulators;
-  let emulators: OpenEmulators["emulators"];
-  let clients: OpenEmulators["clients"];
   beforeAll(async () => {
     opened = await openEmulators();
-    ({ emulators, clients } = opened);
   });
   afterAll(() => opened.close());
 
-  async function open({ syncBudgetMs, createAgent = echo }: { syncBudgetMs: number; createAgent?: CreateAgent }) {
-    const table = await createTaskTable({ client: clients.dynamo });
-    const pair = () => createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
-    const [{ queueUrl }, { queueUrl: completionsUrl }] = await Promise.all([pair(), pair()]);
-    process.env = {
-      ...before,
-      ...aws,
-      ...quiet,
-      AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamo.endpoint,
-      AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
-      SEKISHO_TABLE: table,
-      SEKISHO_QUEUE_URL: queueUrl,
-      SEKISHO_COMPLETIONS_URL: completionsUrl,
-    };
-    const config = { execution: { syncBudgetMs } };
-    const handle = createUrlHandler({ config });
-    const work = createExecutionWorkerHandler({ config, createAgent });
+  async function open({ syncBudgetMs, createAgent }: { syncBudgetMs: number; createAgent?: CreateAgent }) {
+    const zone = await openLambdaZone({ opened, execution: { syncBudgetMs }, ...(createAgent && { createAgent }) });
     async function call(method: string, params: unknown, id: string = randomUUID()) {
       const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-      return JSON.parse((await handle(functionUrlEvent({ body }))).body) as Answer;
+      return JSON.parse((await zone.handle(functionUrlEvent({ body }))).body) as Answer;
     }
-    /** As the event source would: what was received becomes one event. */
-    async function workOnce() {
-      const { Messages = [] } = await clients.queues.send(
-        new ReceiveMessageCommand({ QueueUrl: queueUrl, WaitTimeSeconds: 10, MaxNumberOfMessages: 1 }),
-      );
-      const bodies = Messages.map(({ Body }: Message) => Body ?? "");
-      const Records = bodies.map((body) => ({ messageId: randomUUID(), body }));
-      const response = await work({ Records }, { getRemainingTimeInMillis: () => 900_000 });
-      return { bodies, response };
-    }
-    /** What is in the completion queue. */
-    async function pushed() {
-      const { Messages = [] } = await clients.queues.send(new ReceiveMessageCommand({ QueueUrl: completionsUrl }));
-      return Messages.map(({ Body = "" }: Message) => JSON.parse(Body) as unknown);
-    }
-    return { call, workOnce, pushed };
+    return { ...zone, call };
   }
 
   it("answer a call with the result of a worker that is done within the budget", async () => {

@@ -17,6 +17,8 @@ export const callerArn = "arn:aws:sts::111122223333:assumed-role/sekisho-prod-ve
 export function functionUrlEvent({
   method = "POST",
   path = "/",
+  query = "",
+  more = {},
   body,
   isBase64Encoded = false,
   userArn = callerArn,
@@ -24,6 +26,9 @@ export function functionUrlEvent({
 }: {
   method?: string;
   path?: string;
+  query?: string;
+  /** Headers beside those that are always there. */
+  more?: Record<string, string>;
   body?: string;
   isBase64Encoded?: boolean;
   userArn?: string;
@@ -34,8 +39,8 @@ export function functionUrlEvent({
     version: "2.0",
     routeKey: "$default",
     rawPath: path,
-    rawQueryString: "",
-    headers,
+    rawQueryString: query,
+    headers: { ...headers, ...more },
     requestContext: {
       accountId: "444455556666",
       apiId: "abcdefghij0123456789",
