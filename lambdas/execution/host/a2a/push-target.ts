@@ -2,7 +2,6 @@
 import { isIP } from "node:net";
 import type { PushConfig } from "../../../../contracts/a2a/push.ts";
 import { isLoopbackHost } from "../../../../contracts/methods.ts";
-import { isPublicAddress } from "../../../shared/public-fetch/public-address.ts";
 
 type Issue = { path: string; message: string };
 
@@ -31,12 +30,12 @@ function urlProblem({ url, allowLoopback }: { url: URL | null; allowLoopback: bo
   if (url.username !== "" || url.password !== "") return "must not hold a user or a password";
   const isHere = isLoopbackHost(url.hostname);
   if (url.protocol !== "https:" && !(isHere && allowLoopback && url.protocol === "http:")) return "must be https";
-  const isFit = isHere ? allowLoopback : isPublicHost(url.hostname);
-  return isFit ? undefined : "must be a public address";
+  if (isHere) return allowLoopback ? undefined : "must not be this machine";
+  return isName(url.hostname) ? undefined : "must be the name of a host, and not of this machine";
 }
 
-/** `hostname` is in the one form that the URL parser gives to every spelling of an address. */
-function isPublicHost(hostname: string): boolean {
+/** `hostname` is in the one form that the URL parser gives to every spelling of an address. A name is looked up at delivery. */
+function isName(hostname: string): boolean {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-  return isIP(bare) === 0 ? !/(^|\.)localhost\.?$/.test(bare) : isPublicAddress(bare);
+  return isIP(bare) === 0 && !/(^|\.)localhost\.?$/.test(bare);
 }
