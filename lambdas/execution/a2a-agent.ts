@@ -6,9 +6,10 @@ import type { QueueConsumer, TaskQueue, TaskStore } from "../shared/engine/ports
 import type { Log } from "../shared/log.ts";
 import { createCards } from "./host/a2a/cards.ts";
 import { lateCards } from "./host/a2a/late-cards.ts";
+import type { LookAfter } from "./host/a2a/look-after.ts";
+import type { A2aSettings } from "./host/a2a/open-a2a.ts";
 import { createPushDelivery } from "./host/a2a/push-delivery.ts";
 import type { ExecutionTask } from "./host/execution-task.ts";
-import type { A2aSettings } from "./host/host.ts";
 
 export type A2aAgent = {
   /** For the host. */
@@ -19,7 +20,8 @@ export type A2aAgent = {
   close(): Promise<void>;
 };
 
-const concurrency = 8;
+/** Several times what one caller or receiver may take. */
+const concurrency = 32;
 /** More than one try takes. */
 const visibilityTimeoutMs = 60_000;
 const graceMs = 2000;
@@ -48,9 +50,11 @@ export function openA2aAgent({
     },
   });
   const stopping = new AbortController();
-  const delivering = queue && deliver({ queue, store, allowLoopback, signal: stopping.signal, log });
+  const { promise: host, resolve: offerLook } = Promise.withResolvers<LookAfter>();
+  const look: LookAfter = async (each) => (await host)(each);
+  const delivering = queue && deliver({ queue, store, allowLoopback, look, signal: stopping.signal, log });
   return {
-    settings: { cards, tenant, deduplicates, notifications: queue, allowLoopbackPush: allowLoopback },
+    settings: { cards, tenant, deduplicates, notifications: queue, offerLook, allowLoopbackPush: allowLoopback },
     async publish({ url }) {
       address ??= url;
       await ready();
@@ -71,6 +75,7 @@ function deliver({
   queue: TaskQueue & QueueConsumer;
   store: TaskStore<ExecutionTask>;
   allowLoopback: boolean;
+  look: LookAfter;
   signal: AbortSignal;
   log: Log;
 }): Promise<void> {

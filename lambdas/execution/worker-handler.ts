@@ -1,4 +1,4 @@
-/** Runs the tasks of a batch from SQS, each to its end, and delivers its push notifications, within the function's time. */
+/** Runs the tasks of a batch from SQS, each to its end, delivers their push notifications and looks after them, within the function's time. */
 import * as z from "zod";
 import { SekishoError } from "../../contracts/errors.ts";
 import type { Log } from "../shared/log.ts";
@@ -32,6 +32,7 @@ export function workerHandler({
   async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
     const message = parseTaskMessage(body);
     if ("taskId" in message) return worker.run({ ...message, signal });
+    if ("look" in message) return worker.look(message.look);
     if (delivery === undefined) throw new SekishoError("push_not_supported");
     return delivery.deliver({ ...message.push, signal });
   }

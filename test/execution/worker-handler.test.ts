@@ -54,6 +54,7 @@ describe("a batch", () => {
       async run({ taskId }) {
         if (taskId === "bad") throw new Error("hunter2");
       },
+      look: async () => {},
     };
     const lines: string[] = [];
     const log = createLog({ service: "execution", write: (line) => lines.push(line) });
@@ -95,7 +96,10 @@ describe("a batch", () => {
 
   it("leaves no timer behind that could stop the next one", async () => {
     const signals: AbortSignal[] = [];
-    const worker: ExecutionWorker = { run: async ({ signal }) => void signals.push(signal) };
+    const worker: ExecutionWorker = {
+      run: async ({ signal }) => void signals.push(signal),
+      look: async () => {},
+    };
     await workerHandler({ worker, log: silentLog })(sqsEvent(taskOf("a")), { getRemainingTimeInMillis: () => 20_010 });
     await sleep(30);
     expect(signals[0]?.aborted).toBe(false);

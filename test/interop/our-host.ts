@@ -7,7 +7,7 @@ import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none
 import { createHost } from "../../lambdas/execution/host/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/server.ts";
 import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
-import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+import { createDelayedQueue } from "../doubles/delayed-queue.ts";
 import { memoryStore } from "../execution/host/test-host.ts";
 
 export type OurHost = { url: string; cardUrl: string; close: () => Promise<void> };
@@ -27,13 +27,9 @@ export async function startOurHost({
 }): Promise<OurHost> {
   const store = memoryStore();
   const stopping = new AbortController();
-  const underWay = new Set<Promise<void>>();
-  const notifications: TaskQueue = {
-    async send({ body }) {
-      const handled = delivery.handle({ body, signal: stopping.signal }).finally(() => underWay.delete(handled));
-      underWay.add(handled);
-    },
-  };
+  const notifications = createDelayedQueue({
+    handle: (body) => delivery.handle({ body, signal: stopping.signal }),
+  });
   const delivery = createPushDelivery({ store, queue: notifications, allowLoopback: true });
   let made: Cards | undefined;
   const cards: Cards = {
@@ -60,7 +56,7 @@ export async function startOurHost({
       await host.stop({ graceMs: 0 });
       await server.close();
       stopping.abort();
-      await Promise.allSettled(underWay);
+      await notifications.close();
     },
   };
 }

@@ -7,19 +7,19 @@ import type { Answer, ExecutionTask, Question } from "./execution-task.ts";
 import { paramsRefused } from "./params-refused.ts";
 import { checkSize } from "./record-size.ts";
 
-/** `message` is the answer as A2A brought it. */
-export type Said = { answer: Omit<Answer, "prompt">; message?: Message | undefined };
+/** `message` is the answer as A2A brought it, `alongside` what else its record is to say, if it is taken. */
+export type Said = { answer: Omit<Answer, "prompt">; message?: Message | undefined; alongside?: Change | undefined };
 
 /**
  * Undefined where the task asks nothing, and where the answer's id came before: a late repetition is no answer to the next
  * question. Throws `invalid_params` for what answers nothing, and `payload_too_large` for more than a record holds.
  */
-export function answerOnce({ answer: said, message }: Said): Change {
+export function answerOnce({ answer: said, message, alongside }: Said): Change {
   return (task) => {
     if (task.question === undefined || task.answers?.some(({ id }) => id === said.id)) return undefined;
     checkAnswer({ said, question: task.question, isMessage: message !== undefined });
     const next = answer({ answer: { ...said, prompt: task.question.prompt }, message })(task);
-    return next && checkSize(next);
+    return next && checkSize(alongside?.(next) ?? next);
   };
 }
 

@@ -104,16 +104,16 @@ export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterM
 }
 
 /** Whoever wins the lease starts it: it is new, or its question was answered. */
-export function isUnstarted({ state, lease }: ExecutionTask): boolean {
+export function isUnstarted({ state, lease }: Pick<ExecutionTask, "state" | "lease">): boolean {
   return state === "submitted" || (state === "working" && lease === undefined);
 }
 
-export function isOver(task: ExecutionTask): boolean {
+export function isOver(task: Pick<ExecutionTask, "state">): boolean {
   return isTerminal(task.state);
 }
 
 /** Whether it is the user's turn. */
-export function isAsking(task: ExecutionTask): boolean {
+export function isAsking(task: Pick<ExecutionTask, "state">): boolean {
   return task.state === "input_required";
 }
 

@@ -1,16 +1,19 @@
-/** The Execution worker: runs the tasks whose ids come out of the queue of tasks, each to its stored outcome. */
+/** The Execution worker: runs the tasks whose ids come out of the queue of tasks, each to its stored outcome, and looks after others. */
 import { randomUUID } from "node:crypto";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { Agent } from "../agents/agent.ts";
-import { createPushOutbox } from "./a2a/push-outbox.ts";
+import { createLookAfter, type LookAfter } from "./a2a/look-after.ts";
+import { createPushOutbox, type PushOutbox } from "./a2a/push-outbox.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
 import { isUnstarted } from "./changes.ts";
 import { createCompletionPush } from "./completion-push.ts";
 import { type ExecutionStore, guardedStore } from "./guarded-store.ts";
+import { createQueuedRuns } from "./queued-runs.ts";
 import { runDefaults } from "./run-defaults.ts";
 import { createRuns } from "./runs.ts";
+import { createTendTask } from "./tend-task.ts";
 
 export type ExecutionWorker = {
   /**
@@ -20,6 +23,8 @@ export type ExecutionWorker = {
    * where the store is away, and as the signal says where it aborted before: then nothing was started.
    */
   run(request: { taskId: string; signal: AbortSignal }): Promise<void>;
+  /** Does what is due to a task whose caller waits for notifications; nothing without `notifications`. */
+  look: LookAfter;
 };
 
 /** The times must be those of the host that queues the tasks. */
@@ -46,7 +51,7 @@ export function createExecutionWorker({
   store: ExecutionStore;
   /** Where the ends of accepted tasks are pushed to. */
   completions?: TaskQueue | undefined;
-  /** Where notices for the push configurations of A2A are queued: where PushDelivery receives them. */
+  /** The queue of tasks itself, where notices for the push configurations of A2A are queued as well. */
   notifications?: TaskQueue | undefined;
   /** How long the host waits before it accepts a task. */
   syncBudgetMs?: number;
@@ -64,10 +69,19 @@ export function createExecutionWorker({
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
   const pushed = push.after(createChangeTask({ store: guarded, bell: createBell(), now }));
-  const changeTask = notifications ? createPushOutbox({ queue: notifications, log }).after(pushed) : pushed;
+  const outbox = notifications && createPushOutbox({ queue: notifications, lostAfterMs, now, log });
+  const changeTask = outbox?.after(pushed) ?? pushed;
   const times = { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs };
   const runs = createRuns({ ...times, agent, agentName, changeTask, log, now, newId, random });
+
+  function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): LookAfter {
+    const queued = createQueuedRuns({ taskQueue: queue, changeTask, timeoutMs: storeTimeoutMs, now, log });
+    const tend = createTendTask({ runs: queued, changeTask, lostAfterMs, retentionMs, now, log });
+    return createLookAfter({ store: guarded, tend, outbox });
+  }
+
   return {
+    look: notifications && outbox ? createLook({ queue: notifications, outbox }) : async () => {},
     async run({ taskId, signal }) {
       signal.throwIfAborted();
       const task = await guarded.get({ id: taskId });

@@ -6,11 +6,9 @@ import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { Agent } from "../agents/agent.ts";
-import { createA2aEndpoint } from "./a2a/endpoint.ts";
-import type { ServedCards } from "./a2a/late-cards.ts";
-import { createOperations } from "./a2a/operations.ts";
-import { createPushConfigs } from "./a2a/push-configs.ts";
-import { createPushOutbox, type PushOutbox } from "./a2a/push-outbox.ts";
+import { createLookAfter } from "./a2a/look-after.ts";
+import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
+import { createPushOutbox } from "./a2a/push-outbox.ts";
 import type { Authenticator } from "./authenticator/authenticator.ts";
 import { createBell } from "./bell.ts";
 import { createChangeTask } from "./change-task.ts";
@@ -32,22 +30,6 @@ import { createTasks } from "./tasks.ts";
 import { createTendTask } from "./tend-task.ts";
 import { createTimeLimit } from "./time-limit.ts";
 import { webHandler } from "./web.ts";
-
-export type A2aSettings = {
-  cards: ServedCards;
-  /** What clients of 1.0 must say as `tenant`; without it they must say none. */
-  tenant?: string | undefined;
-  /** Where notices of changes go to be delivered by whoever consumes it; without it push notifications are not supported. */
-  notifications?: TaskQueue | undefined;
-  /** Whether push notifications may go to this machine. */
-  allowLoopbackPush?: boolean;
-  /** Whether a message id that comes again means the same message; true where absent. */
-  deduplicates?: boolean | undefined;
-  /** How long a stream waits for an answer that needs no task before it shows the task. */
-  firstSignMs?: number;
-  /** A stream on which nothing was said for so long says that it is there. */
-  keepAliveMs?: number;
-};
 
 type HostSettings = {
   store: TaskStore<ExecutionTask>;
@@ -133,9 +115,10 @@ export function createHost({
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const bell = createBell();
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
-  const outbox = a2a?.notifications && createPushOutbox({ queue: a2a.notifications, log });
+  const { notifications: queue, unstartedAfterMs } = a2a ?? {};
+  const outbox = queue && createPushOutbox({ queue, lostAfterMs, unstartedAfterMs, now, log });
   const pushed = push.after(createChangeTask({ store: guarded, bell, now }));
-  const changeTask = outbox === undefined ? pushed : outbox.after(pushed);
+  const changeTask = outbox?.after(pushed) ?? pushed;
   const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
   const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, random };
   const runs =
@@ -143,7 +126,9 @@ export function createHost({
       ? createQueuedRuns({ ...common, ...work, timeoutMs: storeTimeoutMs })
       : createRuns({ ...common, ...agentDefaults, ...work });
   const tend = createTendTask({ ...common, runs });
-  const tasks = createTasks({ ...common, store: guarded, runs, bell, tend, maxTaskMs, isStopped: () => isStopped });
+  if (outbox) a2a?.offerLook?.(createLookAfter({ store: guarded, tend, outbox }));
+  const kept = outbox?.before(guarded) ?? guarded;
+  const tasks = createTasks({ ...common, store: kept, runs, bell, tend, maxTaskMs, isStopped: () => isStopped });
   const waiting = { tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping };
   const methods = {
     execute_task: executeTask(waiting),
@@ -170,25 +155,4 @@ export function createHost({
       await push.settled();
     },
   };
-}
-
-type OpenA2a = A2aSettings &
-  Omit<Parameters<typeof createOperations>[0], "pushConfigs"> & {
-    outbox: PushOutbox | undefined;
-    log: Log;
-  };
-
-function openA2a({
-  cards,
-  tenant,
-  outbox,
-  allowLoopbackPush = false,
-  keepAliveMs = 15_000,
-  log,
-  ...settings
-}: OpenA2a) {
-  const { tasks, newId } = settings;
-  const pushConfigs = createPushConfigs({ tasks, outbox, allowLoopback: allowLoopbackPush, newId });
-  const operations = createOperations({ ...settings, cards, pushConfigs });
-  return { endpoint: createA2aEndpoint({ operations, tenant, keepAliveMs, log }), card: cards.endpoint };
 }

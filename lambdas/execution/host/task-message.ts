@@ -1,4 +1,4 @@
-/** The messages of the queue of tasks: ids, and nothing else of the task. What it is about stays in its record. */
+/** The messages of the queues of tasks and notices: ids, and nothing else of a task. What it is about stays in its record. */
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/task.ts";
 
@@ -14,8 +14,18 @@ const pushNoticeSchema = z.object({
 });
 export type PushNotice = z.infer<typeof pushNoticeSchema>;
 
-/** A task to be run, or news of one. A notice lies deeper, so that whoever knows none never takes it for a task. */
-const taskMessageSchema = z.union([runSchema, z.object({ push: pushNoticeSchema })]);
+/** That something may be due to a task that entered a state at a moment, on behalf of a registration of a configuration. */
+const lookSchema = z.object({
+  taskId: z.string().min(1),
+  configId: z.string().min(1),
+  registrationId: z.string().optional(),
+  state: taskStateSchema,
+  changedAtMs: z.number(),
+});
+export type Look = z.infer<typeof lookSchema>;
+
+/** A task to be run, news of one, or a look at one. The latter lie deeper, so that whoever knows none never takes them for a task. */
+const taskMessageSchema = z.union([runSchema, z.object({ push: pushNoticeSchema }), z.object({ look: lookSchema })]);
 export type TaskMessage = z.infer<typeof taskMessageSchema>;
 
 export function encodeTaskMessage(message: TaskMessage): string {

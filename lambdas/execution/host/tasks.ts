@@ -107,9 +107,9 @@ export function createTasks(settings: TaskSettings): Tasks {
     async find(name) {
       return tend(await read(name));
     },
-    async answer({ answer, message, ...name }) {
+    async answer({ answer, message, alongside, ...name }) {
       const task = await tend(await read(name));
-      const change = answerOnce({ answer, message });
+      const change = answerOnce({ answer, message, alongside });
       const { task: current = gone(), changed } = await changeTask({ task, change });
       if (!changed) checkRepetition({ task: current, answer, message });
       // A repetition of the answer starts it as well, where the first one could not.

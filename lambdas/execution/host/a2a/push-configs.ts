@@ -4,6 +4,7 @@ import type { PushConfig } from "../../../../contracts/a2a/push.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { type Change, isAsking, isOver } from "../changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../execution-task.ts";
+import { checkSize } from "../record-size.ts";
 import type { Tasks } from "../tasks.ts";
 import type { PushOutbox } from "./push-outbox.ts";
 import { pushTargetIssues } from "./push-target.ts";
@@ -27,10 +28,10 @@ export type PushConfigs = {
   /** All of them, whatever page was asked for. */
   list(request: Asked<OperationParams<"ListTaskPushNotificationConfigs">>): Promise<{ configs: TaskPushConfig[] }>;
   delete(request: Asked<OperationParams<"DeleteTaskPushNotificationConfig">>): Promise<Record<string, never>>;
-  /** What came with a message that begins a task. */
-  forNewTask(request: Given): StoredPushConfig[] | undefined;
-  /** What came with a message that goes on with a task, before it does. */
-  attach(request: Given & { principal: string }): Promise<void>;
+  /** What came with a message, to be kept with the task that it begins, or with its answer. */
+  read(request: Given): StoredPushConfig | undefined;
+  /** Sees to it that the task has what came with a message, also where the message came before. Resolves to the task. */
+  attach(request: { task: ExecutionTask; config: StoredPushConfig | undefined }): Promise<ExecutionTask>;
 };
 
 export function createPushConfigs({
@@ -55,17 +56,24 @@ export function createPushConfigs({
     const { url, token, authentication } = config;
     const issues = pushTargetIssues({ config, allowLoopback }).map((issue) => ({ ...issue, path: at + issue.path }));
     if (issues.length > 0) throw new SekishoError("invalid_params", { details: { issues } });
-    return { id: config.id ?? id, url, token, authentication, version };
+    return { id: config.id ?? id, url, token, authentication, version, registrationId: newId() };
+  }
+
+  async function keep({ principal, taskId, config }: { principal: string; taskId: string; config: StoredPushConfig }) {
+    const { tell, watch } = supported();
+    const task = await tasks.update({ principal, taskId, change: withPushConfig(config) });
+    if (isOver(task) || isAsking(task)) await tell({ task, configId: config.id });
+    if (!isOver(task)) await watch({ task, config });
+    return task;
   }
 
   return {
     async create({ principal, params: { taskId, tenant, ...config }, version }) {
-      const { tell } = supported();
+      supported();
       const at = version === "0.3" ? "pushNotificationConfig." : "";
       // Clients of 0.3 ask for a configuration without an id by the task's.
       const kept = checked({ config, id: version === "0.3" ? taskId : newId(), version, at });
-      const task = await tasks.update({ principal, taskId, change: put(kept) });
-      if (isOver(task) || isAsking(task)) await tell({ task, configId: kept.id });
+      await keep({ principal, taskId, config: kept });
       return shown({ taskId, tenant, config: kept });
     },
     async get({ principal, params: { taskId, tenant, id } }) {
@@ -84,16 +92,15 @@ export function createPushConfigs({
       await tasks.update({ principal, taskId, change: without(id) });
       return {};
     },
-    forNewTask({ taskId, config, version }) {
+    read({ taskId, config, version }) {
       if (config === undefined) return undefined;
       supported();
-      return [checked({ config, id: taskId, version, at: inMessage[version] })];
+      return checked({ config, id: taskId, version, at: inMessage[version] });
     },
-    async attach({ principal, taskId, config, version }) {
-      if (config === undefined) return;
-      supported();
-      const kept = checked({ config, id: taskId, version, at: inMessage[version] });
-      await tasks.update({ principal, taskId, change: put(kept) });
+    async attach({ task, config }) {
+      const isThere = configsOf(task).some(({ registrationId }) => registrationId === config?.registrationId);
+      const { principal, id: taskId } = task;
+      return config === undefined || isThere ? task : keep({ principal, taskId, config });
     },
   };
 }
@@ -107,8 +114,8 @@ function configsOf({ a2a }: ExecutionTask): StoredPushConfig[] {
   return a2a?.pushConfigs ?? [];
 }
 
-/** In place of the one with the same id. Throws `invalid_params` where there would be too many. */
-function put(config: StoredPushConfig): Change {
+/** In place of the one with the same id. Throws `invalid_params` where there would be too many, and `payload_too_large`. */
+export function withPushConfig(config: StoredPushConfig): Change {
   return (task) => {
     // A task of the zone contract has nobody who speaks A2A.
     if (task.a2a === undefined) throw new SekishoError("task_not_found");
@@ -120,7 +127,7 @@ function put(config: StoredPushConfig): Change {
       ];
       throw new SekishoError("invalid_params", { details: { task_id: task.id, issues } });
     }
-    return { ...task, a2a: { ...task.a2a, pushConfigs } };
+    return checkSize({ ...task, a2a: { ...task.a2a, pushConfigs } });
   };
 }
 
@@ -135,7 +142,7 @@ function without(id: string): Change {
 function shown({
   taskId,
   tenant,
-  config: { version: _version, ...config },
+  config: { version: _version, registrationId: _registrationId, ...config },
 }: {
   taskId: string;
   tenant: string | undefined;

@@ -3,26 +3,31 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import type { TaskQueue } from "../../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../../shared/log.ts";
 import { createPublicPost, type PublicPost } from "../../../shared/public-fetch/public-post.ts";
-import type { ExecutionTask } from "../execution-task.ts";
+import type { ExecutionTask, StoredPushConfig } from "../execution-task.ts";
 import { type ExecutionStore, guardedStore } from "../guarded-store.ts";
 import { runDefaults } from "../run-defaults.ts";
 import { encodeTaskMessage, type PushNotice, parseTaskMessage } from "../task-message.ts";
 import { createTimeLimit } from "../time-limit.ts";
+import type { LookAfter } from "./look-after.ts";
+import { type Bound, createPlaces } from "./push-places.ts";
 import { pushRequest } from "./push-request.ts";
-import { afterPush, type PushOutcome } from "./push-retry.ts";
-import { createTurns } from "./push-turns.ts";
+import { afterPush, type PushOutcome, waitMs } from "./push-retry.ts";
 import { viewOf } from "./view.ts";
 
 export type PushDelivery = {
   /**
    * Resolves when the notification was taken, given up, or queued for another try; at once where there is nobody to tell any
-   * more, or where the task has changed since: that change has a notice of its own, and an older one must not come after it.
-   * Rejects where the store or the queue is away, or the signal aborts: then the notice itself is to come again.
+   * more, where the task has changed since (that change has a notice of its own, and an older one must not come after it), and
+   * where its receiver or its caller has too many under way: then it is queued again. Rejects where the store or the queue is away, or the signal aborts: then the notice itself is to come again.
    */
   deliver(request: PushNotice & { signal: AbortSignal }): Promise<void>;
-  /** The same for a message of a queue; rejects where it is no notice. */
+  /** The same for a message of a queue, or what `look` does with a look; rejects where it is neither. */
   handle(request: { body: string; signal: AbortSignal }): Promise<void>;
 };
+
+/** At once. A caller has many receivers, and a process many callers: what one of them holds up is not everybody's. */
+const maxPerReceiver = 4;
+const maxPerCaller = 12;
 
 /** A receiver that was told and did not say so in time is told again: notifications come at least once. */
 export function createPushDelivery({
@@ -30,7 +35,8 @@ export function createPushDelivery({
   queue,
   allowLoopback = false,
   post = createPublicPost({ allowLoopback }),
-  timeoutMs = 15_000,
+  look,
+  timeoutMs = 10_000,
   storeTimeoutMs = runDefaults.storeTimeoutMs,
   log = silentLog,
   now = Date.now,
@@ -41,6 +47,8 @@ export function createPushDelivery({
   queue: TaskQueue;
   allowLoopback?: boolean;
   post?: PublicPost;
+  /** Without it looks are nobody's. */
+  look?: LookAfter;
   /** Of one try. */
   timeoutMs?: number;
   storeTimeoutMs?: number;
@@ -50,6 +58,7 @@ export function createPushDelivery({
 }): PushDelivery {
   const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
+  const takePlaces = createPlaces();
 
   async function tried(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
     try {
@@ -60,40 +69,74 @@ export function createPushDelivery({
     }
   }
 
-  async function deliver({ signal, ...notice }: PushNotice & { signal: AbortSignal }): Promise<void> {
-    const { taskId, configId, attempt } = notice;
-    signal.throwIfAborted();
+  async function queueAgain({ notice, delayMs }: { notice: PushNotice; delayMs: number }): Promise<void> {
+    await withinTime(queue.send({ body: encodeTaskMessage({ push: notice }), delayMs }));
+  }
+
+  /** What there is to tell, and whom: nobody any more where it is undefined. */
+  async function dueTo({ taskId, configId, state, changedAtMs, attempt }: PushNotice): Promise<Told | undefined> {
     const task = await guarded.get({ id: taskId });
     const config = task?.a2a?.pushConfigs?.find(({ id }) => id === configId);
-    if (task === undefined || config === undefined || !isOf({ notice, task })) {
-      log.debug("push_not_due", { task_id: taskId, attempt });
-      return;
+    if (task?.state === state && task.changedAtMs === changedAtMs && config !== undefined) return { task, config };
+    log.debug("push_not_due", { task_id: taskId, attempt });
+    return undefined;
+  }
+
+  async function deliver({ signal, ...notice }: PushNotice & { signal: AbortSignal }): Promise<void> {
+    signal.throwIfAborted();
+    const told = await dueTo(notice);
+    if (told === undefined) return;
+    const release = takePlaces(boundsOf(told));
+    if (release === undefined) {
+      const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
+      log.debug("push_waits", { task_id: notice.taskId, delay_ms: delayMs });
+      return queueAgain({ notice, delayMs });
     }
+    try {
+      // Read again: while it had no place, a newer state may have been told.
+      const latest = await dueTo(notice);
+      if (latest !== undefined) await tell({ ...latest, notice, signal });
+    } finally {
+      release();
+    }
+  }
+
+  async function tell({
+    task,
+    config,
+    notice,
+    signal,
+  }: Told & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
+    const { attempt } = notice;
     const outcome = await tried({ ...pushRequest({ config, task: viewOf({ task }) }), timeoutMs, signal });
     const after = afterPush({ outcome, attempt, nowMs: now(), random });
     const { status, reason } = { status: undefined, reason: undefined, ...outcome };
-    const told = { task_id: taskId, state: task.state, attempt, status, reason };
+    const told = { task_id: task.id, state: task.state, attempt, status, reason };
     if (after.next === "done") return log.debug("push_delivered", told);
     if (after.next === "over") return log.warn("push_given_up", told);
     const { delayMs } = after;
-    await withinTime(queue.send({ body: encodeTaskMessage({ push: { ...notice, attempt: attempt + 1 } }), delayMs }));
+    await queueAgain({ notice: { ...notice, attempt: attempt + 1 }, delayMs });
     log.info("push_delayed", { ...told, delay_ms: delayMs });
   }
 
-  // One at a time to a receiver: what it was told later must not overtake what is still under way.
-  const inTurn = createTurns();
-  const deliverInTurn: PushDelivery["deliver"] = (request) =>
-    inTurn({ key: JSON.stringify([request.taskId, request.configId]), work: () => deliver(request) });
   return {
-    deliver: deliverInTurn,
+    deliver,
     async handle({ body, signal }) {
       const message = parseTaskMessage(body);
-      if (!("push" in message)) throw new SekishoError("invalid_params");
-      return deliverInTurn({ ...message.push, signal });
+      if ("push" in message) return deliver({ ...message.push, signal });
+      if (!("look" in message)) throw new SekishoError("invalid_params");
+      await look?.(message.look);
     },
   };
 }
 
-function isOf({ notice, task }: { notice: PushNotice; task: ExecutionTask }): boolean {
-  return task.state === notice.state && task.changedAtMs === notice.changedAtMs;
+type Told = { task: ExecutionTask; config: StoredPushConfig };
+
+/** One at a time to a receiver of a task: what it was told later must not overtake what is still under way. */
+function boundsOf({ task: { id, principal }, config }: Told): Bound[] {
+  return [
+    { key: JSON.stringify([id, config.id]), atMost: 1 },
+    { key: `receiver ${URL.parse(config.url)?.host}`, atMost: maxPerReceiver },
+    { key: `caller ${principal}`, atMost: maxPerCaller },
+  ];
 }

@@ -1,19 +1,29 @@
-/** Queues a notice for each push configuration of a task whose state changes; from then on the queue sees to its delivery. */
+/** Queues a notice for each push configuration of a task whose state changes, and the first look at the task in that state. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type { TaskQueue } from "../../../shared/engine/ports.ts";
 import type { Log } from "../../../shared/log.ts";
 import { causeKind } from "../cause-kind.ts";
 import type { ChangeTask } from "../change-task.ts";
-import type { ExecutionTask } from "../execution-task.ts";
+import { isOver } from "../changes.ts";
+import type { ExecutionTask, StoredPushConfig } from "../execution-task.ts";
+import type { ExecutionStore } from "../guarded-store.ts";
 import { encodeTaskMessage } from "../task-message.ts";
 import { createTimeLimit } from "../time-limit.ts";
+import { lookDelayMs, type Watched } from "./look-delay.ts";
 
 export type PushOutbox = {
   /** The same changes; one that enters a state resolves when its notices are queued. That it failed is logged, and no more. */
   after(changeTask: ChangeTask): ChangeTask;
   /** Queues a notice of the task as it stands for one configuration. Rejects with `unavailable`. */
   tell(request: { task: ExecutionTask; configId: string }): Promise<void>;
+  /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
+  watch(request: { task: Watched; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
+  /** The same store, in which no task is created before the first look at it is queued. That this failed is logged. */
+  before(store: ExecutionStore): ExecutionStore;
 };
+
+/** A task that nobody has started for so long may have lost who was to start it. */
+const defaultUnstartedAfterMs = 10_000;
 
 /**
  * A process that dies between a change and its notice loses the notice: store and queue cannot be written together. Whoever
@@ -21,12 +31,18 @@ export type PushOutbox = {
  */
 export function createPushOutbox({
   queue,
+  lostAfterMs,
+  unstartedAfterMs = defaultUnstartedAfterMs,
   timeoutMs = 2000,
+  now,
   log,
 }: {
   queue: TaskQueue;
+  lostAfterMs: number;
+  unstartedAfterMs?: number | undefined;
   /** Of one of two tries. */
   timeoutMs?: number;
+  now: () => number;
   log: Log;
 }): PushOutbox {
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
@@ -34,7 +50,30 @@ export function createPushOutbox({
   async function tell({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
     const { id: taskId, state, changedAtMs } = task;
     const body = encodeTaskMessage({ push: { taskId, configId, state, changedAtMs, attempt: 0 } });
-    const send = async () => withinTime(queue.send({ body }));
+    return sendOf({ task, message: { body } });
+  }
+
+  async function watch({ task, config }: Parameters<PushOutbox["watch"]>[0]): Promise<void> {
+    const { id: taskId, state, changedAtMs } = task;
+    const { id: configId, registrationId } = config;
+    const body = encodeTaskMessage({ look: { taskId, configId, registrationId, state, changedAtMs } });
+    const delayMs = lookDelayMs({ task, nowMs: now(), lostAfterMs, unstartedAfterMs });
+    return sendOf({ task, message: { body, delayMs } });
+  }
+
+  async function watchAll(task: ExecutionTask): Promise<void> {
+    if (isOver(task)) return;
+    await Promise.allSettled((task.a2a?.pushConfigs ?? []).map((config) => watch({ task, config })));
+  }
+
+  async function sendOf({
+    task: { id: taskId, state },
+    message,
+  }: {
+    task: Watched;
+    message: Parameters<TaskQueue["send"]>[0];
+  }): Promise<void> {
+    const send = async () => withinTime(queue.send(message));
     try {
       await send().catch(send);
     } catch (cause) {
@@ -56,9 +95,19 @@ export function createPushOutbox({
       });
       const { task, changed } = result;
       const configs = (changed && entersState && task?.a2a?.pushConfigs) || [];
-      if (task !== undefined) await Promise.allSettled(configs.map(({ id }) => tell({ task, configId: id })));
+      if (task !== undefined && configs.length > 0) {
+        await Promise.allSettled([...configs.map(({ id }) => tell({ task, configId: id })), watchAll(task)]);
+      }
       return result;
     },
+    before: (store) => ({
+      ...store,
+      async create(request) {
+        await watchAll(request.item);
+        return store.create(request);
+      },
+    }),
     tell,
+    watch,
   };
 }

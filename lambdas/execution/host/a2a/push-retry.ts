@@ -1,4 +1,4 @@
-/** Whether a notification that was not taken is sent again, and when; pure. */
+/** Whether a notification that was not taken is sent again, when, and when one for which there is no room; pure. */
 import { backoffMs } from "../../../shared/backoff.ts";
 
 /** Eight tries within some ten minutes at most. */
@@ -29,6 +29,14 @@ export function afterPush({
   const wishedMs = "retryAfter" in outcome ? retryAfterMs({ text: outcome.retryAfter, nowMs }) : 0;
   const delayMs = backoffMs({ attempt, baseMs, capMs, random });
   return { next: "again", delayMs: Math.max(delayMs, Math.min(wishedMs, capMs)) };
+}
+
+const shortestWaitMs = 500;
+const longestWaitMs = 60_000;
+
+/** About as long as there has been something to tell: the more wait, the seldomer each of them asks. */
+export function waitMs({ ageMs, random }: { ageMs: number; random: () => number }): number {
+  return Math.min(longestWaitMs, Math.max(shortestWaitMs, ageMs)) * (0.5 + random() / 2);
 }
 
 function mayBeRepeated(outcome: PushOutcome): boolean {

@@ -7,7 +7,7 @@ import { taskIdOfMessage } from "../task-id.ts";
 import type { Tasks } from "../tasks.ts";
 import type { OperationCall } from "./operation.ts";
 import { checkOutputModes } from "./output-modes.ts";
-import type { PushConfigs } from "./push-configs.ts";
+import { type PushConfigs, withPushConfig } from "./push-configs.ts";
 import { answerIn, fingerprintOfMessage, inputOf } from "./read-message.ts";
 
 type MessageCall = Pick<OperationCall<"SendMessage">, "params" | "version" | "caller">;
@@ -39,7 +39,8 @@ export function createReceiveMessage({
     const { messageId, contextId = newId() } = message;
     const taskId = deduplicates ? taskIdOfMessage({ principal, messageId }) : newId();
     const wanted = params.configuration?.taskPushNotificationConfig;
-    return tasks.submit({
+    const config = pushConfigs.read({ taskId, config: wanted, version });
+    const task = await tasks.submit({
       principal,
       taskId,
       requestId: messageId,
@@ -50,9 +51,10 @@ export function createReceiveMessage({
       a2a: {
         contextId,
         message: { ...message, taskId, contextId },
-        pushConfigs: pushConfigs.forNewTask({ taskId, config: wanted, version }),
+        pushConfigs: config && [config],
       },
     });
+    return pushConfigs.attach({ task, config });
   }
 
   async function goOn({ params, version, caller, taskId }: MessageCall & { taskId: string }): Promise<ExecutionTask> {
@@ -63,14 +65,15 @@ export function createReceiveMessage({
     if (contextId !== a2a?.contextId) {
       throw paramsRefused([{ path: ["message", "contextId"], message: "not the context of the task" }]);
     }
-    const config = configuration?.taskPushNotificationConfig;
-    const attach = () => pushConfigs.attach({ principal, taskId, config, version });
-    const answer = answerIn({ message, question });
-    // Before the answer, so that what it changes is told; but what is refused leaves nothing behind.
-    if (question !== undefined) await attach();
-    const task = await tasks.answer({ principal, taskId, answer, message: { ...message, contextId } });
-    if (question === undefined) await attach();
-    return task;
+    const wanted = configuration?.taskPushNotificationConfig;
+    const config = pushConfigs.read({ taskId, config: wanted, version });
+    const task = await tasks.answer({
+      ...{ principal, taskId },
+      answer: answerIn({ message, question }),
+      message: { ...message, contextId },
+      ...(config && { alongside: withPushConfig(config) }),
+    });
+    return pushConfigs.attach({ task, config });
   }
 
   return async (call) => {

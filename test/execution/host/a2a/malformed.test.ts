@@ -182,7 +182,7 @@ describe("a refusal with a status", () => {
   it("is 405 for another HTTP method, and 404 where no A2A is served", async () => {
     const got = await fetch(`${host.url}/a2a`);
     expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
-    expect((await host.post(request({}), { path: "/a2a/" })).status).toBe(404);
+    expect((await host.post(request({}), { path: "/a2a/more" })).status).toBe(404);
   });
 });
 

@@ -115,7 +115,7 @@ describe("a notification that was not taken", () => {
 
   it("does not overtake the one before it, which is still under way", async () => {
     const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
-    const { task, tasks, received, sent, delivery } = await start({
+    const { task, tasks, received, sent, delivery, deliverAll } = await start({
       agent: asking,
       answers: [
         async () => {
@@ -127,11 +127,12 @@ describe("a notification that was not taken", () => {
     const first = delivery.handle({ body: sent.splice(0).at(-1)?.body ?? "", signal });
     await eventually(() => received.length === 1);
     await tasks.cancel({ principal, taskId: task.id });
-    const second = delivery.handle({ body: sent.shift()?.body ?? "", signal });
-    await new Promise((passed) => setTimeout(passed, 30));
+    await delivery.handle({ body: sent.shift()?.body ?? "", signal });
     expect(received).toHaveLength(1);
+    expect(sent.map(({ delayMs }) => delayMs)).toEqual([expect.any(Number)]);
     letGo();
-    await Promise.all([first, second]);
+    await first;
+    await deliverAll();
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
   });
 
@@ -144,9 +145,9 @@ describe("a notification that was not taken", () => {
     const body = sent.splice(0).at(-1)?.body ?? "";
     const stopped = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow("enough");
     await eventually(() => received.length === 1);
-    const next = delivery.handle({ body, signal });
     caller.abort(new Error("enough"));
-    await Promise.all([stopped, next]);
+    await stopped;
+    await delivery.handle({ body, signal });
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_INPUT_REQUIRED"]);
   });
 });

@@ -3,8 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../../contracts/a2a/push.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
+import type { ExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
 import { yielding } from "../test-host.ts";
-import { configOf, createPushZone, memoryQueue, principal, secrets } from "./push-zone.ts";
+import { createPushZone, memoryQueue, principal, secrets } from "./push-zone.ts";
 
 const url = "https://client.example/hook";
 const authentication = { scheme: "Bearer", credentials: secrets.credentials };
@@ -113,11 +114,12 @@ describe("a configuration is refused", () => {
     await expect(create(config)).rejects.toMatchObject(at(path));
     await expect(create(config, "0.3")).rejects.toMatchObject(at(`pushNotificationConfig.${path}`));
     const inMessage = "configuration.taskPushNotificationConfig";
-    expect(() => configs.forNewTask({ taskId, config, version: "1.0" })).toThrow(
+    expect(() => configs.read({ taskId, config, version: "1.0" })).toThrow(
       expect.objectContaining(at(`${inMessage}.${path}`)),
     );
-    const attached = configs.attach({ principal, taskId, config, version: "0.3" });
-    await expect(attached).rejects.toMatchObject(at(`configuration.pushNotificationConfig.${path}`));
+    expect(() => configs.read({ taskId, config, version: "0.3" })).toThrow(
+      expect.objectContaining(at(`configuration.pushNotificationConfig.${path}`)),
+    );
     expect(await list()).toEqual([]);
   });
 
@@ -144,32 +146,31 @@ describe("a configuration is refused", () => {
     await expect(list()).rejects.toMatchObject(unsupported);
     await expect(configs.get({ principal, params: { taskId, id: "a" } })).rejects.toMatchObject(unsupported);
     await expect(configs.delete({ principal, params: { taskId, id: "a" } })).rejects.toMatchObject(unsupported);
-    const inMessage = { principal, taskId, config: { url }, version: "1.0" as const };
-    await expect(configs.attach(inMessage)).rejects.toMatchObject(unsupported);
-    expect(() => configs.forNewTask(inMessage)).toThrow(expect.objectContaining(unsupported));
-    expect(configs.forNewTask({ ...inMessage, config: undefined })).toBeUndefined();
+    const inMessage = { taskId, config: { url }, version: "1.0" as const };
+    expect(() => configs.read(inMessage)).toThrow(expect.objectContaining(unsupported));
+    expect(configs.read({ ...inMessage, config: undefined })).toBeUndefined();
   });
 });
 
 describe("a configuration that comes with a message", () => {
   it("has the task's id where it has none, and remembers the version that it came in", async () => {
     const { configs, taskId, store, list } = await zoneWithTask();
-    expect(configs.forNewTask({ taskId, config: { url }, version: "0.3" })).toEqual([
-      { id: taskId, url, version: "0.3" },
-    ]);
-    await configs.attach({ principal, taskId, config: { url }, version: "0.3" });
-    await configs.attach({ principal, taskId, config: undefined, version: "0.3" });
+    const config = configs.read({ taskId, config: { url }, version: "0.3" });
+    const kept = { id: taskId, url, version: "0.3", registrationId: "new-id" };
+    expect(config).toEqual(kept);
+    const task = (await store.get({ id: taskId })) as ExecutionTask;
+    const attached = await configs.attach({ task, config });
+    expect(attached.a2a?.pushConfigs).toEqual([kept]);
+    expect(await configs.attach({ task: attached, config })).toBe(attached);
+    expect(await configs.attach({ task: attached, config: undefined })).toBe(attached);
     expect((await list()).map(({ id }) => id)).toEqual([taskId]);
-    const task = await store.get({ id: taskId });
-    expect(task?.a2a?.pushConfigs).toEqual([{ id: taskId, url, version: "0.3" }]);
   });
 
   it("is there from the task's first change on", async () => {
     const { queue, sent } = memoryQueue();
     const zone = createPushZone({ queue });
-    const pushConfigs = zone.configs.forNewTask({ taskId: unknown, config: { id: "c1", url }, version: "1.0" }) ?? [];
-    expect(pushConfigs).toEqual([{ ...configOf({ url }), token: undefined, authentication: undefined }]);
-    await zone.begin({ pushConfigs });
+    const config = zone.configs.read({ taskId: unknown, config: { id: "c1", url }, version: "1.0" });
+    await zone.begin(config && { pushConfigs: [config] });
     expect(sent).toHaveLength(2);
   });
 });

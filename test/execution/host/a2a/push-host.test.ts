@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createPushDelivery } from "../../../../lambdas/execution/host/a2a/push-delivery.ts";
-import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
+import { createDelayedQueue } from "../../../doubles/delayed-queue.ts";
 import { eventually, memoryStore } from "../test-host.ts";
 import { type A2aHost, startA2aHost, userMessage } from "./a2a-host.ts";
 import { secrets, startReceiver } from "./push-zone.ts";
@@ -17,12 +17,10 @@ async function start() {
   const receiver = await startReceiver();
   const store = memoryStore();
   const signal = new AbortController().signal;
-  const notifications: TaskQueue = {
-    send: async ({ body }) => void delivery.handle({ body, signal }),
-  };
+  const notifications = createDelayedQueue({ handle: (body) => delivery.handle({ body, signal }) });
   const delivery = createPushDelivery({ store, queue: notifications, allowLoopback: true });
   const host = await startA2aHost({ store, a2a: { notifications, allowLoopbackPush: true } });
-  toClose.push(host.close, receiver.close);
+  toClose.push(host.close, notifications.close, receiver.close);
   return { ...receiver, host };
 }
 

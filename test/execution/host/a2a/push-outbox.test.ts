@@ -98,6 +98,7 @@ describe("a notice", () => {
     let failures = 0;
     const flaky: TaskQueue = {
       async send(message) {
+        if ("look" in JSON.parse(message.body)) return;
         failures += 1;
         if (failures % 2 === 1) throw new Error("hunter2");
         await queue.send(message);
@@ -121,10 +122,10 @@ describe("a notice", () => {
     const task = await begin({ pushConfigs: [toHook] });
     expect(task.state).toBe("completed");
     const lost = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "push_not_queued");
-    expect(lost.map(({ task_id, state }) => [task_id, state])).toEqual([
-      [task.id, "working"],
-      [task.id, "completed"],
-    ]);
+    const told = lost.map(({ task_id, state }) => [task_id, state]);
+    expect([...new Set(told.map((each) => each.join(" ")))]).toEqual(
+      ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
+    );
     expect(lines.join("")).not.toContain("hunter2");
   });
 });

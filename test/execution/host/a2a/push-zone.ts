@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
+import { createLookAfter } from "../../../../lambdas/execution/host/a2a/look-after.ts";
 import { createPushConfigs } from "../../../../lambdas/execution/host/a2a/push-configs.ts";
 import { createPushDelivery } from "../../../../lambdas/execution/host/a2a/push-delivery.ts";
 import { createPushOutbox } from "../../../../lambdas/execution/host/a2a/push-outbox.ts";
@@ -36,13 +37,14 @@ export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {
   return { url: `${url}/hook?key=hunter2-query`, received, close };
 }
 
-/** Keeps what was sent until it is taken. */
+/** Keeps what was sent until it is taken, the looks at tasks apart. */
 export function memoryQueue() {
   const sent: { body: string; delayMs: number }[] = [];
+  const looks: { body: string; delayMs: number }[] = [];
   const queue: TaskQueue = {
-    send: async ({ body, delayMs = 0 }) => void sent.push({ body, delayMs }),
+    send: async ({ body, delayMs = 0 }) => void ("look" in JSON.parse(body) ? looks : sent).push({ body, delayMs }),
   };
-  return { queue, sent };
+  return { queue, sent, looks };
 }
 
 export function configOf({ url, ...rest }: Partial<StoredPushConfig> & { url: string }): StoredPushConfig {
@@ -64,7 +66,7 @@ export async function zoneWithReceiver({
   ...options
 }: ZoneOptions & { answers?: Answer[]; config?: Partial<StoredPushConfig> } = {}) {
   const receiver = await startReceiver({ answers });
-  const { queue, sent } = memoryQueue();
+  const { queue, sent, looks } = memoryQueue();
   const zone = createPushZone({ queue, ...options });
   const task = await zone.begin({ pushConfigs: [configOf({ url: receiver.url, ...config })] });
   /** Delivers what waits, in order and without its delays, until nothing does. */
@@ -77,7 +79,7 @@ export async function zoneWithReceiver({
     return delays;
   }
   const messages = () => zone.lines.map((line) => JSON.parse(line).message as string);
-  return { ...zone, ...receiver, sent, task, deliverAll, messages };
+  return { ...zone, ...receiver, sent, looks, task, deliverAll, messages };
 }
 
 export function createPushZone({
@@ -100,20 +102,30 @@ export function createPushZone({
   const lines: string[] = [];
   const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
   const bell = createBell();
-  const outbox = createPushOutbox({ queue, timeoutMs: 200, log });
   const clock = { now: Date.now, newId: randomUUID, random: Math.random };
-  const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
   const times = { leaseMs: 5000, renewMs: 2500, lostAfterMs: 5000, retentionMs: 60_000, progressMs: 1 };
+  const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
+  const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
   const common = { ...clock, ...times, changeTask, log };
   const runs = createRuns({ ...common, agent, agentName: "agent" });
   const tend = createTendTask({ ...common, runs });
-  const tasks = createTasks({ ...common, store, runs, bell, tend, maxTaskMs: 60_000, isStopped: () => false });
+  const tasks = createTasks({
+    ...common,
+    store: outbox.before(store),
+    runs,
+    bell,
+    tend,
+    maxTaskMs: 60_000,
+    isStopped: () => false,
+  });
   return {
     lines,
     store,
     tasks,
     configs: createPushConfigs({ tasks, outbox: supported ? outbox : undefined, allowLoopback, newId: () => "new-id" }),
+    tend,
     delivery: createPushDelivery({
+      look: createLookAfter({ store, tend, outbox }),
       ...{ store, queue, allowLoopback, timeoutMs, log },
       random: () => 0.01,
       ...(post && { post }),

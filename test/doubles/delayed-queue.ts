@@ -1,0 +1,26 @@
+/** A queue in memory that hands over each message when its delay is over, once, whatever becomes of it. */
+import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+
+export type DelayedQueue = TaskQueue & {
+  /** Hands over nothing more; resolves when what was handed over is done with. */
+  close(): Promise<void>;
+};
+
+export function createDelayedQueue({ handle }: { handle: (body: string) => Promise<void> }): DelayedQueue {
+  const waiting = new Set<NodeJS.Timeout>();
+  const underWay = new Set<Promise<unknown>>();
+  return {
+    async send({ body, delayMs = 0 }) {
+      const timer = setTimeout(() => {
+        waiting.delete(timer);
+        const handled = Promise.allSettled([handle(body)]).finally(() => underWay.delete(handled));
+        underWay.add(handled);
+      }, delayMs);
+      waiting.add(timer);
+    },
+    async close() {
+      for (const timer of waiting) clearTimeout(timer);
+      await Promise.all(underWay);
+    },
+  };
+}
