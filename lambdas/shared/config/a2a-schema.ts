@@ -74,7 +74,11 @@ export const a2aSchema = z
       })
       .prefault({}),
   })
-  .superRefine(({ skills = [], extendedSkills = [] }, context) => {
+  .superRefine(({ skills = [], extendedSkills = [], url, callers }, context) => {
+    if (url === undefined && callers.length > 0) {
+      const message = "only a host that A2A clients reach has callers; give its address as url";
+      context.addIssue({ code: "custom", path: ["callers"], message });
+    }
     for (const { path, id } of repeatedIds({ skills, extendedSkills })) {
       context.addIssue({ code: "custom", path, message: `another skill has the id "${id}" too` });
     }
