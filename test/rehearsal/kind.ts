@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
+import { a2aOfStage, isServed } from "./a2a-clients.ts";
 import { madeUpCredential } from "./aws/callers.ts";
 import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
 import { type Elsewhere, startWithIssuer, startWithToken } from "./elsewhere.ts";
@@ -46,6 +47,7 @@ export function rehearse(kind: ExecutionKind): void {
         kind,
         homeUrl: home.url,
         elsewhereUrl: elsewhere.url,
+        ...(kind === "lambda" && { execution: { a2a: a2aOfStage } }),
         ...(signed && { signedUrl: signed.url }),
       });
       closing.push(remove);
@@ -147,6 +149,8 @@ export function rehearse(kind: ExecutionKind): void {
 
     if (kind === "agentcore") rehearseMove();
 
+    if (kind === "lambda") rehearseA2a({ world: () => world });
+
     it(
       "takes a task to the next destination of its route where the first cannot be reached",
       async () => {
@@ -175,6 +179,18 @@ export function rehearse(kind: ExecutionKind): void {
       expect(text).not.toContain("What is a sekisho");
     });
   });
+}
+
+function rehearseA2a({ world }: { world: () => World }): void {
+  it(
+    "serves A2A clients whose role is named: a signed card, tasks, questions, lists, and pushes by the worker",
+    async () => {
+      const { listed, told } = await isServed(world());
+      expect(listed).toBe(1);
+      expect(told.at(-1)).toBe("TASK_STATE_COMPLETED");
+    },
+    storyMs,
+  );
 }
 
 function rehearsePushes({ world }: { world: () => World }): void {

@@ -5,6 +5,7 @@ import { type Asked, type SlackStandIn, startSlackStandIn } from "../../bin/loca
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import { startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
+import { cardKey } from "./a2a-clients.ts";
 import type { RunningRuntime } from "./agent-runtime.ts";
 import { alarmProblems } from "./alarms.ts";
 import { agentCoreBackend, endpointArnOf } from "./aws/agentcore.ts";
@@ -47,6 +48,10 @@ export type World = {
   functions: ReadonlyMap<string, RunningFunction>;
   /** Whose access key it is. */
   callerOf: Surroundings["callerOf"];
+  /** Somebody who is none of what the templates run. */
+  admit: Surroundings["admit"];
+  /** An address of a template, as it is here. */
+  moved: Surroundings["moved"];
   pace: Pace;
   standIn: SlackStandIn;
   /** Where the tables are, for whoever needs nobody's permission. */
@@ -193,6 +198,8 @@ async function start({
     values,
     functions: running,
     callerOf: surroundings.callerOf,
+    admit: surroundings.admit,
+    moved: surroundings.moved,
     pace,
     standIn,
     tablesUrl: dynamodb.endpoint,
@@ -229,6 +236,7 @@ function secretsOfStage() {
     SLACK_SIGNING_SECRET: randomBytes(16).toString("hex"),
     SLACK_BOT_TOKEN: "xoxb-of-the-rehearsal",
     EXECUTION_TOKEN: executionToken,
+    CARD_KEY: cardKey,
   };
 }
 
