@@ -11,8 +11,8 @@ let made = new Map<"agent" | "plain", Synthesized>();
 beforeAll(async () => {
   made = await synthAll({
     agent: configWith({ stage, execution: { a2a } }),
-    // A signature and callers say nothing where no address does.
-    plain: configWith({ stage, execution: { a2a: { callers: [client], signature } } }),
+    // A signature says nothing where no address does.
+    plain: configWith({ stage, execution: { a2a: { signature } } }),
   });
 }, 200_000);
 

@@ -77,6 +77,12 @@ describe("the host as an A2A agent", () => {
     ]);
     expect(problemsOf({ authenticator, a2a: { extendedSkills: [skill] } })).toEqual([]);
   });
+
+  it("has callers only where they can reach it", () => {
+    const callers = ["arn:aws:iam::333333333333:role/a-client"];
+    expect(problemsOf({ a2a: { callers } })).toEqual([expect.stringContaining("a2a.callers: only a host that")]);
+    expect(problemsOf({ a2a: { callers, url: "https://agents.example/" } })).toEqual([]);
+  });
 });
 
 describe("a further path of the host", () => {
