@@ -5,7 +5,6 @@ import { type Asked, type SlackStandIn, startSlackStandIn } from "../../bin/loca
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import { startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
-import { cardKey } from "./a2a-clients.ts";
 import type { RunningRuntime } from "./agent-runtime.ts";
 import { alarmProblems } from "./alarms.ts";
 import { agentCoreBackend, endpointArnOf } from "./aws/agentcore.ts";
@@ -17,6 +16,7 @@ import { createQueues, type Queues } from "./aws/queues.ts";
 import { stsBackend } from "./aws/sts.ts";
 import { createTables } from "./aws/tables.ts";
 import type { TokenIssuer } from "./aws/token-issuer.ts";
+import { cardKey } from "./card-key.ts";
 import { wiringProblems } from "./checks.ts";
 import { startEventSource, startFunctions, startRuntime } from "./compute.ts";
 import { crossStackProblems } from "./cross-stack.ts";
