@@ -19,6 +19,8 @@ const parse = (json: unknown) => json as ExecutionTask;
 
 const starts: Record<string, () => Promise<string>> = { sdk: startSdk, bare: startBare };
 
+// A parent that fails leaves no server behind.
+process.once("disconnect", () => process.exit());
 process.send?.(await (starts[kind ?? ""] ?? startOurs)());
 
 /** What any server on node:http does at the very least: takes the bytes, and gives back those of an answer. */

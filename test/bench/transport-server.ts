@@ -14,6 +14,8 @@ import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-s
 const [, , kind, file = ""] = process.argv;
 const parse = (json: unknown) => json as ExecutionTask;
 
+// A parent that fails leaves no server behind.
+process.once("disconnect", () => process.exit());
 process.send?.(await start());
 
 async function start(): Promise<string> {
