@@ -6,7 +6,7 @@ import { reasonWords, type Verdict } from "./verdict.ts";
 export type Failed = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
 
 export function failedVerdict({ thrown, address, authorizer, timedOutMs }: Failed): Verdict {
-  const error = SekishoError.from(thrown);
+  const error = answered(SekishoError.from(thrown));
   const code = codeIn(error);
   const before = credentialWords({ error, authorizer }) ?? secretWords({ error, authorizer }) ?? cardWords(error);
   if (before !== undefined) return { health: "unhealthy", words: before };
@@ -19,6 +19,12 @@ export function failedVerdict({ thrown, address, authorizer, timedOutMs }: Faile
     return unreachable("No answer came in time, or the connection ended without one.");
   }
   return { health: "unhealthy", words: reasonWords({ reason: error.reason, authorizer }) ?? error.message };
+}
+
+/** What is a doubt for the task was an answer all the same, where a bare 503 is the cause. */
+function answered(error: SekishoError): SekishoError {
+  const { reason, cause } = error;
+  return reason === "ambiguous" && cause instanceof SekishoError && cause.reason === "unavailable" ? cause : error;
 }
 
 /** Undefined where it did not fail on the way to a credential; else nothing was sent. */

@@ -15,7 +15,7 @@ const token = "a-token-of-this-test";
 let peer: WebServer;
 let received: Received[] = [];
 /** By the second part of the path: what stands at `/NAME/card`, and what `/NAME` answers to a call. */
-type Answer = (call: { id: string; base: string }) => Response;
+type Answer = (call: { id: string; base: string; asked: string }) => Response;
 const rpc = (call: { id: string }, answer: object) => json({ jsonrpc: "2.0", id: call.id, ...answer });
 const unknownTask: Answer = (call) => rpc(call, { error: { code: -32001, message: "Task not found" } });
 const cardAt =
@@ -30,7 +30,7 @@ const agents: Record<string, { card: Answer; call: Answer }> = {
   "speaks-both": { card: cardAt("0.3", "1.0"), call: unknownTask },
   "knows-every-task": {
     card: cardAt("1.0"),
-    call: (call) => rpc(call, { result: { id: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } } }),
+    call: (call) => rpc(call, { result: { id: call.asked, contextId: "c", status: { state: "TASK_STATE_WORKING" } } }),
   },
   "is-too-old": { card: cardAt("0.2.6"), call: unknownTask },
   "is-a-page": { card: () => new Response("<html>", { headers: { "content-type": "text/html" } }), call: unknownTask },
@@ -47,9 +47,9 @@ beforeAll(async () => {
       const [, name = "", rest] = call.target.split("/");
       const agent = name === ".well-known" ? agents["speaks-both"] : agents[name];
       const base = `${peer.url}/${name === ".well-known" ? "speaks-both" : name}`;
-      if (call.request.method === "GET") return agent?.card({ id: "", base }) ?? raw("", { status: 404 });
-      const { id } = JSON.parse(Buffer.from(call.body).toString());
-      return (rest === undefined && agent?.call({ id, base })) || raw("", { status: 404 });
+      if (call.request.method === "GET") return agent?.card({ id: "", base, asked: "" }) ?? raw("", { status: 404 });
+      const { id, params } = JSON.parse(Buffer.from(call.body).toString());
+      return (rest === undefined && agent?.call({ id, base, asked: params.id })) || raw("", { status: 404 });
     },
   });
 });
