@@ -30,6 +30,8 @@ export type Tasks = {
   cancel(name: TaskName): Promise<ExecutionTask>;
   /** Changes what may change in any state, such as where news of it goes. Rejects with `task_not_found`. */
   update(request: TaskName & { change: Change }): Promise<ExecutionTask>;
+  /** Does what is due to a task that was found in another way. */
+  tend: TendTask;
   /** The principal's listed tasks, the newest change of state first. Rejects with a RangeError for a foreign cursor. */
   list(request: {
     principal: string;
@@ -128,6 +130,7 @@ export function createTasks(settings: TaskSettings): Tasks {
     async update({ change, ...name }) {
       return (await changeTask({ task: await read(name), change })).task ?? gone();
     },
+    tend,
     async list({ principal, cursor, limit }) {
       return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
     },

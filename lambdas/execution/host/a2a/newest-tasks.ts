@@ -1,10 +1,11 @@
 /** A principal's tasks one by one, the newest first, from where an earlier listing ended. */
+import { setImmediate } from "node:timers/promises";
 import type { ExecutionTask } from "../execution-task.ts";
 import type { Tasks } from "../tasks.ts";
 import { foreignPageToken, type PageToken } from "./page-token.ts";
 
-/** Read at once. */
-const limit = 50;
+/** Read at once, in which time nobody else gets a turn where the store is in this process. */
+const limit = 20;
 
 /** `cursor` is where the store's page begins that the task is of. Throws `invalid_params` for a cursor that is none. */
 export async function* newestTasks({
@@ -21,6 +22,7 @@ export async function* newestTasks({
     const page = await tasks.list({ principal, cursor, limit }).catch(refuseForeignCursor);
     for (const task of page.items) if (after === undefined || isOlder({ task, than: after })) yield { task, cursor };
     cursor = page.cursor;
+    if (cursor !== undefined) await setImmediate();
   } while (cursor !== undefined);
 }
 

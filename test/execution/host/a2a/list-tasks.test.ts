@@ -2,10 +2,12 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type OperationParams, operations } from "../../../../contracts/a2a/operations.ts";
+import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import type { TaskPage } from "../../../../lambdas/execution/host/a2a/operation.ts";
 import { listTasks } from "../../../../lambdas/execution/host/a2a/operations/list-tasks.ts";
 import type { ExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
 import { memoryStore } from "../test-host.ts";
+import { startA2aHost, userMessage } from "./a2a-host.ts";
 import { recordOf } from "./records.ts";
 
 type Params = Partial<OperationParams<"ListTasks">>;
@@ -13,7 +15,7 @@ type Told = Pick<ExecutionTask, "state"> & { contextId: string; changedAtMs: num
 
 const nowMs = 1_762_750_300_000;
 
-async function listing(told: readonly Told[]) {
+async function listing(told: readonly Told[], now = () => nowMs) {
   const store = memoryStore(() => nowMs);
   const records = told.map(({ contextId, ...rest }, index) =>
     recordOf({ ...rest, listedAtMs: rest.changedAtMs, id: `t${index}`, a2a: { contextId, messages: [] } }),
@@ -21,10 +23,12 @@ async function listing(told: readonly Told[]) {
   for (const item of records) await store.create({ item });
   const list = listTasks({
     tasks: {
+      tend: async (task) => task,
       list: ({ principal: key, cursor, limit }) =>
         store.list({ index: "principal", key, limit, ...(cursor && { cursor }) }),
     },
     pollAfterMs: 1000,
+    now,
   });
   const page = (params: Params): Promise<TaskPage> => {
     const caller = { principal: "p", trace: undefined, receivedAtMs: 0 };
@@ -68,6 +72,24 @@ describe("all pages of a listing", () => {
     );
   });
 
+  it("take bounded time: a full page is counted on for a moment, and the next one goes on where it ended", async () => {
+    const many = Array.from({ length: 100 }, () => ({ state: "working" as const, contextId: "a", changedAtMs: nowMs }));
+    let readAtMs = nowMs;
+    const { page } = await listing(many, () => readAtMs++);
+    const first = await page({ pageSize: 2 });
+    expect([first.tasks.length, first.totalSize]).toEqual([2, 100]);
+    const slow = await listing(many, () => {
+      readAtMs += 60;
+      return readAtMs;
+    });
+    const some = await slow.page({ pageSize: 5 });
+    expect(some.tasks).toHaveLength(5);
+    expect(some.totalSize).toBeLessThan(20);
+    const rest = await slow.page({ pageSize: 5, pageToken: some.nextPageToken });
+    expect(rest.tasks.map(({ id }) => id)).not.toContain(some.tasks.at(-1)?.id);
+    expect(rest.tasks).toHaveLength(5);
+  });
+
   it("end where the looking does, and the next one goes on there", async () => {
     const others = Array.from({ length: 1010 }, () => ({
       state: "working" as const,
@@ -79,5 +101,29 @@ describe("all pages of a listing", () => {
     expect([first.tasks, first.totalSize, first.nextPageToken === ""]).toEqual([[], 0, false]);
     const second = await page({ contextId: "b", pageToken: first.nextPageToken });
     expect([second.tasks.map(({ id }) => id), second.nextPageToken]).toEqual([["t0"], ""]);
+  });
+});
+
+describe("a listing", () => {
+  it("gives up what was lost, and expires what nobody answered, like every other read", async () => {
+    const host = await startA2aHost();
+    const { store } = host;
+    const past = Date.now() - 100_000;
+    for (const id of ["lost", "asks"]) {
+      const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+      const { outcome: _none, ...record } = (await store.get({ id: task.id })) as ExecutionTask;
+      const waiting = {
+        state: "input_required" as const,
+        question: { prompt: "Which?", messageId: "q" },
+        deadlineAtMs: past,
+      };
+      const running = { state: "working" as const, lease: { owner: "dead", untilMs: past } };
+      await store.replace({ item: { ...record, ...(id === "lost" ? running : waiting) } });
+    }
+    const { tasks } = await host.result<TaskPage>("ListTasks");
+    expect(tasks.map(({ status }) => status.state)).toEqual(["TASK_STATE_FAILED", "TASK_STATE_FAILED"]);
+    const none = await host.result<TaskPage>("ListTasks", { status: "TASK_STATE_WORKING" });
+    expect(none.tasks).toEqual([]);
+    await host.close();
   });
 });

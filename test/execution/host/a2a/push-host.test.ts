@@ -1,9 +1,12 @@
 /** Push notifications over the wire, as clients of 1.0 and 0.3 ask for them and get them. */
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { questionKey } from "../../../../contracts/a2a/extension.ts";
+import type { A2aTask } from "../../../../contracts/a2a/task.ts";
+import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
 import { createPushDelivery } from "../../../../lambdas/execution/host/a2a/push-delivery.ts";
 import { createDelayedQueue } from "../../../doubles/delayed-queue.ts";
-import { eventually, memoryStore } from "../test-host.ts";
+import { answering, eventually, memoryStore } from "../test-host.ts";
 import { type A2aHost, startA2aHost, userMessage } from "./a2a-host.ts";
 import { secrets, startReceiver } from "./push-zone.ts";
 
@@ -13,13 +16,13 @@ afterEach(async () => {
 });
 
 /** A host, what delivers its notifications at once, and a receiver of them. */
-async function start() {
+async function start({ agent = answering("done") } = {}) {
   const receiver = await startReceiver();
   const store = memoryStore();
   const signal = new AbortController().signal;
   const notifications = createDelayedQueue({ handle: (body) => delivery.handle({ body, signal }) });
   const delivery = createPushDelivery({ store, queue: notifications, allowLoopback: true });
-  const host = await startA2aHost({ store, a2a: { notifications, allowLoopbackPush: true } });
+  const host = await startA2aHost({ agent, store, a2a: { notifications, allowLoopbackPush: true } });
   toClose.push(host.close, notifications.close, receiver.close);
   return { ...receiver, host };
 }
@@ -32,7 +35,41 @@ const v03Message = () => ({
   parts: [{ kind: "text", text: "hi" }],
 });
 
+const asking: Agent = async function* ({ answers }) {
+  if (answers.length < 2) yield { type: "question", prompt: "Which?", options: [{ id: "a", label: "The first" }] };
+  else yield { type: "answer", text: "done" };
+};
+
+type Listed = { configs: { id: string }[] };
+
+describe("a configuration inside a message to a task that asks", () => {
+  it.each([
+    ["that names an option which was not offered", { metadata: { [questionKey]: { option_id: "b" } } }],
+    ["whose id came before with other content", { messageId: "m1", parts: [{ text: "other" }] }],
+  ])("%s is refused with it", async (_what, more) => {
+    const { host, url } = await start({ agent: asking });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+    await host.result("SendMessage", { message: userMessage("a", { taskId: task.id, messageId: "m1" }) });
+    const configuration = { taskPushNotificationConfig: { url } };
+    const message = userMessage("b", { taskId: task.id, ...more });
+    const { error } = await host.ask("SendMessage", { message, configuration });
+    expect(error?.code).toBe(-32602);
+    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", { taskId: task.id });
+    expect(configs).toEqual([]);
+  });
+});
+
 describe("a configuration inside a message", () => {
+  it("that comes again with one is taken all the same, and told what there is to tell", async () => {
+    const { host, url, received } = await start();
+    const message = userMessage("hi");
+    await host.result("SendMessage", { message });
+    const configuration = { taskPushNotificationConfig: { url } };
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message, configuration });
+    await eventually(() => received.length === 1);
+    expect(received[0]?.json).toMatchObject({ task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } } });
+  });
+
   it("of 1.0 brings the end of the task in 1.0", async () => {
     const { host, url, received } = await start();
     const configuration = { taskPushNotificationConfig: { url, token: secrets.token, authentication } };

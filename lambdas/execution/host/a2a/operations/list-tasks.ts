@@ -11,19 +11,27 @@ import { viewOf } from "../view.ts";
 
 /** So many records are looked at for one page, whether they match or not; `totalSize` counts no further. */
 const maxRecords = 1000;
-/** A page ends before it grows larger, if it has a task: a function's answer may have 6 MB. */
-const maxPageBytes = 4_000_000;
+/** So long they are looked at, and so long they are counted where the page has all that it may. */
+const maxLookMs = 1000;
+const maxCountMs = 500;
+/** A page ends before it grows larger, if it has a task: a function's answer may have 6 MB, in which each quote takes two bytes. */
+const maxPageBytes = 2_500_000;
 
 type Params = OperationParams<"ListTasks">;
 type Place = Pick<PageToken, "cursor" | "lastAtMs" | "lastId">;
 
-/** Tasks are as they are stored: none is started or given up for being listed. `totalSize` is of the first page's moment. */
+/**
+ * What is due to the tasks of the page (to be started, given up, expired) is done first, as for every read. `totalSize` is of
+ * the first page's moment, and counts what could be counted in bounded time.
+ */
 export function listTasks({
   tasks,
   pollAfterMs,
+  now = Date.now,
 }: {
-  tasks: Pick<Tasks, "list">;
+  tasks: Pick<Tasks, "list" | "tend">;
   pollAfterMs: number;
+  now?: () => number;
 }): Operation<"ListTasks"> {
   return async ({ params, caller: { principal } }) => {
     const token = params.pageToken === undefined ? undefined : decodePageToken(params.pageToken);
@@ -33,20 +41,23 @@ export function listTasks({
     let records = 0;
     let last: Place | undefined;
     let rest: Place | undefined;
-    for await (const { task, cursor } of newestTasks({ tasks, principal, after: token })) {
-      if (task.changedAtMs < sinceMs) break;
+    const startedAtMs = now();
+    const isLate = () => last !== undefined && now() - startedAtMs > (rest === undefined ? maxLookMs : maxCountMs);
+    for await (const { task: stored, cursor } of newestTasks({ tasks, principal, after: token })) {
+      if (stored.changedAtMs < sinceMs) break;
       // What is left begins after the last task of the page, or where the looking ended.
       if (rest !== undefined && token !== undefined) break;
-      if (records === maxRecords) {
+      if (records === maxRecords || isLate()) {
         rest ??= last;
         break;
       }
       records += 1;
+      const task = rest === undefined ? await tasks.tend(stored).catch(() => stored) : stored;
       if (matches({ task, params })) {
         matching += 1;
         if (!page.add(() => listed({ task, params, pollAfterMs }))) rest ??= last;
       }
-      last = { cursor, lastAtMs: task.listedAtMs ?? 0, lastId: task.id };
+      last = { cursor, lastAtMs: stored.listedAtMs ?? 0, lastId: stored.id };
     }
     const totalSize = token?.total ?? matching;
     const nextPageToken = rest === undefined ? "" : encodePageToken({ ...rest, total: totalSize });
