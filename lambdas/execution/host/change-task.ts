@@ -1,5 +1,7 @@
 /** Changes a task's record by compare-and-set: whoever loses reads again and decides anew. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { backoffMs } from "../../shared/backoff.ts";
 import type { Bell } from "./bell.ts";
 import type { Change } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
@@ -10,18 +12,23 @@ import { leaving } from "./passed-states.ts";
 type Changed = { task: ExecutionTask | undefined; changed: boolean };
 export type ChangeTask = (request: { task: ExecutionTask; change: Change }) => Promise<Changed>;
 
-/** So many writers at once never meet; more is a store that does not keep its word. */
-const maxAttempts = 20;
+/** So often nobody loses; more is a store that does not keep its word. */
+const maxAttempts = 30;
+/** Whoever loses often waits a little, by chance: of many writers at once one wins each time. */
+const pause = { baseMs: 1, capMs: 50 };
+const attemptsAtOnce = 3;
 
 /** Rejects with `unavailable` where the store does. */
 export function createChangeTask({
   store,
   bell,
   now,
+  random = Math.random,
 }: {
   store: Pick<ExecutionStore, "get" | "replace">;
   bell: Bell;
   now: () => number;
+  random?: () => number;
 }): ChangeTask {
   return async ({ task, change }) => {
     let known: ExecutionTask | undefined = task;
@@ -35,6 +42,7 @@ export function createChangeTask({
         bell.ring(stored);
         return { task: stored, changed: true };
       }
+      if (attempt >= attemptsAtOnce) await sleep(backoffMs({ ...pause, attempt, random }));
       known = await store.get({ id: task.id });
     }
     throw new SekishoError("unavailable");

@@ -3,7 +3,7 @@
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { isTerminal, mayFollow, type TaskState } from "../../../contracts/task.ts";
-import { questionMessage, withMessages } from "./conversation.ts";
+import { answerMessage, questionMessage, withMessages } from "./conversation.ts";
 import type { Answer, ExecutionTask, Outcome, Question } from "./execution-task.ts";
 
 export type Change = (task: ExecutionTask) => ExecutionTask | undefined;
@@ -62,7 +62,9 @@ export function answer({ answer, message }: { answer: Answer; message?: Message 
   return (task) => {
     if (task.state !== "input_required") return undefined;
     const { question: _question, ...rest } = task;
-    const said = [questionMessage(task), message].filter((each) => each !== undefined);
+    const said = [questionMessage(task), message ?? answerMessage({ task, answer })].filter(
+      (each) => each !== undefined,
+    );
     const answers = [...(task.answers ?? []), answer];
     return withMessages({ task: { ...rest, state: "working", answers }, messages: said });
   };

@@ -1,16 +1,16 @@
-/** Tells the Verification zone that an accepted task is over, once and as well as it can: polling suffices without. */
+/** Tells the Verification zone that an accepted task is over or asks, once and as well as it can: polling suffices without. */
 import type { Completion } from "../../../contracts/completion.ts";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { causeKind } from "./cause-kind.ts";
 import type { ChangeTask } from "./change-task.ts";
-import { isOver } from "./changes.ts";
+import { isAsking, isOver } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 import { createTimeLimit } from "./time-limit.ts";
 
 export type CompletionPush = {
-  /** The same changes; the one that ends a task is followed by its push, for which nobody waits. */
+  /** The same changes; the one that ends a task or its turn is followed by its push, for which nobody waits. */
   after(changeTask: ChangeTask): ChangeTask;
   /** Resolves when no push is under way. Never rejects, and takes no longer than one push may. */
   settled(): Promise<void>;
@@ -47,14 +47,19 @@ export function createCompletionPush({
   }
 
   function isWished(task: ExecutionTask): boolean {
-    return task.callback === true && uuidPattern.test(requestIdOf(task)) && now() - task.createdAtMs >= syncBudgetMs;
+    return task.callback === true && uuidPattern.test(requestIdOf(task)) && isAnswered(task);
+  }
+
+  /** After the user's answer nobody waits: `answer_task` returns at once. */
+  function isAnswered(task: ExecutionTask): boolean {
+    return task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
   }
 
   return {
     after: (changeTask) => async (request) => {
       const result = await changeTask(request);
       const { task, changed } = result;
-      if (queue !== undefined && changed && task !== undefined && isOver(task) && isWished(task)) {
+      if (queue !== undefined && changed && task !== undefined && isTurnOver(task) && isWished(task)) {
         const pushing = push({ to: queue, task }).finally(() => underWay.delete(pushing));
         underWay.add(pushing);
       }
@@ -64,6 +69,10 @@ export function createCompletionPush({
       await Promise.all(underWay);
     },
   };
+}
+
+function isTurnOver(task: ExecutionTask): boolean {
+  return isOver(task) || isAsking(task);
 }
 
 function requestIdOf({ requestId }: ExecutionTask): string {

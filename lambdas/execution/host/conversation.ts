@@ -1,6 +1,6 @@
 /** What was said in a task that came over A2A, as far as its record keeps it; pure. */
 import type { Message } from "../../../contracts/a2a/part.ts";
-import type { ExecutionTask } from "./execution-task.ts";
+import type { Answer, ExecutionTask } from "./execution-task.ts";
 
 /** Beside what the task works on and what it made, a record has room for no more. */
 const maxMessagesBytes = 32 * 1024;
@@ -25,6 +25,12 @@ export function questionMessage({ id, a2a, question }: ExecutionTask): Message |
   if (question === undefined) return undefined;
   const { messageId, prompt } = question;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts: [{ text: prompt }] };
+}
+
+/** An answer that did not come over A2A, as the message that it would have been. */
+export function answerMessage({ task: { id, a2a }, answer }: { task: ExecutionTask; answer: Answer }): Message {
+  const { id: messageId, text, option_id = "", parts = [{ text: text || option_id }] } = answer;
+  return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_USER", parts };
 }
 
 /** Its ids are what a client knows it by. */

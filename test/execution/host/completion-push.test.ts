@@ -53,6 +53,23 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     expect(pushed).toEqual([completion]);
   });
 
+  it("asks, and where it ends thereafter, though within the time that a request waits", async () => {
+    const { completions, pushed } = createCompletions();
+    let nowMs = Date.now();
+    const agent: Agent = async function* (task) {
+      nowMs += 20_000;
+      if (task.answers.length === 0) yield { type: "question", prompt: "Shall I?" };
+      else yield { type: "answer", text: "done" };
+    };
+    const now = () => nowMs;
+    const { completion, taskId, call } = await acceptedBy({ completions, agent, now, syncBudgetMs: 10_000 });
+    await eventually(() => pushed.length === 1);
+    nowMs -= 30_000;
+    await call("answer_task", { task_id: taskId, text: "yes" });
+    await eventually(() => pushed.length === 2);
+    expect(pushed).toEqual([completion, completion]);
+  });
+
   it("was canceled", async () => {
     const { completions, pushed } = createCompletions();
     const { completion, taskId, call } = await acceptedBy({ completions, agent: createGate().agent });

@@ -51,6 +51,17 @@ describe("a new message with the words of the last answer", () => {
   });
 });
 
+it("an answer of the zone contract is in the history like a message", async () => {
+  const { host, to } = await asked();
+  await host.call("answer_task", { task_id: to.taskId, option_id: "a" });
+  const { history } = await host.result("GetTask", { id: to.taskId });
+  expect(history?.map(({ role, parts }) => [role, parts[0]?.text])).toEqual([
+    ["ROLE_USER", "Fly me"],
+    ["ROLE_AGENT", "Which?"],
+    ["ROLE_USER", "a"],
+  ]);
+});
+
 describe("a message to a task that asks", () => {
   it.each([
     ["an option that was not offered", { metadata: { [questionKey]: { option_id: "b" } } }, "message.metadata"],
