@@ -53,16 +53,51 @@ async function start({
   config,
   createAgent,
 }: Bundled & { environment: ContainerEnvironment }): Promise<void> {
-  const { hostname, port, store, region } = environment;
   const execution = executionOf({ config, configFile: environment.configFile });
   const { agent, authenticator } = execution;
   requireSecretVariables({
     references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent), ...secretsOfCards(execution.a2a)],
   });
   const log = createLog({ service: "execution", level: environment.logLevel });
+  const opened: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const step of opened.splice(0).reverse()) await step();
+  };
+  try {
+    const stop = await open({ environment, execution, createAgent, opened, log });
+    const stopAndExit = async () => {
+      await stop();
+      await close();
+      process.exit();
+    };
+    process.once("SIGTERM", stopAndExit).once("SIGINT", stopAndExit);
+  } catch (thrown) {
+    // Whatever is left open would keep the process, and nobody would start another.
+    await close();
+    throw thrown;
+  }
+}
+
+/** `opened` is what is to be closed, last first. Resolves, when the server listens, to what ends the host's tasks. */
+async function open({
+  environment,
+  execution,
+  createAgent,
+  opened,
+  log,
+}: Pick<Bundled, "createAgent"> & {
+  environment: ContainerEnvironment;
+  execution: Config["execution"];
+  opened: (() => Promise<void>)[];
+  log: Log;
+}): Promise<() => Promise<void>> {
+  const { hostname, port, store, region } = environment;
+  const { agent, authenticator } = execution;
   const database = openDatabase({ file: store });
+  opened.push(database.close);
   const tasks = createSqliteTaskStore({ database, parse: parseExecutionTask });
   const agentOfA2a = openA2a({ execution, hostname, database, store: tasks, log });
+  if (agentOfA2a !== undefined) opened.push(agentOfA2a.close);
   const host = createHost({
     agent: createAgent({ readSecret: readSecretVariable, region }),
     agentName: agentNameOf(agent),
@@ -79,17 +114,11 @@ async function start({
   const isPlatform = authenticator.type === "platform";
   const platform = isPlatform ? { platformPrincipal: "platform" } : {};
   const server = await startExecutionServer({ host, hostname, port, portSetting: "PORT", ...platform, log });
+  opened.push(server.close);
   await agentOfA2a?.publish({ url: `${server.url}/` });
   log.info("server_listens", { address: server.url });
   if (isPlatform) log.warn("every_caller_is_let_in");
-  const stop = async () => {
-    await host.stop({ graceMs });
-    await server.close();
-    await agentOfA2a?.close();
-    await database.close();
-    process.exit();
-  };
-  process.once("SIGTERM", stop).once("SIGINT", stop);
+  return () => host.stop({ graceMs });
 }
 
 /** A2A clients must be told where to find the host: by the configuration, or where it is on this machine alone. */

@@ -91,6 +91,16 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("payload_too_large")]);
   });
 
+  it("is no A2A agent and speaks no other dialect, whatever the configuration says for other places", async () => {
+    const { url, invoke } = await start();
+    for (const method of ["SendMessage", "message/send", "GetTask"])
+      expect(await invoke(method, {})).toMatchObject({ status: 200, error: { code: -32601 } });
+    expect((await fetch(`${url}/.well-known/agent-card.json`)).status).toBe(404);
+    for (const path of ["/a2a", "/vapora"])
+      expect((await fetch(`${url}${path}`, { method: "POST", body: "{}" })).status).toBe(404);
+    expect((await invoke("execute_task", hello)).result?.status).toBe("accepted");
+  });
+
   it("lets its task end on SIGTERM, pushes that and exits; the record outlives it and another one answers from it", async () => {
     const first = await start();
     const id = randomUUID();

@@ -1,28 +1,15 @@
-/** The image's own commands, without an image: the bundled file alone in an empty folder, as a process. */
-import { spawn } from "node:child_process";
+/** What the image starts, asks and reads: the bundled file alone in an empty folder, as a process. */
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { readContainerEnvironment } from "../../lambdas/execution/config/container-environment.ts";
 import { type JwksIssuer, startJwksIssuer } from "../doubles/issuers/jwks.ts";
-import { sekisho } from "../e2e/processes.ts";
-import { type Answer, eventually, hello } from "./host/test-host.ts";
-
-const dockerfile = readFileSync(resolve(import.meta.dirname, "../../Dockerfile"), "utf8");
-/** The words behind `node` of what the image starts, and of what asks it whether it is well. */
-const startWords = wordsOf(/^CMD (\[.*\])$/m);
-const healthWords = wordsOf(/^HEALTHCHECK .* CMD (\[.*\])$/m).slice(1);
-
-function wordsOf(line: RegExp): string[] {
-  return JSON.parse(line.exec(dockerfile)?.[1] ?? "[]");
-}
+import { bundleContainer, type Containers, dockerfile, healthWords, startWords } from "./bundled-container.ts";
+import { hello } from "./host/test-host.ts";
 
 let issuer: JwksIssuer;
-let made: string;
-const closing: (() => unknown)[] = [];
+let containers: Containers;
 const accepting = () => ({
   type: "jwt",
   issuers: [{ issuer: issuer.issuer, audience: "agents", subjects: ["verifier"] }],
@@ -31,77 +18,24 @@ const token = () => issuer.sign({ aud: "agents", sub: "verifier" });
 
 beforeAll(async () => {
   issuer = await startJwksIssuer();
-  made = mkdtempSync(join(tmpdir(), "sekisho-bundle-"));
-  const config = join(made, "image.json");
   const execution = { agent: "echo", syncBudgetMs: 100, authenticator: accepting() };
-  writeFileSync(config, JSON.stringify({ execution, allowlist: [{ team: "TOFVERIFICATION" }] }));
-  const words = ["execution", "bundle", "--config", config, "--out", join(made, "out")];
-  const { code, stdout } = await sekisho({ words, cwd: made, env: {} }).exited;
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(join(made, "out", "server.cjs")) });
+  containers = await bundleContainer({ config: { execution, allowlist: [{ team: "TOFVERIFICATION" }] } });
 });
 afterAll(async () => {
   await issuer.close();
-  rmSync(made, { recursive: true });
+  containers.remove();
 });
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-function emptyFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-container-"));
-  closing.push(() => rmSync(folder, { recursive: true }));
-  copyFileSync(join(made, "out/server.cjs"), join(folder, "server.cjs"));
-  return folder;
-}
-
-/** A command of the image, where `/app` and the working directory are `folder`. */
-function run(words: string[], { folder, env = {} }: { folder: string; env?: Record<string, string> }) {
-  const inFolder = words.map((word) => word.replace(/^\/app\//, `${folder}/`));
-  const child = spawn(process.execPath, inFolder, {
-    cwd: folder,
-    env: { PORT: "0", SEKISHO_HOSTNAME: "127.0.0.1", ...env },
-    stdio: ["ignore", "inherit", "pipe"],
-  });
-  closing.push(() => child.kill("SIGKILL"));
-  let said = "";
-  child.stderr.on("data", (chunk) => {
-    said += chunk;
-  });
-  return { child, said: () => said, exit: once(child, "close") };
-}
-
-async function start(options: { folder?: string; env?: Record<string, string> } = {}) {
-  const folder = options.folder ?? emptyFolder();
-  const started = run(startWords, { folder, ...options });
-  await eventually(() => started.said().includes("server_listens"));
-  const { address: url } = JSON.parse(/.*server_listens.*/.exec(started.said())?.[0] ?? "{}");
-  async function call(method: string, params: unknown, { id = randomUUID() as string, bearer = "" } = {}) {
-    const headers = { "content-type": "application/json", ...(bearer && { authorization: `Bearer ${bearer}` }) };
-    const response = await fetch(url, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
-    });
-    return { status: response.status, ...((await response.json()) as Answer) };
-  }
-  return { ...started, folder, url: String(url), call };
-}
-
-function withConfig(execution: unknown): { folder: string; env: { SEKISHO_CONFIG_FILE: string } } {
-  const folder = emptyFolder();
-  writeFileSync(join(folder, "other.json"), JSON.stringify({ execution }));
-  return { folder, env: { SEKISHO_CONFIG_FILE: "other.json" } };
-}
+afterEach(() => containers.clear());
 
 describe("the image", () => {
   it("runs as nobody in particular, and brings nothing of the Verification zone", () => {
     expect(dockerfile).toMatch(/^USER 65532:65532$/m);
-    expect(readdirSync(join(made, "out"))).toEqual(["server.cjs"]);
-    expect(readFileSync(join(made, "out/server.cjs"), "utf8")).not.toContain("TOFVERIFICATION");
+    expect(readdirSync(containers.out)).toEqual(["server.cjs"]);
+    expect(readFileSync(join(containers.out, "server.cjs"), "utf8")).not.toContain("TOFVERIFICATION");
   });
 
   it("runs tasks of callers with a token of its issuer, and of nobody else", async () => {
-    const { call, said } = await start();
+    const { call, said } = await containers.start();
     const { result } = await call("execute_task", { ...hello, text: "hi" }, { bearer: await token() });
     expect(result?.response_text).toContain("hi");
     expect(await call("execute_task", hello)).toMatchObject({
@@ -118,25 +52,25 @@ describe("the image", () => {
   });
 
   it("says whether it is well, to those who ask over HTTP and to its own health check", async () => {
-    const { url, folder, child, exit } = await start();
+    const { url, folder, child, exit } = await containers.start();
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
     const env = { PORT: new URL(url).port, SEKISHO_HOSTNAME: "0.0.0.0" };
-    expect(await run(healthWords, { folder, env }).exit).toEqual([0, null]);
+    expect(await containers.run(healthWords, { folder, env }).exit).toEqual([0, null]);
     child.kill("SIGTERM");
     await exit;
-    const check = run(healthWords, { folder, env });
+    const check = containers.run(healthWords, { folder, env });
     expect([await check.exit, check.said()]).toEqual([[1, null], expect.stringContaining("does not answer")]);
   });
 
   it("lets its task end on SIGTERM, exits with 0, and knows the result when it is started again", async () => {
-    const first = await start();
+    const first = await containers.start();
     const id = randomUUID();
     const accepted = await first.call("execute_task", { ...hello, text: "slow 500ms" }, { id, bearer: await token() });
     expect(accepted.result?.status).toBe("accepted");
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([0, null]);
     expect(readdirSync(first.folder)).toContain("execution.db");
-    const second = await start({ folder: first.folder });
+    const second = await containers.start({ folder: first.folder });
     const { result } = await second.call("get_task", { request_id: id }, { bearer: await token() });
     expect(result?.response_text).toContain("slow 500ms");
   });
@@ -144,21 +78,23 @@ describe("the image", () => {
 
 describe("a configuration file", () => {
   it("takes the place of the bundled one; its tokens are variables", async () => {
-    const { folder, env } = withConfig({ authenticator: { type: "bearer", tokens: [{ env: "HOST_TOKEN" }] } });
-    const { call } = await start({ folder, env: { ...env, HOST_TOKEN: "t0ken" } });
+    const { folder, env } = containers.withConfig({
+      authenticator: { type: "bearer", tokens: [{ env: "HOST_TOKEN" }] },
+    });
+    const { call } = await containers.start({ folder, env: { ...env, HOST_TOKEN: "t0ken" } });
     expect((await call("execute_task", hello, { bearer: "t0ken" })).result?.status).toBe("success");
     expect((await call("execute_task", hello, { bearer: await token() })).status).toBe(401);
   });
 
   it("may leave callers to the platform, which is said", async () => {
-    const { call, said } = await start(withConfig({ authenticator: { type: "platform" } }));
+    const { call, said } = await containers.start(containers.withConfig({ authenticator: { type: "platform" } }));
     expect((await call("execute_task", hello)).result?.status).toBe("success");
     expect(said()).toContain('"message":"every_caller_is_let_in"');
   });
 
   it("may leave callers to the platform on every interface, where the platform expects it", async () => {
-    const { folder, env } = withConfig({ authenticator: { type: "platform" } });
-    const { url } = await start({ folder, env: { ...env, SEKISHO_HOSTNAME: "" } });
+    const { folder, env } = containers.withConfig({ authenticator: { type: "platform" } });
+    const { url } = await containers.start({ folder, env: { ...env, SEKISHO_HOSTNAME: "" } });
     expect(url).toMatch(/^http:\/\/0\.0\.0\.0:\d+$/);
   });
 
@@ -181,8 +117,8 @@ describe("a configuration file", () => {
     ],
     ["and a store that is none", {}, { SEKISHO_STORE: "server.cjs" }, /server\.cjs is not a database/],
   ])("%s ends the process with 1 and says why", async (_name, execution, more, why) => {
-    const { folder, env } = withConfig(execution);
-    const { exit, said } = run(startWords, { folder, env: { ...env, ...more } });
+    const { folder, env } = containers.withConfig(execution);
+    const { exit, said } = containers.run(startWords, { folder, env: { ...env, ...more } });
     expect(await exit).toEqual([1, null]);
     expect(said()).toMatch(why);
     expect(said()).not.toMatch(/^ +at /m);
