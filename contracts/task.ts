@@ -31,14 +31,23 @@ export function mayFollow({ from, to }: { from: TaskState; to: TaskState }): boo
 /** What a forbidden transition is refused with, in every protocol: where the task stands, and where it was to go. */
 export function transitionRefused({
   taskId,
+  correlationId,
   from,
   to,
 }: {
   taskId: string;
+  /** Of the request that began the task, where that is known. */
+  correlationId?: string;
   from: TaskState;
   to: TaskState;
 }): SekishoError {
-  return new SekishoError("invalid_state", { details: { task_id: taskId, current: from, target: to } });
+  const details = {
+    task_id: taskId,
+    ...(correlationId && { correlation_id: correlationId }),
+    current: from,
+    target: to,
+  };
+  return new SekishoError("invalid_state", { details });
 }
 
 export function isTerminal(state: TaskState): boolean {

@@ -35,7 +35,8 @@ export function checkRepetition({ task, answer: said, message }: Said & { task: 
     throw new SekishoError("already_exists", { details: { task_id: task.id } });
   }
   const isSameAgain = message === undefined && task.answers?.at(-1)?.fingerprint === said.fingerprint;
-  if (!isSameAgain) throw transitionRefused({ taskId: task.id, from: task.state, to: "working" });
+  const { id: taskId, correlationId, state: from } = task;
+  if (!isSameAgain) throw transitionRefused({ taskId, correlationId, from, to: "working" });
 }
 
 /** Words that are no option are fine: agents take them as they are. */

@@ -114,6 +114,9 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
   return isTerminal(task.state);
 }
 
+/** An answer that needed no task is none to be listed. */
+export const unlist: Change = ({ listedAtMs: _listedAtMs, ...task }) => task;
+
 /** Whether it is the user's turn. */
 export function isAsking(task: Pick<ExecutionTask, "state">): boolean {
   return task.state === "input_required";

@@ -32,8 +32,8 @@ export function createDispatch({ methods, log }: { methods: Methods; log: Log })
 }
 
 /** How a task ended was logged when it did, and is told to everyone who asks. */
-function isOutcome({ details }: SekishoError): boolean {
-  return details.correlation_id !== undefined;
+function isOutcome({ reason, details }: SekishoError): boolean {
+  return details.correlation_id !== undefined && reason !== "invalid_state";
 }
 
 function logRefusal({
@@ -52,7 +52,7 @@ function logRefusal({
     // A name that is none of ours is whatever a caller liked to send.
     operation: isMethodName(method) ? method : undefined,
     task_id: error.details.task_id ?? loggedId(taskId),
-    request_id: loggedId(method === "execute_task" ? id : requestId),
+    request_id: loggedId(method === "execute_task" ? id : (requestId ?? error.details.correlation_id)),
     trace_id: caller.trace && traceIdOf(caller.trace),
     reason: error.reason,
     cause_kind: error.cause === undefined ? undefined : causeKind(error.cause),

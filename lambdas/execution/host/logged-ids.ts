@@ -4,8 +4,10 @@ import type { LogFields } from "../../shared/log.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 
-export function loggedIds({ id, requestId, trace }: Pick<ExecutionTask, "id" | "requestId" | "trace">): LogFields {
-  return { task_id: id, request_id: loggedId(requestId), trace_id: traceIdOf(trace) };
+/** With the operation that began the task. */
+export function loggedIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {
+  const operation = a2a === undefined ? "execute_task" : "SendMessage";
+  return { task_id: id, request_id: loggedId(requestId), trace_id: traceIdOf(trace), operation };
 }
 
 /** An id that is no UUID is whatever a caller liked to send: it stays out of the log. */

@@ -38,7 +38,7 @@ export function createQueuedRuns({
     try {
       await withinTime(taskQueue.send({ body: encodeTaskMessage({ taskId: task.id }) }));
     } catch (error) {
-      const fields = { operation: "execute_task", reason: "unavailable", cause_kind: causeKind(error) };
+      const fields = { reason: "unavailable", cause_kind: causeKind(error) };
       log.error("enqueue_failed", { ...loggedIds(task), ...fields });
       throw new SekishoError("unavailable", { cause: error });
     }

@@ -46,7 +46,7 @@ export function createRuns(settings: RunSettings & { agentName: string; log: Log
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
-    const ofTask = log.with({ ...loggedIds(task), operation: "execute_task", agent: agentName });
+    const ofTask = log.with({ ...loggedIds(task), agent: agentName });
     ofTask.info("task_started");
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);

@@ -125,7 +125,8 @@ export function createTasks(settings: TaskSettings): Tasks {
       });
       if (changed) runs.stop({ id: task.id, cause: "canceled" });
       if (current.state === "canceled") return current;
-      throw transitionRefused({ taskId: task.id, from: current.state, to: "canceled" });
+      const { id: taskId, correlationId, state: from } = current;
+      throw transitionRefused({ taskId, correlationId, from, to: "canceled" });
     },
     async update({ change, ...name }) {
       return (await changeTask({ task: await read(name), change })).task ?? gone();

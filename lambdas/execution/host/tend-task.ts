@@ -36,7 +36,7 @@ export function createTendTask({
     if (runs.has(task.id) || !isLost({ task, nowMs, lostAfterMs })) return task;
     const given = await changeTask({ task, change: giveUp({ nowMs, lostAfterMs, expiresAtMs }) });
     if (given.changed) {
-      log.error("task_lost", { ...loggedIds(task), operation: "execute_task", reason: "execution_failed" });
+      log.error("task_lost", { ...loggedIds(task), reason: "execution_failed" });
     }
     return given.task ?? gone();
   };

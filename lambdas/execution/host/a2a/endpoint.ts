@@ -10,6 +10,7 @@ import type { Log } from "../../../shared/log.ts";
 import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { errorAnswer, json } from "../json-response.ts";
 import type { Caller } from "../method.ts";
+import { extensionHeaders } from "./extensions.ts";
 import { logRefusal } from "./log-refusal.ts";
 import type { Operation, OperationCall, Operations } from "./operation.ts";
 import { readParams } from "./read-params.ts";
@@ -61,7 +62,8 @@ export function createA2aEndpoint({
       const result = await run({ params: read, version, caller, client: exchange } as OperationCall<OperationName>);
       const write = writer({ operation, version });
       const answer = (value: unknown) => ({ jsonrpc: "2.0", id, result: write(value) });
-      if (!streaming.includes(operation)) return json(answer(result));
+      const added = extensionHeaders(exchange);
+      if (!streaming.includes(operation)) return withHeaders(json(answer(result)), added);
       const events = result as AsyncIterable<StreamEvent>;
       const last = (thrown: unknown) => ({
         jsonrpc: "2.0",
@@ -69,11 +71,19 @@ export function createA2aEndpoint({
         error: encodeError({ error: refuse(thrown), dialect: dialect() }),
       });
       const messages = responses({ events, answer, last });
-      return { status: 200, headers: streamHeaders, body: serverSentEvents({ messages, keepAliveMs }) };
+      return {
+        status: 200,
+        headers: { ...streamHeaders, ...added },
+        body: serverSentEvents({ messages, keepAliveMs }),
+      };
     } catch (thrown) {
       return errorAnswer({ error: refuse(thrown), id, dialect: dialect() });
     }
   };
+}
+
+function withHeaders(response: ExchangeResponse, added: Record<string, string>): ExchangeResponse {
+  return { ...response, headers: { ...response.headers, ...added } };
 }
 
 function writer({

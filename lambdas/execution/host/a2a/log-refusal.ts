@@ -28,7 +28,7 @@ export function logRefusal({
     operation: operationOf(method)?.operation,
     version,
     task_id: error.details.task_id ?? [taskId, sent.taskId, id].map(loggedId).find((known) => known !== undefined),
-    request_id: loggedId(sent.messageId),
+    request_id: loggedId(error.details.correlation_id) ?? loggedId(sent.messageId),
     trace_id: caller.trace && traceIdOf(caller.trace),
     reason: error.reason,
     cause_kind: error.cause === undefined ? undefined : causeKind(error.cause),

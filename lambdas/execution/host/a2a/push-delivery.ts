@@ -5,6 +5,7 @@ import { type Log, silentLog } from "../../../shared/log.ts";
 import { createPublicPost, type PublicPost } from "../../../shared/public-fetch/public-post.ts";
 import type { ExecutionTask, StoredPushConfig } from "../execution-task.ts";
 import { type ExecutionStore, guardedStore } from "../guarded-store.ts";
+import { loggedIds } from "../logged-ids.ts";
 import { runDefaults } from "../run-defaults.ts";
 import { encodeTaskMessage, type PushNotice, parseTaskMessage } from "../task-message.ts";
 import { createTimeLimit } from "../time-limit.ts";
@@ -111,7 +112,7 @@ export function createPushDelivery({
     const outcome = await tried({ ...pushRequest({ config, task: viewOf({ task }) }), timeoutMs, signal });
     const after = afterPush({ outcome, attempt, nowMs: now(), random });
     const { status, reason } = { status: undefined, reason: undefined, ...outcome };
-    const told = { task_id: task.id, state: task.state, attempt, status, reason };
+    const told = { ...loggedIds(task), operation: "push", state: task.state, attempt, status, reason };
     if (after.next === "done") return log.debug("push_delivered", told);
     if (after.next === "over") return log.warn("push_given_up", told);
     const { delayMs } = after;

@@ -1,4 +1,5 @@
 /** One A2A operation as one JSON-RPC request to one interface of an agent. */
+import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { methodOf, type OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
@@ -8,6 +9,10 @@ import { requestHeaders } from "../request-headers.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { type Operation, type ResultOf, readResult } from "./results.ts";
+
+/** What the messages and the tasks may say beside A2A; an agent that knows none of it ignores them. */
+const extensions = [slackMessageKey, questionKey, taskKey].join(", ");
+const extensionsHeader = { "1.0": "a2a-extensions", "0.3": "x-a2a-extensions" } as const;
 
 /** `id` is the JSON-RPC id of every request that is made for one call. */
 export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
@@ -40,7 +45,11 @@ export async function postOperation<O extends Operation>({
   const response = await http.send({
     method: "POST",
     url,
-    headers: { ...requestHeaders({ sessionId, trace }), "a2a-version": version },
+    headers: {
+      ...requestHeaders({ sessionId, trace }),
+      "a2a-version": version,
+      [extensionsHeader[version]]: extensions,
+    },
     body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: written })),
     signal,
     maxResponseBytes,

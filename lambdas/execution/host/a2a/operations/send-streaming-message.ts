@@ -4,10 +4,11 @@ import type { StreamEvent } from "../../../../../contracts/a2a/task.ts";
 import { isAsking } from "../../changes.ts";
 import type { ExecutionTask } from "../../execution-task.ts";
 import type { Tasks } from "../../tasks.ts";
+import { answerDirectly } from "../answer-directly.ts";
 import { follow } from "../follow.ts";
 import type { Operation } from "../operation.ts";
 import type { ReceiveMessage } from "../receive-message.ts";
-import { directMessage, viewOf } from "../view.ts";
+import { viewOf } from "../view.ts";
 
 /** Whether the answer needs no task shows within `firstSignMs`, or the task is shown: whichever sign the agent gives first. */
 export function sendStreamingMessage({
@@ -26,7 +27,7 @@ export function sendStreamingMessage({
     const shown = await receive(call);
     const until = (seen: ExecutionTask) => isAsking(seen) || hasNews({ seen, shown });
     const task = await tasks.wait({ task: shown, until, timeoutMs: firstSignMs }).catch(() => shown);
-    const message = directMessage(task);
+    const message = await answerDirectly({ tasks, task });
     if (message) return only(message);
     const view = (seen: ExecutionTask) => viewOf({ task: seen, historyLength, pollAfterMs });
     return follow({ tasks, shown, task, view, signal: call.client.signal });
