@@ -56,7 +56,7 @@ function a2aOf({
   const { readSecret } = agentSurroundings(aws);
   const { url = "", tenant, push, deduplicate: deduplicates } = a2a;
   // Whatever another place asks of callers, here it is AWS that knows them.
-  const authenticator = { type: "bearer", tokens: [] } as never;
+  const authenticator = { type: "platform" } as const;
   const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
   const { cards, ready } = lateCards({
     make: () =>

@@ -38,7 +38,7 @@ export function lateCards({ make }: { make: () => Promise<Cards> }): LateCards {
     },
     cards: {
       async endpoint(request) {
-        const cards = await Promise.race([made().catch(() => undefined), undefined]);
+        const cards = await made().catch(() => undefined);
         if (cards !== undefined) return cards.endpoint(request);
         return { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" }, body: "" };
       },
