@@ -1,6 +1,7 @@
 /** What is no good request of A2A: each has its code, in the shape of its version, and nothing of an exception or of the input. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import { bearerAuthenticator } from "../../../../lambdas/execution/host/authenticator/bearer.ts";
 import { memoryStore, post } from "../test-host.ts";
 import { type A2aAnswer, type A2aHost, type CallOptions, startA2aHost, userMessage } from "./a2a-host.ts";
@@ -248,6 +249,21 @@ describe("a refusal", () => {
       expect.objectContaining({ ...common, operation: "SendMessage", version: "1.0", request_id: sent.messageId }),
     ]);
     expect(logged.lines.join("")).not.toContain(secret);
+    await logged.close();
+  });
+
+  it("of what a task's state forbids names the request that began it", async () => {
+    const logged = await startA2aHost({ store: memoryStore() });
+    const message = userMessage("hi");
+    const { task } = await logged.result<{ task: A2aTask }>("SendMessage", { message });
+    await logged.ask("CancelTask", { id: task.id });
+    await logged.ask("SendMessage", { message: userMessage("more", { taskId: task.id }) });
+    const refused = logged.lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "request_refused");
+    const ids = { task_id: task.id, request_id: message.messageId, reason: "invalid_state" };
+    expect(refused).toMatchObject([
+      { ...ids, operation: "CancelTask" },
+      { ...ids, operation: "SendMessage" },
+    ]);
     await logged.close();
   });
 });

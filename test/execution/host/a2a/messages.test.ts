@@ -113,6 +113,7 @@ describe("a message", () => {
     const first = await host.result<SendResult>(method, { message }, { version: undefined });
     expect(first).toMatchObject(isFirst ? { message: { role: "ROLE_AGENT" } } : { kind: "message", role: "agent" });
     expect(await host.result(method, { message }, { version: undefined })).toEqual(first);
+    expect(await host.result<{ tasks: A2aTask[] }>("ListTasks", {})).toMatchObject({ tasks: [], totalSize: 0 });
   });
 
   it("whose agent fails or refuses gets the task in that state, with Sekisho's reason and none of its words", async () => {
