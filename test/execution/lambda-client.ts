@@ -10,7 +10,7 @@ type EventOptions = NonNullable<Parameters<typeof functionUrlEvent>[0]>;
 export type Asked<T> = { statusCode: number; result?: T; error?: A2aError };
 
 /** An assumed role's session in the account of all callers. */
-export function roleArn(role: string): string {
+function roleArn(role: string): string {
   return callerArn.replace("sekisho-prod-verification", role);
 }
 
