@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Artifact } from "../contracts/methods.ts";
-import type { Agent, AgentTask, TaskUpdate } from "../lambdas/execution/agents/agent.ts";
+import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../lambdas/execution/agents/agent.ts";
 
 type Step = TaskUpdate | { type: "wait"; ms: number };
 
@@ -12,7 +12,7 @@ const file = { name: "output.txt", mimetype: "text/plain" };
 const aDayMs = 24 * 3600_000;
 
 /** A name that begins with another one's is the one that is meant: the longest that fits counts. */
-const scenarios: Record<string, (task: AgentTask) => readonly Step[]> = {
+const scenarios: Record<string, (task: AgentTask, context: AgentContext) => readonly Step[]> = {
   "tck-complete-task": () => [answer("Hello from TCK")],
   "tck-delayed-complete": () => [{ type: "wait", ms: 2000 }, answer("Done after delay")],
   "tck-artifact-text": () => making({ text: "Generated text content" }),
@@ -39,6 +39,8 @@ const scenarios: Record<string, (task: AgentTask) => readonly Step[]> = {
   "tck-stream-artifact-text": () => streaming({ text: "Streamed text content" }),
   "tck-stream-artifact-file": () => streaming({ ...file, base64: btoa("tck") }),
   "tck-stream-artifact-chunked": () => streaming({ text: "chunk-1 " }, { text: "chunk-2" }),
+  // What an agent sees of a message, told as data.
+  "sekisho-seen": ({ parts }, { messageId, contextId }) => making({ data: { messageId, contextId, parts } }),
   "test-resubscribe-message-id": () => [{ type: "wait", ms: 4000 }, answer("Still here")],
 };
 const names = Object.keys(scenarios).sort((a, b) => b.length - a.length);
@@ -50,11 +52,12 @@ export function createCompatibilityAgent({
   /** Rejects when the signal aborts. */
   sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 } = {}): Agent {
-  return async function* compatibility(task, { messageId, requestId, signal }) {
+  return async function* compatibility(task, context) {
+    const { messageId, requestId, signal } = context;
     const told = scenarioOf(messageId);
     const begun = scenarioOf(requestId) ?? scenarioOf(task.text);
     const isAnswered = task.answers.length > 0 && told === undefined && begun !== "tck-multi-turn";
-    const steps = isAnswered ? undefined : scenarios[told ?? begun ?? ""]?.(task);
+    const steps = isAnswered ? undefined : scenarios[told ?? begun ?? ""]?.(task, context);
     for (const step of steps ?? [answer(echoOf(task))]) {
       if (step.type === "wait") await sleep({ ms: step.ms, signal });
       else yield step;

@@ -50,6 +50,13 @@ describe("the compatibility agent, by the message's id", () => {
     expect(partsOf(task)).toEqual(artifacts);
   });
 
+  it("sekisho-seen: tells the message id, the context id and every part that it was sent", async () => {
+    const parts = [{ text: "hi" }, { raw: "dGNr", ...file }, { url: "https://example.com/a" }, { data: { a: [1] } }];
+    const messageId = idOf("sekisho-seen");
+    const task = await send({ messageId, contextId: "a-context", parts });
+    expect(partsOf(task)).toEqual([[{ data: { messageId, contextId: "a-context", parts } }]]);
+  });
+
   it.each(scenarios)("%s: a stream begins with the task, tells what is made, and ends with %s", async (name, state) => {
     const events = await stream(userMessage("hi", { messageId: idOf(name) }));
     const { task } = events[0] as { task: A2aTask };
