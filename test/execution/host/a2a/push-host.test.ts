@@ -6,7 +6,7 @@ import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
 import { createPushDelivery } from "../../../../lambdas/execution/host/a2a/push-delivery.ts";
 import { createDelayedQueue } from "../../../doubles/delayed-queue.ts";
-import { answering, eventually, memoryStore } from "../test-host.ts";
+import { answering, createGate, eventually, memoryStore } from "../test-host.ts";
 import { type A2aHost, startA2aHost, userMessage } from "./a2a-host.ts";
 import { secrets, startReceiver } from "./push-zone.ts";
 
@@ -43,6 +43,18 @@ const asking: Agent = async function* ({ answers }) {
 type Listed = { configs: { id: string }[] };
 
 describe("a configuration inside a message to a task that asks", () => {
+  it("is told from the very change that the message makes", async () => {
+    const gate = createGate();
+    const agent: Agent = (task, context) => (task.answers.length === 0 ? asking : gate.agent)(task, context);
+    const { host, url, received } = await start({ agent });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+    const configuration = { taskPushNotificationConfig: { url }, returnImmediately: true };
+    await host.result("SendMessage", { message: userMessage("a", { taskId: task.id }), configuration });
+    await eventually(() => received.length === 1);
+    expect(received[0]?.json).toMatchObject({ task: { status: { state: "TASK_STATE_WORKING" } } });
+    gate.letGo();
+  });
+
   it.each([
     ["that names an option which was not offered", { metadata: { [questionKey]: { option_id: "b" } } }],
     ["whose id came before with other content", { messageId: "m1", parts: [{ text: "other" }] }],

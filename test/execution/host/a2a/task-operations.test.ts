@@ -204,6 +204,7 @@ describe("the listing", () => {
       -32602,
       [{ field: "pageToken", description: expect.any(String) }],
     ]);
+    expect(host.lines.join("")).not.toContain("store_failed");
   });
 
   it("does not exist in 0.3", async () => {
