@@ -95,7 +95,7 @@ export function createExecutionFunctions(
   alarm("TaskIdsDead", {
     metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: "Maximum" }),
     threshold: 0,
-    what: "A task could not be started. See the log of the worker; its user was told that it timed out.",
+    what: "A task could not be started, or a notice of one not handled. See the log of the worker; the task's user was told that it timed out.",
   });
   return {
     address: { transport: "https", url: functionUrl.url, region: stack.region },
