@@ -20,13 +20,15 @@ async function findNothing(what: string, searches: readonly string[][], { leastR
 }
 
 const halves = ["1/2", "2/2"];
+/** Two of three a day, another two the next: every pair within two days. The command line runs them all. */
+const thirds = ["1/3", "2/3", "3/3"].filter((_, index) => index !== today % 3);
 
 it(
   "keeps the promise whichever two operations of a synchronous and of an accepted task meet whichever faults",
   async () => {
     const pairs = ["--exhaustive", "two", "--story", "sync", "--story", "accepted"];
-    const searches = halves.map((part) => [...pairs, "--part", part]);
-    await findNothing("every two faults, sync and accepted", searches, { leastRuns: 90_000 });
+    const searches = thirds.map((part) => [...pairs, "--part", part]);
+    await findNothing(`two faults, sync and accepted, parts ${thirds.join(" and ")}`, searches, { leastRuns: 60_000 });
   },
   14 * minutes,
 );
