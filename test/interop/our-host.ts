@@ -15,7 +15,8 @@ export type OurHost = { url: string; cardUrl: string; close: () => Promise<void>
 export async function startOurHost({
   agent,
   token,
-  syncBudgetMs = 5000,
+  // Longer than a test may take: what waits for more than it should fails.
+  syncBudgetMs = 60_000,
   config = {},
 }: {
   agent: Agent;

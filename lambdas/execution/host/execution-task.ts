@@ -137,7 +137,7 @@ export function parseExecutionTask(json: unknown): ExecutionTask {
   return executionTaskSchema.parse(upToDate(json));
 }
 
-/** A record of version 0.1 did not say when its state was entered, and kept what the agent made in its outcome. */
+/** A record from before agents could ask did not say when its state was entered, and kept what the agent made in its outcome. */
 function upToDate(json: unknown): unknown {
   if (typeof json !== "object" || json === null || "changedAtMs" in json) return json;
   const { createdAtMs, outcome } = json as { createdAtMs?: unknown; outcome?: { artifacts?: unknown } };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { parseExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
 import { taskResult } from "../../../lambdas/execution/host/task-result.ts";
 
-/** As version 0.1 stored it. */
+/** As it was stored before agents could ask. */
 const old = {
   id: "7d1f3c52-0d0f-8f2f-9a34-8b6a3c1f2e10",
   revision: 3,

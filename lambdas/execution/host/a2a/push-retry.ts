@@ -1,5 +1,6 @@
 /** Whether a notification that was not taken is sent again, when, and when one for which there is no room; pure. */
 import { backoffMs } from "../../../shared/backoff.ts";
+import { parseRetryAfter } from "../../../shared/retry-after.ts";
 
 /** Eight tries within some ten minutes at most. */
 const maxAttempts = 8;
@@ -26,7 +27,7 @@ export function afterPush({
 }): { next: "done" } | { next: "again"; delayMs: number } | { next: "over" } {
   if ("status" in outcome && outcome.status >= 200 && outcome.status < 300) return { next: "done" };
   if (!mayBeRepeated(outcome) || attempt + 1 >= maxAttempts) return { next: "over" };
-  const wishedMs = "retryAfter" in outcome ? retryAfterMs({ text: outcome.retryAfter, nowMs }) : 0;
+  const wishedMs = "retryAfter" in outcome ? (parseRetryAfter({ header: outcome.retryAfter, nowMs }) ?? 0) : 0;
   const delayMs = backoffMs({ attempt, baseMs, capMs, random });
   return { next: "again", delayMs: Math.max(delayMs, Math.min(wishedMs, capMs)) };
 }
@@ -44,11 +45,4 @@ function mayBeRepeated(outcome: PushOutcome): boolean {
   if ("reason" in outcome) return outcome.reason === "unavailable" || outcome.reason === "invalid_response";
   const { status } = outcome;
   return status === 408 || status === 429 || status >= 500;
-}
-
-/** Seconds or a date (RFC 9110, section 10.2.3); 0 for anything else. */
-function retryAfterMs({ text = "", nowMs }: { text: string | undefined; nowMs: number }): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? 0 : Math.max(0, atMs - nowMs);
 }

@@ -3,7 +3,7 @@ import { type Agent, request as httpRequest, type IncomingHttpHeaders, type Inco
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { readIncoming } from "../../../shared/read-incoming.ts";
-import { parseRetryAfter } from "../retry-after.ts";
+import { parseRetryAfter } from "../../../shared/retry-after.ts";
 import type { TransportResponse } from "../transport.ts";
 import { type Refuse, refusalOf } from "./refusal.ts";
 

@@ -1,9 +1,9 @@
 /** The Execution host of the same process, called as a function: web-standard Request in, Response out. */
 import { SekishoError } from "../../../../contracts/errors.ts";
+import { parseRetryAfter } from "../../../shared/retry-after.ts";
 import { abortable } from "../abortable.ts";
 import { defaultMaxResponseBytes, readCapped } from "../read-capped.ts";
 import { requestHeaders } from "../request-headers.ts";
-import { parseRetryAfter } from "../retry-after.ts";
 import type { Transport } from "../transport.ts";
 
 /** What the function throws, and what it has not answered when the signal aborts, is `ambiguous`: it had the request. */

@@ -34,6 +34,9 @@ export type A2aHost = TestHost & {
   close(): Promise<void>;
 };
 
+/** Longer than a test may take: what waits for more than it should fails. */
+const syncBudgetMs = 60_000;
+
 type WithoutA2a<T> = T extends unknown ? Omit<T, "a2a"> : never;
 type Options = Partial<WithoutA2a<HostOptions>> & {
   a2a?: Partial<A2aSettings>;
@@ -50,7 +53,7 @@ export async function startA2aHost({ a2a, config = {}, stallMs, ...options }: Op
   };
   const { tenant } = config as { tenant?: string };
   const settings = { firstSignMs: 30, ...a2a, cards, tenant };
-  const test = createTestHost({ progressMs: 1, ...options, a2a: settings } as Partial<HostOptions>);
+  const test = createTestHost({ progressMs: 1, syncBudgetMs, ...options, a2a: settings } as Partial<HostOptions>);
   const server = await startExecutionServer({ host: test.host, port: 0, ...(stallMs !== undefined && { stallMs }) });
   const push = a2a?.notifications !== undefined;
   made = await createCards({
