@@ -1,22 +1,14 @@
 /** Messages over sockets: tasks that they begin and go on with, answers that need none, and repetitions. */
 import { randomUUID } from "node:crypto";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import type { A2aTask, SendResult } from "../../../../contracts/a2a/task.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
 import { createGate, memoryStore, yielding } from "../test-host.ts";
 import { type A2aHost, startA2aHost, userMessage } from "./a2a-host.ts";
+import { closedAfterEach } from "./closed-after-each.ts";
 
-const open: A2aHost[] = [];
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-});
-
-async function serve(options: Parameters<typeof startA2aHost>[0] = {}): Promise<A2aHost> {
-  const host = await startA2aHost(options);
-  open.push(host);
-  return host;
-}
+const serve = closedAfterEach(startA2aHost);
 
 type Sent = { task: A2aTask };
 

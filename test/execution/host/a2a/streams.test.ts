@@ -1,21 +1,13 @@
 /** Streams over sockets: what is told, in which order, to how many, from which instance, and how they end. */
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { A2aTask, StreamEvent } from "../../../../contracts/a2a/task.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
 import { createGate, eventually, memoryStore, yielding } from "../test-host.ts";
 import { type A2aHost, dataOf, startA2aHost, userMessage } from "./a2a-host.ts";
+import { closedAfterEach } from "./closed-after-each.ts";
 
-const open: A2aHost[] = [];
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-});
-
-async function serve(options: Parameters<typeof startA2aHost>[0] = {}): Promise<A2aHost> {
-  const host = await startA2aHost(options);
-  open.push(host);
-  return host;
-}
+const serve = closedAfterEach(startA2aHost);
 
 /** An event in few words. */
 function told(event: StreamEvent): string {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import type { Authenticator } from "../../../../lambdas/execution/host/authenticator/authenticator.ts";
 import { parseExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
@@ -10,17 +10,9 @@ import { openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.
 import { createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/task-store.ts";
 import { createGate, eventually, memoryStore, yielding } from "../test-host.ts";
 import { type A2aHost, startA2aHost, userMessage } from "./a2a-host.ts";
+import { closedAfterEach } from "./closed-after-each.ts";
 
-const open: A2aHost[] = [];
-afterEach(async () => {
-  for (const host of open.splice(0)) await host.close();
-});
-
-async function serve(options: Parameters<typeof startA2aHost>[0] = {}): Promise<A2aHost> {
-  const host = await startA2aHost(options);
-  open.push(host);
-  return host;
-}
+const serve = closedAfterEach(startA2aHost);
 
 type Page = { tasks: A2aTask[]; nextPageToken: string; pageSize: number; totalSize: number };
 
