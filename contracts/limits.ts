@@ -4,3 +4,5 @@
 export const maxTextLength = 40_000;
 /** Longest id of a task, in characters: A2A's agents make their own. */
 export const maxTaskIdLength = 256;
+/** Of an answer that is still being written, told with the progress. */
+export const maxPartialTextLength = 12_000;

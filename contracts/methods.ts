@@ -1,7 +1,7 @@
 /** The methods of the zone contract: params and results. Types are inferred; unknown params are ignored, unknown result fields pass. */
 import * as z from "zod";
 import { requestIdSchema } from "./envelope.ts";
-import { maxTaskIdLength, maxTextLength } from "./limits.ts";
+import { maxPartialTextLength, maxTaskIdLength, maxTextLength } from "./limits.ts";
 
 /** Largest request body, in bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -102,7 +102,12 @@ export const successResultSchema = z.looseObject({
   correlation_id: z.string().optional(),
 });
 
-export const progressSchema = z.object({ text: z.string().optional(), percent: z.number().min(0).max(100).optional() });
+/** `partial_text`: the answer as far as it is written, at most its first 12,000 characters. */
+export const progressSchema = z.object({
+  text: z.string().optional(),
+  percent: z.number().min(0).max(100).optional(),
+  partial_text: z.string().max(maxPartialTextLength).optional().catch(undefined),
+});
 
 export const acceptedResultSchema = z.looseObject({
   status: z.literal("accepted"),
@@ -122,6 +127,7 @@ export const inputRequiredResultSchema = z.looseObject({
   prompt: z.string(),
   options: z.array(questionOptionSchema).optional(),
   kind: z.literal("auth").optional().describe("What is asked for are credentials, which go another way"),
+  question_id: z.string().min(1).max(128).optional().describe("Another one for each question of the task"),
   expires_at: timestamp.optional(),
 });
 
@@ -166,6 +172,7 @@ const answerTaskParamsSchema = z.object({
   option_id: z.string().min(1).max(128).optional(),
   text: z.string().max(maxTextLength).optional(),
   user_id: slackId.optional(),
+  question_id: z.string().min(1).max(128).optional().describe("Of the question that is answered, where it has one"),
 });
 const discoverParamsSchema = z.object({}).optional();
 export const discoverResultSchema = z.looseObject({ openrpc: z.string() });

@@ -30,6 +30,24 @@ const anyDestination = {
     .int()
     .min(1024)
     .default(1024 * 1024),
+  questions: z
+    .strictObject({
+      answerBy: z
+        .union(
+          [z.enum(["asker", "anyone"]), z.strictObject({ group: z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id") })],
+          '"asker", "anyone" (who may ask there), or { "group": "S…" }',
+        )
+        .default("asker")
+        .describe("Who may answer what the agent asks."),
+      expireAfterMs: z
+        .int()
+        .min(1000)
+        .max(24 * 3600_000)
+        .default(8 * 3600_000)
+        .describe("How long a question stays open at the longest."),
+    })
+    .prefault({})
+    .describe("What the agent asks on its way: questions and approvals."),
 };
 
 export const destinationSchema = z.discriminatedUnion("transport", [

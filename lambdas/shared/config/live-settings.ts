@@ -10,7 +10,16 @@ import { ConfigError, parseConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
 
 /** As far as a destination has them. `version` is A2A's. */
-const liveFields = ["deadlineMs", "concurrency", "longPollMs", "dialect", "idempotent", "maxResponseBytes", "version"];
+const liveFields = [
+  "deadlineMs",
+  "concurrency",
+  "longPollMs",
+  "dialect",
+  "idempotent",
+  "maxResponseBytes",
+  "questions",
+  "version",
+];
 /** Only where the address is not what is permitted. */
 const addressFields = ["card", "url"];
 const anyValue = z.unknown().optional();

@@ -9,19 +9,88 @@ import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { httpUrl, oneOf, regionSchema, secretSchema } from "./values.ts";
 
 const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
+const emojiSchema = z.string().regex(/^[a-z0-9_+'-]{1,100}$/, "an emoji's name without colons");
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
 
 const slackSchema = z.strictObject({
   signingSecret: secretSchema.default({ env: "SLACK_SIGNING_SECRET" }),
   botToken: secretSchema.default({ env: "SLACK_BOT_TOKEN" }),
+  appToken: secretSchema
+    .default({ env: "SLACK_APP_TOKEN" })
+    .describe("For Socket Mode on one machine: with it Slack needs no way to this machine."),
   apiUrl: httpUrl().default("https://slack.com/api/").describe("Where the Slack Web API is."),
-  locale: z.enum(["en", "ja"]).default("en").describe("The language of the words that users read."),
+  locale: z
+    .enum(["en", "ja", "user"])
+    .default("user")
+    .describe("The language of the words that users read; user: each user's own, as Slack knows it (else English)."),
+  threadReplies: z
+    .boolean()
+    .default(true)
+    .describe("A reply in a thread in which the bot was asked is for the bot, without a mention."),
+  command: z
+    .strictObject({
+      name: z.string().regex(/^\/[a-z0-9_-]{1,31}$/, "a slash and a name, such as /sekisho"),
+      answerIn: z
+        .enum(["channel", "person"])
+        .default("channel")
+        .describe("Where the answer goes: into a new thread of the channel, or to the person in a direct message."),
+    })
+    .optional()
+    .describe("The slash command. Its name is what the manifest asks Slack for."),
+  assistant: z
+    .strictObject({
+      prompts: z
+        .array(z.strictObject({ title: z.string().min(1).max(75), message: z.string().min(1).max(3000) }))
+        .max(4)
+        .default([])
+        .describe("Suggested in a new conversation with the assistant."),
+    })
+    .optional()
+    .describe("The app is an assistant too: a container beside the channels, with a status while it works."),
+  reactions: z
+    .union(
+      [
+        z.literal(false),
+        z.strictObject({
+          received: emojiSchema.default("eyes"),
+          done: emojiSchema.default("white_check_mark"),
+          failed: emojiSchema.default("x"),
+        }),
+      ],
+      "false, or names of emoji",
+    )
+    .prefault({})
+    .describe("What a message is marked with while its task is under way and when it is over."),
+  streaming: z.boolean().default(true).describe("Show an answer as it is written, where the agent tells it so far."),
+  contact: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Whom a person who is refused is to ask, such as <@U012AB3CD> or a name."),
+  admins: z
+    .array(z.union([z.strictObject({ user: slackIdSchema }), z.strictObject({ group: slackIdSchema })]))
+    .default([])
+    .describe("Who may cancel the tasks of others."),
+  install: z
+    .strictObject({ clientId: z.string().regex(/^\d+\.\d+$/, "the app's client id"), clientSecret: secretSchema })
+    .optional()
+    .describe("The app is installed into several workspaces by Slack's OAuth flow, at /slack/install."),
 });
 
 /** Who may ask: a message must fit every field of at least one rule. */
-const allowlistRuleSchema = z
-  .strictObject({ team: slackIdSchema.optional(), channel: slackIdSchema.optional(), user: slackIdSchema.optional() })
-  .refine(({ team, channel, user }) => team ?? channel ?? user, "name at least one of team, channel, user");
+export const allowlistRuleSchema = z
+  .strictObject({
+    team: slackIdSchema.optional(),
+    channel: slackIdSchema.optional(),
+    user: slackIdSchema.optional(),
+    group: slackIdSchema.optional().describe("A user group of Slack (S…): its members at that time."),
+    label: z.string().min(1).max(80).optional().describe("For people: what the rule is for."),
+  })
+  .refine(
+    ({ team, channel, user, group }) => team ?? channel ?? user ?? group,
+    "name at least one of team, channel, user, group",
+  );
 export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
 
 const routeSchema = z.strictObject({
@@ -117,6 +186,25 @@ const executionSchema = z
   })
   .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, "leaseMs + lostAfterMs: at most 5 minutes");
 
+const quotaSchema = z
+  .strictObject({
+    tasks: z.int().min(1).max(1000).optional().describe("Accepted within perSeconds."),
+    perSeconds: z.int().min(1).max(86_400).default(3600),
+    atOnce: z.int().min(1).max(1000).optional().describe("Under way at the same time."),
+  })
+  .refine(({ tasks, atOnce }) => tasks ?? atOnce, "name at least one of tasks, atOnce");
+export type Quota = z.infer<typeof quotaSchema>;
+
+const filesSchema = z.strictObject({
+  maxBytes: z
+    .int()
+    .min(1)
+    .max(100 * 1024 * 1024)
+    .default(20 * 1024 * 1024)
+    .describe("Of one file, of a message or of an answer."),
+  maxCount: z.int().min(0).max(20).default(10).describe("Files of one message that are taken along. 0: none."),
+});
+
 const limitsSchema = z
   .strictObject({
     concurrency: z
@@ -151,6 +239,8 @@ const limitsSchema = z
       .default(90_000)
       .describe("The queue's; longer than the lease."),
     maxReceiveCount: z.int().min(1).max(1000).default(5).describe("Deliveries before a message is a dead letter."),
+    perUser: quotaSchema.optional().describe("What one user may ask for. Without it nothing is counted."),
+    perChannel: quotaSchema.optional().describe("What may be asked for in one channel."),
   })
   .refine(({ callTimeoutMs, leaseMs }) => callTimeoutMs < leaseMs * 0.9, {
     path: ["leaseMs"],
@@ -169,7 +259,11 @@ export const configSchema = z
   .strictObject({
     $schema: z.string().optional(),
     slack: slackSchema.prefault({}),
-    allowlist: z.array(allowlistRuleSchema).default([]).describe("Who may ask. Empty means nobody."),
+    allowlist: z
+      .array(allowlistRuleSchema)
+      .default([])
+      .describe("Who may ask, beside the rules of `sekisho allow`. Empty means nobody."),
+    files: filesSchema.prefault({}).describe("Files of messages and answers."),
     destinations: z
       .record(nameSchema, destinationSchema)
       .prefault({ local: { transport: "https" } })

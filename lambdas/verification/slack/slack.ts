@@ -1,27 +1,76 @@
 /** The Slack seam: the few Web API calls that the product makes, and the closed kinds of their failures. */
 
+/** Whose token is used: that of the workspace, or of the organization where the app is installed as a whole. */
+export type Installation = { team: string; enterprise?: string | undefined };
+
 /** Rides on every post (message metadata), so that a post whose answer was lost can be found again. */
 export type PostKey = {
   requestId: string;
-  /** 0 is the placeholder, 1 and up are the parts of the answer. */
+  /** 0 is the placeholder, 1 and up are the parts of the answer; `post-parts.ts` names the others. */
   part: number;
 };
 
-export type PostedMessage = { ts: string; text: string; key: PostKey | undefined };
+/** A block of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). */
+export type Block = Readonly<{ type: string } & Record<string, unknown>>;
+/** `text` is mrkdwn: what is shown without blocks, and what notifications say with them. */
+export type Content = { text: string; blocks?: readonly Block[] | undefined };
 
-type InChannel = { channel: string; signal: AbortSignal };
-/** The request id of the task that the call is made for; a post has it in its key. */
-type ForTask = InChannel & { requestId: string };
+/** `key` only of our own posts. `from`: who wrote it; another app is `other_bot`. */
+export type PostedMessage = {
+  ts: string;
+  text: string;
+  key: PostKey | undefined;
+  from: "self" | "person" | "other_bot";
+  user: string | undefined;
+  fileIds: readonly string[];
+};
+
+type Call = { installation: Installation; signal: AbortSignal /** For the log. */; requestId: string };
+type InChannel = Call & { channel: string };
 
 /** Every method rejects with a SlackError. Timestamps are Slack's `ts` strings. */
 export type SlackApi = {
-  post(request: InChannel & { threadTs: string; text: string; key: PostKey }): Promise<{ ts: string }>;
-  update(request: InChannel & { ts: string; text: string; key: PostKey }): Promise<void>;
-  remove(request: ForTask & { ts: string }): Promise<void>;
+  /** Without `threadTs` in the channel itself. */
+  post(
+    request: Omit<InChannel, "requestId"> & { threadTs: string | undefined; content: Content; key: PostKey },
+  ): Promise<{ ts: string }>;
+  update(request: Omit<InChannel, "requestId"> & { ts: string; content: Content; key: PostKey }): Promise<void>;
+  remove(request: InChannel & { ts: string }): Promise<void>;
   /** Adding a reaction that is there, or removing one that is not, is no error. */
-  react(request: ForTask & { ts: string; name: string; present: boolean }): Promise<void>;
-  /** All messages of the thread from `oldestTs` on (all pages), oldest first; `key` is that of posts of the app `appId` alone. */
-  replies(request: ForTask & { threadTs: string; oldestTs: string; appId: string }): Promise<PostedMessage[]>;
+  react(request: InChannel & { ts: string; name: string; present: boolean }): Promise<void>;
+  /** All messages of the thread from `oldestTs` on (all pages), oldest first; `key` and `self` are of posts of the app `appId` alone. */
+  replies(request: InChannel & { threadTs: string; oldestTs: string; appId: string }): Promise<PostedMessage[]>;
+  /** The same of the channel itself (`conversations.history`): not what is in its threads. */
+  posts(request: InChannel & { oldestTs: string; appId: string }): Promise<PostedMessage[]>;
+  /** Only `user` sees it, and only while they are there (`chat.postEphemeral`). */
+  whisper(request: InChannel & { threadTs: string | undefined; user: string; text: string }): Promise<void>;
+  /** The direct messages with `user` (`conversations.open`). */
+  openDirect(request: Call & { user: string }): Promise<{ channel: string }>;
+  /** `locale` as Slack writes it, such as `ja-JP` (`users.info`). */
+  person(request: Call & { user: string }): Promise<{ locale: string | undefined }>;
+  /** The users of a user group (`usergroups.users.list`). */
+  groupMembers(request: Call & { group: string }): Promise<string[]>;
+
+  /** A native stream: `markdown` is the first or next piece, at most 12,000 characters. */
+  startStream(request: InChannel & { threadTs: string; user: string; markdown: string }): Promise<{ ts: string }>;
+  appendStream(request: InChannel & { ts: string; markdown: string }): Promise<void>;
+  /** A stream that is stopped already is no error. */
+  stopStream(request: InChannel & { ts: string }): Promise<void>;
+
+  /** First step of an upload (`files.getUploadURLExternal`); `length` in bytes. */
+  startUpload(request: Call & { name: string; length: number }): Promise<{ fileId: string; url: string }>;
+  /** Second step: the bytes, to the address of the first. */
+  sendUpload(request: Call & { url: string; bytes: Uint8Array }): Promise<void>;
+  /** Last step (`files.completeUploadExternal`): the files appear in the thread, as one message. */
+  shareUploads(
+    request: InChannel & { threadTs: string; files: readonly { fileId: string; title: string }[] },
+  ): Promise<void>;
+
+  /** The assistant's status in its thread; an empty one removes it (`assistant.threads.setStatus`). */
+  setStatus(request: InChannel & { threadTs: string; status: string }): Promise<void>;
+  suggestPrompts(
+    request: InChannel & { threadTs: string; prompts: readonly { title: string; message: string }[] },
+  ): Promise<void>;
 };
 
 /**

@@ -4,11 +4,29 @@ import { uuidPattern } from "../../../contracts/envelope.ts";
 
 const requestId = z.string().regex(uuidPattern);
 
+/** Whose token is used: the app is installed in a workspace, or in an organization (Enterprise Grid) as a whole. */
+const installation = {
+  /** The installation's workspace: `context_team_id`, or `team_id` where Slack sends none. */
+  team: z.string(),
+  /** Given where the app is installed in the whole organization. */
+  enterprise: z.string().optional(),
+};
+
+/** A file of a message as Slack describes it; `url` needs the bot token. */
+const askedFileSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  mimetype: z.string(),
+  size: z.int().min(0),
+  /** Absent where the file is not Slack's own, or is not to be had. */
+  url: z.string().optional(),
+});
+export type AskedFile = z.infer<typeof askedFileSchema>;
+
 /** One Slack message for the bot, as the ingress understood it. `text` has the bot's own mention removed. */
 export const askedMessageSchema = z.object({
   appId: z.string(),
-  /** The installation's workspace: `context_team_id`, or `team_id` where Slack sends none. */
-  team: z.string(),
+  ...installation,
   channel: z.string(),
   user: z.string(),
   ts: z.string(),
@@ -18,8 +36,11 @@ export const askedMessageSchema = z.object({
   text: z.string(),
   /** The bot's own users, whose mentions were taken out of the text. */
   botUsers: z.array(z.string()).optional(),
-  /** It does not speak to the bot: only where it means one of the bot's tasks it is answered. */
+  /** A reply that does not speak to the bot: answered where it is in a thread of the bot and for it. */
   unaddressed: z.literal(true).optional(),
+  files: z.array(askedFileSchema).optional(),
+  /** A slash command: `ts` is of its receipt, and there is no message of it in the channel. */
+  command: z.literal(true).optional(),
 });
 export type AskedMessage = z.infer<typeof askedMessageSchema>;
 
@@ -54,7 +75,36 @@ const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.i
 /** The task before this one in its thread is over. */
 const turnSchema = z.object({ type: z.literal("turn"), requestId });
 
+/** A button of one of our messages was pressed. `question` and `option` count from 0. */
+const pressSchema = z.object({
+  type: z.literal("press"),
+  requestId,
+  ...installation,
+  channel: z.string(),
+  threadTs: z.string().optional(),
+  user: z.string(),
+  atMs: z.int(),
+  button: z.discriminatedUnion("type", [
+    z.object({ type: z.literal("cancel") }),
+    z.object({ type: z.literal("answer"), question: z.int().min(0), option: z.int().min(0) }),
+  ]),
+});
+export type Press = z.infer<typeof pressSchema>;
+
+/** A conversation with the assistant was opened; `requestId` only tells one from the other. */
+const greetSchema = z.object({
+  type: z.literal("greet"),
+  requestId,
+  ...installation,
+  channel: z.string(),
+  threadTs: z.string(),
+  user: z.string(),
+});
+export type Greet = z.infer<typeof greetSchema>;
+
 export const queueMessageSchema = z.discriminatedUnion("type", [
+  pressSchema,
+  greetSchema,
   askSchema,
   wakeSchema,
   redriveSchema,

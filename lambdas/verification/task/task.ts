@@ -2,14 +2,21 @@
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/errors.ts";
-import { executeTaskParamsSchema } from "../../../contracts/methods.ts";
+import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
+import type { Installation } from "../slack/slack.ts";
 import { type Ask, askSchema } from "./messages.ts";
 
 const recordLifeMs = 30 * 24 * 3600_000;
 
 /** What the user will read: the agent's words, or which words of ours. */
 const outcomeSchema = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("answer"), text: z.string() }),
+  z.object({
+    type: z.literal("answer"),
+    text: z.string(),
+    artifacts: z.array(artifactSchema).optional(),
+    /** Of the files that the answer comes with (`files/outgoing.ts`), in their order: Slack's id, or that it cannot be had. */
+    uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
+  }),
   z.object({
     type: z.literal("failed"),
     reason: z.union([reasonSchema, z.literal("ambiguous")]),
@@ -24,10 +31,74 @@ const outcomeSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("canceling"), count: z.int() }),
   /** The message that was to be tried again is gone, or cannot be read. */
   z.object({ type: z.literal("unreadable") }),
+  /** Too many tasks of that person, or in that channel: accepted within a time (then `retryAtMs` says when again), or at once. */
+  z.object({ type: z.literal("limited"), by: z.enum(["user", "channel"]), retryAtMs: z.int().optional() }),
+  /** A file of the message cannot be taken along. */
+  z.object({
+    type: z.literal("file_refused"),
+    why: z.enum(["too_large", "too_many", "not_to_be_had"]),
+    name: z.string(),
+    /** What would fit: bytes, or files. */
+    most: z.int().optional(),
+  }),
+  /** Nobody answered what the agent asked. */
+  z.object({ type: z.literal("unanswered") }),
 ]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 
-const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting", "delivering", "done"]);
+const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting", "asking", "delivering", "done"]);
+
+/** How far the agent says it is, and what of that the thread shows. */
+const shownProgressSchema = z.object({
+  text: z.string().optional(),
+  percent: z.number().optional(),
+  /** The answer as far as it is written. */
+  partialText: z.string().optional(),
+  /** When the thread was last changed for it. */
+  shownAtMs: z.int(),
+  /** An edit may land late: what it would change is not to be the answer. */
+  inDoubt: z.literal(true).optional(),
+});
+
+/** A native stream of Slack: its messages, the latest last, and how much of the partial text they hold together. */
+const streamSchema = z.object({
+  messages: z.array(z.object({ ts: z.string(), startedAtMs: z.int() })),
+  length: z.int(),
+  /** Slack does not take it: edits of the placeholder must do. */
+  refused: z.literal(true).optional(),
+  /** A message of it may be there that nobody knows of. */
+  inDoubt: z.literal(true).optional(),
+});
+
+const givenAnswerSchema = z.object({
+  user: z.string(),
+  atMs: z.int(),
+  /** Counts from 0; absent where it was answered in words. */
+  option: z.int().optional(),
+  text: z.string().optional(),
+  /** The request id of the message that answered. */
+  from: z.string().optional(),
+  /** The id of the call that brings it: the same at every repetition. */
+  callId: z.string(),
+});
+export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
+
+/** What the agent asks: open until `expiresAtMs`, answered once. */
+const questionSchema = z.object({
+  /** Counts from 0. */
+  index: z.int(),
+  /** The Execution zone's own, where it has one. */
+  id: z.string().optional(),
+  prompt: z.string(),
+  options: z.array(questionOptionSchema),
+  kind: z.literal("auth").optional(),
+  askedAtMs: z.int(),
+  expiresAtMs: z.int(),
+  /** The message that shows it. */
+  ts: z.string().optional(),
+  answer: givenAnswerSchema.optional(),
+});
+export type Question = z.infer<typeof questionSchema>;
 
 /** What led to which state, and when. */
 const historyEntrySchema = z.object({ atMs: z.int(), event: z.string(), state: stateSchema });
@@ -80,7 +151,17 @@ export const taskSchema = z.object({
   polls: z.int(),
   polledAtMs: z.int().optional(),
   /** Why the task is being canceled; only a result that is there already still counts. */
-  ending: z.enum(["deadline", "asked"]).optional(),
+  ending: z.enum(["deadline", "asked", "unanswered"]).optional(),
+
+  /** The language of the words for whoever asked. */
+  locale: z.enum(["en", "ja"]).optional(),
+  /** Where the answer goes if not to the message's own thread: a slash command has none. */
+  place: z.object({ channel: z.string(), threadTs: z.string() }).optional(),
+  progress: shownProgressSchema.optional(),
+  stream: streamSchema.optional(),
+  question: questionSchema.optional(),
+  /** Slack does not take the answer's blocks: it is told in mrkdwn alone. */
+  plain: z.literal(true).optional(),
 
   outcome: outcomeSchema.optional(),
   /** The sweep after the delivery has looked once more. */
@@ -119,6 +200,16 @@ export function queueGroupOf({ message, destination }: Pick<Task, "message" | "d
 /** Names the thread among all threads. */
 function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
   return `${message.channel}/${threadOf(message)}`;
+}
+
+/** Whose token is used for the task. */
+export function installationOf({ message: { team, enterprise } }: Pick<Task, "message">): Installation {
+  return { team, enterprise };
+}
+
+/** Where everything of the task is posted. */
+export function placeOf({ message, place }: Pick<Task, "message" | "place">): { channel: string; threadTs: string } {
+  return place ?? { channel: message.channel, threadTs: threadOf(message) };
 }
 
 /** The thread that the answer goes to: the message's own, or the one that starts with it. */

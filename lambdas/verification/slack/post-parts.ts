@@ -1,0 +1,13 @@
+/** Which number says what a post of ours is (`part` of its key). */
+
+export const placeholderPart = 0;
+/** The first part of an agent's answer; the others follow. */
+export const answerPart = 1;
+/** The first part of the words that stand where Slack did not take the answer. */
+export const insteadPart = 1001;
+/** The first question of the agent; further ones follow. */
+export const questionPart = 2001;
+/** What opens a thread for a slash command. */
+export const openingPart = 3001;
+/** The message with the answer's files: Slack posts it, and it is known by the files. */
+export const filesPart = 4001;
