@@ -1,0 +1,77 @@
+/** Files of an answer on their way out: to Slack, which keeps them to itself until they are shared. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import { type SlackApi, SlackError } from "../slack/slack.ts";
+import { installationOf, type Task } from "../task/task.ts";
+import { FileRefused, type Files } from "./files.ts";
+import { type OutgoingFile, outgoingFiles } from "./outgoing.ts";
+import { safeFileName } from "./safe-name.ts";
+import type { Turns } from "./turns.ts";
+
+export type UploadOptions = {
+  slack: Pick<SlackApi, "startUpload" | "sendUpload">;
+  publicFetch: (task: Task) => PublicFetch;
+  turns: Turns;
+  maxBytes: number;
+  fetchTimeoutMs: number;
+  log: Log;
+};
+
+/** An upload of which nobody knows how it ended is begun anew: what was never shared, nobody sees. */
+export function createUpload({
+  slack,
+  publicFetch,
+  turns,
+  maxBytes,
+  fetchTimeoutMs,
+  log,
+}: UploadOptions): Files["upload"] {
+  return async ({ task, index, signal }) => {
+    const file = outgoingFiles(task)[index];
+    const name = safeFileName(file?.name ?? "");
+    const refuse = (why: "too_large" | "not_to_be_had", cause?: unknown) => {
+      log.info("file_refused", { request_id: task.id, reason: why });
+      return new FileRefused({ why, name, ...(why === "too_large" ? { most: maxBytes } : {}) }, { cause });
+    };
+    if (file === undefined) throw refuse("not_to_be_had");
+    try {
+      return await turns.take({
+        signal,
+        async work() {
+          const bytes = await bytesOf({ file, task, signal });
+          if (bytes.byteLength > maxBytes) throw refuse("too_large");
+          const call = { installation: installationOf(task), requestId: task.id, signal };
+          const { fileId, url } = await slack.startUpload({ ...call, name, length: bytes.byteLength });
+          await slack.sendUpload({ ...call, url, bytes });
+          return { fileId };
+        },
+      });
+    } catch (thrown) {
+      throw toFailure(thrown, refuse);
+    }
+  };
+
+  async function bytesOf({ file, task, signal }: { file: OutgoingFile; task: Task; signal: AbortSignal }) {
+    const { content } = file;
+    if ("text" in content) return Buffer.from(content.text, "utf8");
+    if ("base64" in content) return Buffer.from(content.base64, "base64");
+    return publicFetch(task)({ url: content.url, maxBytes, timeoutMs: fetchTimeoutMs, signal });
+  }
+}
+
+/** What Slack refuses of a file, the permission for it included, is told of the file: its text goes out all the same. */
+function toFailure(
+  thrown: unknown,
+  refuse: (why: "too_large" | "not_to_be_had", cause: unknown) => FileRefused,
+): Error {
+  if (thrown instanceof FileRefused) return thrown;
+  if (thrown instanceof SlackError) {
+    const mayPass = ["rate_limited", "unavailable", "ambiguous"].includes(thrown.kind);
+    return mayPass ? thrown : refuse("not_to_be_had", thrown);
+  }
+  const reason = thrown instanceof SekishoError ? thrown.reason : "unavailable";
+  if (reason === "payload_too_large") return refuse("too_large", thrown);
+  const isForGood = reason === "permission_denied" || reason === "invalid_response";
+  return isForGood ? refuse("not_to_be_had", thrown) : new SlackError("unavailable", { cause: thrown });
+}
