@@ -6,3 +6,7 @@ export const maxTextLength = 40_000;
 export const maxTaskIdLength = 256;
 /** Of an answer that is still being written, told with the progress. */
 export const maxPartialTextLength = 12_000;
+/** Of the thread so far: messages, characters of each, and bytes of the whole as JSON. */
+export const maxHistoryItems = 50;
+export const maxHistoryTextLength = 4000;
+export const maxHistoryBytes = 64 * 1024;

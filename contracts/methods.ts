@@ -1,7 +1,14 @@
 /** The methods of the zone contract: params and results. Types are inferred; unknown params are ignored, unknown result fields pass. */
 import * as z from "zod";
 import { requestIdSchema } from "./envelope.ts";
-import { maxPartialTextLength, maxTaskIdLength, maxTextLength } from "./limits.ts";
+import {
+  maxHistoryBytes,
+  maxHistoryItems,
+  maxHistoryTextLength,
+  maxPartialTextLength,
+  maxTaskIdLength,
+  maxTextLength,
+} from "./limits.ts";
 
 /** Largest request body, in bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -9,7 +16,6 @@ export const maxRequestBytes = 256 * 1024;
 export const maxResultBytes = 256 * 1024;
 /** Longest time a host holds a `get_task`, in milliseconds. */
 const maxWaitMs = 25_000;
-const maxHistoryBytes = 64 * 1024;
 
 const slackId = z.string().min(1).max(64);
 const slackTs = z
@@ -45,7 +51,7 @@ export const attachmentSchema = z.object({
 /** One earlier message of the thread. */
 export const historyItemSchema = z.object({
   role: z.enum(["user", "assistant"]),
-  text: z.string().max(4000),
+  text: z.string().max(maxHistoryTextLength),
   user_id: slackId.optional(),
   ts: slackTs.optional(),
 });
@@ -61,7 +67,7 @@ export const executeTaskParamsSchema = z
     attachments: z.array(attachmentSchema).max(20).optional(),
     history: z
       .array(historyItemSchema)
-      .max(50)
+      .max(maxHistoryItems)
       .refine((items) => utf8Bytes(JSON.stringify(items)) <= maxHistoryBytes, "more than 64 KiB")
       .optional()
       .describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),

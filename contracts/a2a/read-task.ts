@@ -26,6 +26,7 @@ export function readSchemasOf({
     read.flat(),
   );
   const message = z.object({
+    messageId: idSchema.optional().catch(undefined),
     role: role.optional().catch(undefined),
     parts,
     metadata: structSchema.catch(undefined),

@@ -30,8 +30,8 @@ export type AgentTask = Readonly<
 type Attachment = NonNullable<AgentTask["attachments"]>[number];
 
 /**
- * The bytes of an attachment, held against its `sha256` where it has one. Only https and public addresses are read, no
- * redirect is followed, and more than `maxBytes` (16 MiB where not given) or a minute is too much. Rejects with a SekishoError:
+ * The bytes of an attachment, held against its `sha256` where it has one. Only https and public addresses are read (on one
+ * machine also what its Verification zone keeps), no redirect is followed, and more than `maxBytes` (16 MiB where not given) or a minute is too much. Rejects with a SekishoError:
  * `permission_denied` (such an address is not read), `payload_too_large`, `invalid_response` (another status, other bytes),
  * `unavailable` (may work another time), or as the signal says.
  */
@@ -58,14 +58,15 @@ export type AgentContext = {
 
 /**
  * What an agent yields. It ends with one `answer`, one `question` or one `failure`; a thrown error is `execution_failed`,
- * ending without any is too. Progress may come any number of times and replaces the last one.
+ * ending without any is too. Progress may come any number of times and replaces the last one. `partial` is the answer as far as
+ * it is written, all of it each time; it stays until another one comes, and of it the first 12,000 characters are told.
  *
  * After a `question` the run is over and holds nothing: with the answer, minutes or hours later and perhaps in another
  * process, the agent is called again with the same task and `task.answers`. `kind: "auth"` says that what is missing are
  * credentials, which the user gives elsewhere. A `direct` answer makes no task for an A2A client that still waits for it.
  */
 export type TaskUpdate =
-  | { type: "progress"; text?: string; percent?: number }
+  | { type: "progress"; text?: string; percent?: number; partial?: string }
   | { type: "artifact"; artifact: Artifact }
   | { type: "answer"; text: string; usage?: Record<string, unknown>; direct?: boolean }
   | { type: "question"; prompt: string; options?: readonly QuestionOption[]; kind?: "auth" }

@@ -9,9 +9,9 @@ import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { maxResultBytes } from "../../../contracts/methods.ts";
 import type { Agent } from "./agent.ts";
 import { converseMessagesOf } from "./converse-messages.ts";
+import { createPartialTeller } from "./partial-teller.ts";
 
 const defaultIdleTimeoutMs = 120_000;
-const progressIntervalMs = 1000;
 const connectionTimeoutMs = 3000;
 /** Only what fails before the stream begins is repeated: a throttled call, a connection that breaks. */
 const maxAttempts = 3;
@@ -63,15 +63,13 @@ export function createBedrockAgent({
         abortSignal: AbortSignal.any([signal, ending.signal]),
       });
       let told: Told = { text: "" };
-      let reportedAtMs = now();
+      const tell = createPartialTeller({ now });
       for await (const event of stream) {
         timer.refresh();
         told = add(told, event);
         // The host says that it is too large; there is no need to read on.
         if (told.text.length > maxResultBytes) break;
-        if (now() - reportedAtMs < progressIntervalMs) continue;
-        reportedAtMs = now();
-        yield { type: "progress", text: `${told.text.length} characters so far` };
+        yield* tell(told.text);
       }
       const { text, stopReason, usage } = told;
       if (isAnswer(told)) yield { type: "answer", text, ...(usage && { usage: { ...usage } }) };

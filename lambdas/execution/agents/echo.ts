@@ -1,19 +1,29 @@
-/** The agent that comes with the house: it says what it received, and can be asked to be slow, to fail, to report progress or to ask back. */
+/** The agent that comes with the house: it says what it received, and shows on demand whatever an agent can do. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Agent, AgentTask } from "./agent.ts";
+import type { Agent } from "./agent.ts";
+import { answerTo } from "./echo/answer-to.ts";
+import { fileLines } from "./echo/file-lines.ts";
+import { sampleFiles } from "./echo/sample-files.ts";
+import { wishesOf } from "./echo/wishes.ts";
 
+/** `progress` takes six seconds in all: longer than a call waits before its task goes on in the background. */
+const defaultStepMs = 1200;
 const options = [
   { id: "yes", label: "Yes" },
   { id: "no", label: "No" },
 ];
-const longestMs = 3600_000;
-const progressSteps = 5;
-/** Six seconds in all: longer than a call waits before its task goes on in the background. */
-const defaultStepMs = 1200;
+const prompts = ["Shall I go on?", "Are you sure?"];
 
 /**
- * Words in the text, alone or together: `slow 5s` (or `slow 500ms`) answers that much later, `progress` reports five
- * times on the way (every `stepMs`, or over the time of `slow`), `ask me` asks before the answer, `fail` fails at the end.
+ * Words in the text, alone or together:
+ * - `slow 5s` (or `slow 500ms`) answers that much later;
+ * - `progress` reports five times on the way (every `stepMs`, or over the time of `slow`);
+ * - `stream` writes a longer answer in ten pieces, as it were (in such steps);
+ * - `ask me` asks before the answer, `ask twice` does so two times;
+ * - `fail` fails at the end;
+ * - `file` answers with a small CSV, `image` with a tiny PNG;
+ * - `long` answers with about 9,000 characters of Markdown, `very long` with about 60,000;
+ * - `read files` reads the attachments, and tells how many bytes each has and their SHA-256.
  */
 export function createEchoAgent({
   stepMs = defaultStepMs,
@@ -23,41 +33,27 @@ export function createEchoAgent({
   /** Rejects when the signal aborts. */
   sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 } = {}): Agent {
-  return async function* echo(task, { requestId, signal }) {
-    const { lengthMs, steps, asks, fails } = wishesOf({ text: task.text, stepMs });
-    if (asks && task.answers.length === 0) {
-      yield { type: "question", prompt: "Shall I go on?", options };
+  return async function* echo(task, { requestId, signal, readAttachment }) {
+    const wishes = wishesOf({ text: task.text, stepMs });
+    const { lengthMs, steps, reports, streams, fails } = wishes;
+    const prompt = prompts.slice(0, wishes.questions)[task.answers.length];
+    if (prompt !== undefined) {
+      yield { type: "question", prompt, options };
       return;
     }
+    const files = wishes.reads ? await fileLines({ attachments: task.attachments ?? [], readAttachment, signal }) : [];
+    const text = answerTo({ task, requestId, body: wishes.body, files });
     for (let step = 1; step <= steps; step++) {
       await sleep({ ms: lengthMs / steps, signal });
-      if (steps > 1) yield { type: "progress", text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
+      const report = reports && { text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
+      const written = streams && { partial: text.slice(0, (text.length * step) / steps) };
+      if (report || written) yield { type: "progress", ...report, ...written };
     }
-    if (fails) yield { type: "failure", reason: "execution_failed" };
-    else yield { type: "answer", text: answerTo({ task, requestId }) };
+    if (fails) {
+      yield { type: "failure", reason: "execution_failed" };
+      return;
+    }
+    for (const file of wishes.files) yield { type: "artifact", artifact: sampleFiles[file] };
+    yield { type: "answer", text };
   };
-}
-
-/** `steps` is 0 where nothing is to be waited for. */
-function wishesOf({ text, stepMs }: { text: string; stepMs: number }): {
-  lengthMs: number;
-  steps: number;
-  asks: boolean;
-  fails: boolean;
-} {
-  const [, amount, unit] = /\bslow\s+(\d{1,9})\s*(ms|s)\b/i.exec(text) ?? [];
-  const slowMs = amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
-  const progress = /\bprogress\b/i.test(text);
-  const lengthMs = Math.min(longestMs, slowMs ?? (progress ? progressSteps * stepMs : 0));
-  const steps = progress ? progressSteps : lengthMs > 0 ? 1 : 0;
-  return { lengthMs, steps, asks: /\bask me\b/i.test(text), fails: /\bfail\b/i.test(text) };
-}
-
-function answerTo({ task, requestId }: { task: AgentTask; requestId: string }): string {
-  const { text, channel, user_id, thread_ts, attachments = [], answers } = task;
-  const who = user_id === undefined ? "Someone" : user_id;
-  const where = channel === undefined ? "" : ` in ${channel}${thread_ts === undefined ? "" : `, thread ${thread_ts}`}`;
-  const files = attachments.length === 0 ? "" : ` with ${attachments.length} file(s)`;
-  const heard = answers.map(({ prompt, option_id, text: said }) => `\n${prompt} ${option_id ?? said}`).join("");
-  return `I am the echo agent. ${who} said${where}${files}:\n${text}${heard}\n(request ${requestId.slice(0, 8)})`;
 }

@@ -3,9 +3,9 @@ import { isLoopbackHost, maxResultBytes } from "../../../contracts/methods.ts";
 import type { Agent } from "./agent.ts";
 import { readCompletion } from "./chat-completion.ts";
 import { messagesOf } from "./chat-messages.ts";
+import { createPartialTeller } from "./partial-teller.ts";
 
 const defaultIdleTimeoutMs = 120_000;
-const progressIntervalMs = 1000;
 
 /**
  * `baseUrl` goes up to and with `/v1`; http only on loopback. The key is read anew for every task. `idleTimeoutMs` bounds
@@ -51,15 +51,13 @@ export function createOpenAiCompatibleAgent({
       }
       let text = "";
       let usage: Record<string, unknown> | undefined;
-      let reportedAtMs = now();
+      const tell = createPartialTeller({ now });
       for await (const part of readCompletion({ chunks: response.body, onChunk: () => timer.refresh() })) {
         text += part.text;
         usage = part.usage ?? usage;
         // The host says that it is too large; there is no need to read on.
         if (text.length > maxResultBytes) break;
-        if (now() - reportedAtMs < progressIntervalMs) continue;
-        reportedAtMs = now();
-        yield { type: "progress", text: `${text.length} characters so far` };
+        yield* tell(text);
       }
       yield { type: "answer", text, ...(usage && { usage }) };
     } catch (error) {

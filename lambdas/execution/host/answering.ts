@@ -7,18 +7,24 @@ import type { Answer, ExecutionTask, Question } from "./execution-task.ts";
 import { paramsRefused } from "./params-refused.ts";
 import { checkSize } from "./record-size.ts";
 
-/** `message` is the answer as A2A brought it, `alongside` what else its record is to say, if it is taken. */
+/**
+ * `message` is the answer as A2A brought it, `alongside` what else its record is to say, if it is taken. Without a `questionId`
+ * the answer is to whatever the task asks.
+ */
 export type Said = { answer: Omit<Answer, "prompt">; message?: Message | undefined; alongside?: Change | undefined };
 
 /**
- * Undefined where the task asks nothing, and where the answer's id came before: a late repetition is no answer to the next
- * question. Throws `invalid_params` for what answers nothing, and `payload_too_large` for more than a record holds.
+ * Undefined where the task asks nothing, or not the question that is answered, and where the answer's id came before: a late
+ * repetition is no answer to the next question. Throws `invalid_params` for what answers nothing, and `payload_too_large` for more than a record holds.
  */
 export function answerOnce({ answer: said, message, alongside }: Said): Change {
   return (task) => {
-    if (task.question === undefined || task.answers?.some(({ id }) => id === said.id)) return undefined;
-    checkAnswer({ said, question: task.question, isMessage: message !== undefined });
-    const next = answer({ answer: { ...said, prompt: task.question.prompt }, message })(task);
+    const { question, answers } = task;
+    if (question === undefined || answers?.some(({ id }) => id === said.id)) return undefined;
+    const { messageId: questionId, prompt } = question;
+    if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
+    checkAnswer({ said, question, isMessage: message !== undefined });
+    const next = answer({ answer: { ...said, questionId, prompt }, message })(task);
     return next && checkSize(alongside?.(next) ?? next);
   };
 }
@@ -26,15 +32,21 @@ export function answerOnce({ answer: said, message, alongside }: Said): Change {
 /**
  * For an answer that changed nothing: returns where it is the repetition of one that did. Throws `already_exists` where its id
  * came with other content, and `invalid_state` where it is new. A button that is clicked twice makes two requests of the same
- * words; a message of A2A is known by its id alone (A2A 1.0, section 4.1.4).
+ * words, to the question that they name or else to the latest that was answered; a message of A2A is known by its id alone
+ * (A2A 1.0, section 4.1.4).
  */
 export function checkRepetition({ task, answer: said, message }: Said & { task: ExecutionTask }): void {
   const known = task.answers?.find(({ id }) => id === said.id);
   if (known !== undefined) {
-    if (known.fingerprint === said.fingerprint) return;
+    const isToAnother = said.questionId !== undefined && said.questionId !== known.questionId;
+    if (known.fingerprint === said.fingerprint && !isToAnother) return;
     throw new SekishoError("already_exists", { details: { task_id: task.id } });
   }
-  const isSameAgain = message === undefined && task.answers?.at(-1)?.fingerprint === said.fingerprint;
+  const given =
+    said.questionId === undefined
+      ? task.answers?.at(-1)
+      : task.answers?.find(({ questionId }) => questionId === said.questionId);
+  const isSameAgain = message === undefined && given?.fingerprint === said.fingerprint;
   const { id: taskId, correlationId, state: from } = task;
   if (!isSameAgain) throw transitionRefused({ taskId, correlationId, from, to: "working" });
 }

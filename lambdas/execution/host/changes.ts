@@ -141,7 +141,11 @@ function over(request: {
   const { state, outcome, expiresAtMs } = request;
   const { params: _params, lease: _lease, progress: _progress, question: _question, ...task } = request.task;
   if (!mayFollow({ from: task.state, to: state })) return undefined;
-  const answers = task.answers?.map(({ id, fingerprint }) => ({ id, fingerprint, prompt: "", text: "" }));
+  const answers = task.answers?.map(({ id, questionId, fingerprint }) => ({
+    ...{ id, questionId, fingerprint },
+    prompt: "",
+    text: "",
+  }));
   const asked = questionMessage(request.task);
   const ended = { ...task, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
   return withMessages({ task: ended, messages: asked === undefined ? [] : [asked] });

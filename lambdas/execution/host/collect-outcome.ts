@@ -1,6 +1,7 @@
 /** Runs the agent to its end: updates go in, one outcome comes out, whatever the agent does. */
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { maxPartialTextLength } from "../../../contracts/limits.ts";
 import { type Artifact, artifactSchema, maxResultBytes, questionOptionSchema } from "../../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import { causeKind } from "./cause-kind.ts";
@@ -14,7 +15,12 @@ const maxOptions = 20;
 
 /** An agent may be plain JavaScript: what it yields is checked like everything that crosses a boundary. */
 const updateSchema = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("progress"), text: z.string().optional(), percent: z.number().optional() }),
+  z.object({
+    type: z.literal("progress"),
+    text: z.string().optional(),
+    percent: z.number().optional(),
+    partial: z.string().optional(),
+  }),
   z.object({ type: z.literal("artifact"), artifact: artifactSchema }),
   z.object({
     type: z.literal("answer"),
@@ -71,7 +77,7 @@ export async function collectOutcome({
         case "question":
           return turn(update);
         case "progress":
-          progress = tidy(update);
+          progress = nextProgress({ update, known: progress });
           onNews({ progress, artifacts: [...artifacts] });
           continue;
         case "artifact":
@@ -115,9 +121,21 @@ function jsonBytes(value: unknown): number {
   return json.length;
 }
 
-function tidy({ text, percent }: { text?: string | undefined; percent?: number | undefined }) {
+type Progress = { text?: string | undefined; percent?: number | undefined; partial?: string | undefined };
+
+/** It replaces the last one; only what is written of the answer stays written. */
+function nextProgress({ update, known }: { update: Progress; known: Report["progress"] }): Report["progress"] {
+  const { text, percent, partial } = update;
+  const written =
+    partial === undefined ? known?.partial_text : beginning({ text: partial, most: maxPartialTextLength });
   return {
-    ...(text !== undefined && { text: text.slice(0, maxProgressLength) }),
+    ...(text !== undefined && { text: beginning({ text, most: maxProgressLength }) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
+    ...(written !== undefined && { partial_text: written }),
   };
+}
+
+/** Never half a character at its end, wherever it was cut: a reader of JSON need not take one. */
+function beginning({ text, most }: { text: string; most: number }): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }

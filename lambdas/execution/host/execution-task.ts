@@ -26,14 +26,15 @@ const questionSchema = z.object({
   prompt: z.string(),
   options: z.array(questionOptionSchema).optional(),
   kind: z.literal("auth").optional(),
-  /** The id of the message that asks, for those who speak A2A. */
+  /** The question's own id, which is that of the message that asks for those who speak A2A. */
   messageId: z.string(),
 });
 export type Question = z.infer<typeof questionSchema>;
 
-/** `id` is of the request or message that brought it, `fingerprint` is of what it says. */
+/** `id` is of the request or message that brought it, `questionId` of the question that it answers, `fingerprint` is of what it says. */
 const answerSchema = z.object({
   id: z.string(),
+  questionId: z.string().optional(),
   fingerprint: z.string(),
   prompt: z.string(),
   text: z.string(),

@@ -104,10 +104,12 @@ export function startRun(
     if (!isSettled) renewTimer = setTimeout(keepLease, renewMs);
   }
 
-  /** Beside what the task works on there may be no room for all that was made: then it is stored at the end. */
+  /** Beside what the task works on there may be no room for all that was made or written: then it is stored at the end. */
   function newsOf(news: Report): Change {
     const { artifacts: _made, ...rest } = news;
-    return firstThatFits([report({ owner, news }), report({ owner, news: rest })]);
+    const { partial_text: _written, ...progress } = news.progress ?? {};
+    const least = { ...(news.progress && { progress }) };
+    return firstThatFits([news, rest, least].map((each) => report({ owner, news: each })));
   }
 
   function changeOf({ ended, artifacts: made }: Turn): Change {
@@ -181,6 +183,6 @@ function agentTask({
 }): AgentTask {
   const files = attachments.map(({ url, name, mimetype }) => ({ url, filename: name, mediaType: mimetype }));
   const own: Part[] = [...(text === "" ? [] : [{ text }]), ...files];
-  const said = answers.map(({ id: _id, fingerprint: _fingerprint, ...answer }) => answer);
+  const said = answers.map(({ id: _id, questionId: _questionId, fingerprint: _fingerprint, ...answer }) => answer);
   return { ...params, text, ...(attachments.length > 0 && { attachments }), parts: parts ?? own, answers: said };
 }

@@ -8,7 +8,7 @@ import type { ExecutionTask } from "./execution-task.ts";
 export function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
-    const { prompt, options, kind } = question;
+    const { prompt, options, kind, messageId: question_id } = question;
     const expires_at = new Date(task.deadlineAtMs).toISOString();
     return {
       status: "input_required",
@@ -16,6 +16,7 @@ export function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAft
       prompt,
       ...(options && { options }),
       ...(kind && { kind }),
+      question_id,
       expires_at,
     };
   }

@@ -16,9 +16,10 @@ export function answerTask({
   newId: () => string;
 }): Method<"answer_task"> {
   return async ({ params: { task_id: taskId, ...said }, id, caller: { principal } }) => {
-    const { option_id, text = "", user_id } = said;
+    const { option_id, text = "", user_id, question_id: questionId } = said;
     const answerId = dedupedIdSchema.safeParse(id).success ? String(id).toLowerCase() : newId();
-    const answer = { id: answerId, fingerprint: digest([option_id, text, user_id]), option_id, text, user_id };
+    const fingerprint = digest([option_id, text, user_id]);
+    const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
     const task = await tasks.answer({ principal, taskId, answer });
     return taskResult({ task, pollAfterMs });
   };

@@ -1,4 +1,5 @@
 /** From A2A's task or message to the zone contract's result, or to the error that the task ended with. Pure. */
+import { hash } from "node:crypto";
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { textOf } from "../../../../contracts/a2a/part.ts";
@@ -13,7 +14,7 @@ import {
   type TaskResult,
 } from "../../../../contracts/methods.ts";
 import { type TaskState, transitionRefused } from "../../../../contracts/task.ts";
-import { artifactsIn } from "./artifacts.ts";
+import { artifactsIn, saidIn } from "./artifacts.ts";
 
 /** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
@@ -28,6 +29,7 @@ const notesSchema = z
   })
   .catch({});
 type Notes = z.output<typeof notesSchema>;
+const maxQuestionIdLength = 128;
 const questionSchema = z
   .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
   .catch({ options: undefined });
@@ -42,7 +44,7 @@ export function toZoneResult({
 }): TaskResult | SekishoError {
   if ("task" in result) return ofTask({ task: result.task, retryAfterMs });
   const { parts } = result.message;
-  return { status: "success", response_text: textOf(parts), ...artifactsIn([{ parts }]) };
+  return { status: "success", response_text: saidIn(parts), ...artifactsIn([{ parts }]) };
 }
 
 function ofTask({
@@ -57,13 +59,14 @@ function ofTask({
   const { state, kind } = fromA2aState(status.state);
   switch (state) {
     case "completed": {
-      const said = artifacts.map(({ parts }) => textOf(parts)).filter((text) => text !== "");
+      const said = artifacts.map(({ parts }) => saidIn(parts)).filter((text) => text !== "");
       const response_text = said.length > 0 ? said.join("\n\n") : lastWords(task);
       return { status: "success", response_text, ...artifactsIn(artifacts) };
     }
     case "input_required": {
       const { options } = questionSchema.parse(status.message?.metadata?.[questionKey]);
-      return { status: "input_required", task_id, prompt: lastWords(task), ...defined({ options, kind }) };
+      const question_id = questionIdOf(status.message?.messageId);
+      return { status: "input_required", task_id, prompt: lastWords(task), ...defined({ options, kind, question_id }) };
     }
     case "submitted":
     case "working": {
@@ -93,6 +96,12 @@ export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"
   const { state } = fromA2aState(status.state);
   if (state === "canceled") return { status: "canceled", task_id: id };
   return transitionRefused({ taskId: id, from: state, to: "canceled" });
+}
+
+/** The message that asks is the question. An older one, of the history, may have asked before: it names none. */
+function questionIdOf(messageId: string | undefined): string | undefined {
+  const isTooLong = messageId !== undefined && messageId.length > maxQuestionIdLength;
+  return isTooLong ? hash("sha256", messageId) : messageId;
 }
 
 /** What the agent says with the state that the task is in; else what it said last. */
