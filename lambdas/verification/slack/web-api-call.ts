@@ -32,7 +32,7 @@ export async function callWebApi({
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const { WebClient } = await import("@slack/web-api");
   const secret = await abortable({ promise: token(), signal: bounded }).catch((cause: unknown) => {
-    throw new SlackError("unavailable", { cause });
+    throw cause instanceof SlackError ? cause : new SlackError("unavailable", { cause });
   });
   const client = new WebClient(secret, {
     slackApiUrl: apiUrl,

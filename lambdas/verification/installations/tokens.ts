@@ -1,0 +1,107 @@
+/** Whose bot token is used for which installation. */
+import { type Installation, SlackError } from "../slack/slack.ts";
+import type { Installations } from "./installations.ts";
+
+export type Tokens = {
+  /** Rejects with a SlackError `gone` where the app is not installed there; otherwise as the reads do, and nothing is known. */
+  tokenOf(installation: Installation): Promise<string>;
+  /** After Slack did not take `tried`: another token, where there is one. Rejects as `tokenOf`. */
+  newerThan(request: { installation: Installation; tried: string }): Promise<string | undefined>;
+};
+
+/** The workspace that a token is of, and the organization where it is that as a whole; undefined where Slack does not take it. */
+export type TeamOf = (token: string) => Promise<Installation | undefined>;
+
+/** A rotated token is used after that, or at once where Slack takes the old one no longer. */
+const keepMs = 60_000;
+const maxKept = 500;
+
+type Kept = { token: string; readAtMs: number };
+
+/**
+ * The workspace's own installation goes first, then that of its organization, then the configured token (`botToken`, undefined
+ * where there is none): with `installations` only for the workspace that it is of, since a token must never be used for
+ * whoever else has installed the app.
+ */
+export function createTokens({
+  botToken,
+  installations,
+  teamOf,
+  now = Date.now,
+}: {
+  botToken: () => Promise<string | undefined>;
+  installations?: Installations | undefined;
+  /** Needed with `installations`: without it the configured token is used for nobody. */
+  teamOf?: TeamOf | undefined;
+  now?: () => number;
+}): Tokens {
+  const kept = new Map<string, Kept>();
+  const reading = new Map<string, Promise<string>>();
+
+  /** In the order in which they count; each one is read only when it is asked for. */
+  async function* candidates({ team, enterprise }: Installation): AsyncGenerator<string> {
+    if (installations !== undefined) {
+      for (const id of enterprise === undefined ? [team] : [team, enterprise]) {
+        const found = await installations.get({ id });
+        if (found !== undefined) yield found.botToken;
+      }
+    }
+    const configured = await botToken();
+    if (configured === undefined || configured === "") return;
+    if (installations === undefined || (await isOf({ token: configured, team, enterprise }))) yield configured;
+  }
+
+  async function isOf({ token, team, enterprise }: Installation & { token: string }): Promise<boolean> {
+    const own = await teamOf?.(token);
+    if (own === undefined) return false;
+    return own.enterprise === undefined ? own.team === team : own.enterprise === enterprise;
+  }
+
+  async function read({ installation, besides }: { installation: Installation; besides?: string }): Promise<string> {
+    for await (const token of candidates(installation)) {
+      if (token === besides) continue;
+      keep(keyOf(installation), token);
+      return token;
+    }
+    throw new SlackError("gone");
+  }
+
+  function keep(key: string, token: string): void {
+    kept.delete(key);
+    kept.set(key, { token, readAtMs: now() });
+    const [oldest] = kept.keys();
+    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
+  }
+
+  /** Calls at the same time share one read. */
+  function readOnce(installation: Installation): Promise<string> {
+    const key = keyOf(installation);
+    const under = reading.get(key) ?? read({ installation }).finally(() => reading.delete(key));
+    reading.set(key, under);
+    return under;
+  }
+
+  return {
+    async tokenOf(installation) {
+      const known = kept.get(keyOf(installation));
+      if (known === undefined) return readOnce(installation);
+      if (now() - known.readAtMs < keepMs) return known.token;
+      // Whatever keeps it from being read anew: Slack itself will say if it does not take this one any more.
+      return readOnce(installation).catch(() => known.token);
+    },
+    async newerThan({ installation, tried }) {
+      const known = kept.get(keyOf(installation));
+      if (known !== undefined && known.token !== tried) return known.token;
+      try {
+        return await read({ installation, besides: tried });
+      } catch (thrown) {
+        if (thrown instanceof SlackError) return undefined;
+        throw thrown;
+      }
+    },
+  };
+}
+
+function keyOf({ team, enterprise }: Installation): string {
+  return JSON.stringify([team, enterprise ?? null]);
+}

@@ -1,0 +1,47 @@
+/** Exchanges with Slack that are made again at once where that helps and does no harm; each failure is one line of the log. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Log } from "../../shared/log.ts";
+import { retryDelayMs } from "./retry-policy.ts";
+import { toSlackError } from "./to-slack-error.ts";
+
+export type Repeating = <T>(request: {
+  /** For the log. */
+  method: string;
+  requestId: string;
+  /** Doing it twice is the same as doing it once. */
+  repeatable: boolean;
+  signal: AbortSignal;
+  exchange: () => Promise<T>;
+}) => Promise<T>;
+
+/** What it gives rejects with a SlackError. `maxDelayMs`: whatever asks for a longer wait is left to the caller. */
+export function createRepeating({
+  log,
+  maxDelayMs,
+  now = Date.now,
+  sleep = (ms, signal) => wait(ms, undefined, { signal }),
+  random = Math.random,
+}: {
+  log: Log;
+  maxDelayMs: number;
+  now?: (() => number) | undefined;
+  sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
+  random?: (() => number) | undefined;
+}): Repeating {
+  return async ({ method, requestId, repeatable, signal, exchange }) => {
+    for (let attempt = 0; ; attempt++) {
+      const startedAtMs = now();
+      try {
+        return await exchange();
+      } catch (thrown) {
+        const error = toSlackError(thrown);
+        const delayMs = retryDelayMs({ error, attempt, repeatable, maxDelayMs, random });
+        const fields = { reason: error.kind, slack_error: error.slackError, attempt, delay_ms: delayMs };
+        log.warn("slack_call_failed", { request_id: requestId, method, ...fields, duration_ms: now() - startedAtMs });
+        if (delayMs === undefined) throw error;
+        await sleep(delayMs, signal).catch(() => {});
+        if (signal.aborted) throw error;
+      }
+    }
+  };
+}
