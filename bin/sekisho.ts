@@ -40,6 +40,22 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "brings routes and live settings to a stage on AWS, without a deploy",
     load: async () => (await import("./commands/config-push.ts")).configPush,
   },
+  "allow list": {
+    summary: "who may ask: the rules that were added, and the configuration's",
+    load: async () => (await import("./commands/allow-list.ts")).allowList,
+  },
+  "allow add": {
+    summary: "lets a workspace, a channel, a person or a user group in, without a deploy",
+    load: async () => (await import("./commands/allow-add.ts")).allowAdd,
+  },
+  "allow remove": {
+    summary: "takes a rule out again",
+    load: async () => (await import("./commands/allow-remove.ts")).allowRemove,
+  },
+  "allow why": {
+    summary: "may somebody ask there, by which rule, and what to add",
+    load: async () => (await import("./commands/allow-why.ts")).allowWhy,
+  },
   "destinations list": {
     summary: "where tasks can go, and where those of a channel would",
     load: async () => (await import("./commands/destinations-list.ts")).destinationsList,

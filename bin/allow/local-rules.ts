@@ -1,0 +1,28 @@
+/** The allowlist of the local run: a record of its sqlite file, which may be in use by the zone itself at the same time. */
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseKeptRules } from "../../lambdas/verification/gate/kept-rules.ts";
+import { rulesKeepMs } from "../../lambdas/verification/gate/rules-in-force.ts";
+import { openSqliteEngine } from "../local/engine.ts";
+import { isFolderLocked } from "../local/lock-folder.ts";
+import type { RulePlace } from "./place.ts";
+
+/** Throws where there is no file, which is not made, or where it cannot be used. */
+export function openLocalRules({ directory, file: named }: { directory: string; file: string | undefined }): RulePlace {
+  const file = named === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, named);
+  if (!existsSync(file)) {
+    throw new Error(
+      `There is no ${file}: the local run keeps its rules there, from its first start on. Name its file by --store, or a stage on AWS by --stage.`,
+    );
+  }
+  const engine = openSqliteEngine({ file });
+  const soon = `within ${rulesKeepMs / 1000} seconds, without a restart`;
+  const isRunning = isFolderLocked({ folder: dirname(file) });
+  return {
+    where: `in ${file}`,
+    store: engine.taskStore({ parse: parseKeptRules }),
+    sinceWhen: isRunning ? soon : `${soon}, where the zone is at work; else from its next start on`,
+    ofConfiguration: "from the next start on",
+    close: () => engine.close(),
+  };
+}
