@@ -1,10 +1,17 @@
 /** What the user typed: the text of a message without the bot's own mention and without Slack's escapes. */
 import { maxTextLength } from "../../../contracts/limits.ts";
 import { unescapeMrkdwn } from "../slack/escape.ts";
+import { storable } from "./storable.ts";
 
 /** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */
 export function mentions({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
   return botUsers.some((user) => text.includes(`<@${user}>`) || text.includes(`<@${user}|`));
+}
+
+/** Whether it speaks to somebody else from its first word on: a person, a user group, or everyone there. Without the bot among them. */
+export function beginsWithOther({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
+  const [, user] = /^\s*<(?:@([A-Z0-9]+)|!(?:subteam\^|here|channel|everyone))/.exec(text) ?? [undefined, ""];
+  return user !== "" && (user === undefined || !botUsers.includes(user));
 }
 
 /**
@@ -17,5 +24,5 @@ export function askedText({ text, botUsers }: { text: string; botUsers: readonly
   const withoutMention = text.replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) =>
     botUsers.includes(user) ? "" : mention,
   );
-  return unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1);
+  return storable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
 }

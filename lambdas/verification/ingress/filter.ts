@@ -1,7 +1,8 @@
 /** What of Slack's events is a message for the bot. */
-import { isCancelWord } from "../gate/cancel-word.ts";
 import type { AskedMessage } from "../task/messages.ts";
-import { askedText, mentions } from "./asked-text.ts";
+import { askedFiles } from "./asked-files.ts";
+import { askedText, beginsWithOther, mentions } from "./asked-text.ts";
+import { installationOfEvent } from "./installation.ts";
 import { type EventCallback, type MessageEvent, messageEventSchema } from "./payload.ts";
 
 /** Why an event is no message for the bot. */
@@ -23,31 +24,32 @@ const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast"];
 /**
  * For the bot are: `app_mention`; any `message` in a direct message with it; a `message` elsewhere that mentions it.
  * The same post may come as both; what comes out is the same. Who says nothing to the bot, or sends only a file, is answered too.
- * And a reply in any thread that is nothing but the word to cancel: whether it means a task of the bot, the worker knows.
+ * Any other reply in a thread goes on as unaddressed, unless it begins by speaking to somebody else: whether the thread is one of
+ * the bot, and what is meant (an answer, a further question, the word to cancel), the worker knows; else it is forgotten there.
  */
 export function filterEvent(callback: EventCallback): Filtered {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
   const { data: event } = messageEventSchema.safeParse(callback.event);
   if (event === undefined) return { drop: "malformed_message" };
   const botUsers = botUsersOf(callback);
-  const text = askedText({ text: event.text ?? "", botUsers });
   const { user, thread_ts: threadTs } = event;
   const drop = dropOf({ event, botUsers });
-  const unaddressed = drop === "not_mentioned" && threadTs !== undefined && isCancelWord(text);
+  const unaddressed = drop === "not_mentioned" && isReplyToAnyone({ event, botUsers });
   if (drop !== undefined && !unaddressed) return { drop };
   if (!user) return { drop: "no_user" };
   return {
     asked: {
       appId: callback.api_app_id,
-      team: callback.context_team_id ?? callback.team_id,
+      ...installationOfEvent(callback),
       channel: event.channel,
       user,
       ts: event.ts,
       ...(threadTs ? { threadTs } : {}),
       direct: isDirect(event),
-      text,
+      text: askedText({ text: event.text ?? "", botUsers }),
       ...(botUsers.length > 0 ? { botUsers } : {}),
       ...(unaddressed ? { unaddressed } : {}),
+      ...(event.files?.length ? { files: askedFiles(event.files) } : {}),
     },
   };
 }
@@ -67,9 +69,14 @@ function isAddressed({ event, botUsers }: { event: MessageEvent; botUsers: reado
   return mentions({ text: event.text ?? "", botUsers });
 }
 
+/** What was delivered for a person's token alone is a conversation between people, thread or not. */
+function isReplyToAnyone({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): boolean {
+  return botUsers.length > 0 && Boolean(event.thread_ts) && !beginsWithOther({ text: event.text ?? "", botUsers });
+}
+
 /** `app_mention` carries no `channel_type`; ids of direct messages start with D. */
 function isDirect(event: MessageEvent): boolean {
-  return event.channel_type ? event.channel_type === "im" : event.channel.startsWith("D");
+  return event.channel_type === "im" || event.channel.startsWith("D");
 }
 
 function botUsersOf(callback: EventCallback): string[] {

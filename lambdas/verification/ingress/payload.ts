@@ -1,23 +1,32 @@
-/** What Slack posts to the events URL (https://docs.slack.dev/apis/events-api): the fields that matter here, all others ignored. */
+/** What Slack sends (https://docs.slack.dev/apis/events-api): the fields of it that matter here, all others ignored. */
 // The ingress answers first: what it loads counts in every cold start, and this is a fifth of the whole of zod.
 import * as z from "zod/mini";
 
-const slackId = z.string().check(z.minLength(1), z.maxLength(64));
-const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
+export const slackId = z.string().check(z.minLength(1), z.maxLength(64));
+export const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
-const urlVerificationSchema = z.object({
+export const urlVerificationSchema = z.object({
   type: z.literal("url_verification"),
   challenge: z.string().check(z.minLength(1), z.maxLength(1024)),
 });
 
-const eventCallbackSchema = z.object({
+/** Whom an event was delivered for: the bot, or a person who gave the app a user token (`is_bot: false`). */
+const authorizationSchema = z.object({
+  user_id: slackId,
+  is_bot: z.nullish(z.boolean()),
+  is_enterprise_install: z.nullish(z.boolean()),
+  enterprise_id: z.nullish(slackId),
+});
+
+export const eventCallbackSchema = z.object({
   type: z.literal("event_callback"),
   api_app_id: slackId,
   team_id: slackId,
-  /** The workspace of the installation, where it differs from `team_id` (Enterprise Grid, Slack Connect). */
+  enterprise_id: z.nullish(slackId),
+  /** The workspace and the organization of the installation, where they differ from those of the author (Enterprise Grid, Slack Connect). */
   context_team_id: z.nullish(slackId),
-  /** Whom the event was delivered for: the bot, or a person who gave the app a user token (`is_bot: false`). */
-  authorizations: z.nullish(z.array(z.object({ user_id: slackId, is_bot: z.nullish(z.boolean()) }))),
+  context_enterprise_id: z.nullish(slackId),
+  authorizations: z.nullish(z.array(authorizationSchema)),
   event: z.looseObject({ type: z.string() }),
 });
 export type EventCallback = z.infer<typeof eventCallbackSchema>;
@@ -35,17 +44,7 @@ export const messageEventSchema = z.object({
   ts: slackTs,
   thread_ts: z.nullish(slackTs),
   text: z.nullish(z.string()),
+  /** Each is looked at by itself, so that an odd one does not cost the message. */
+  files: z.nullish(z.array(z.unknown())),
 });
 export type MessageEvent = z.infer<typeof messageEventSchema>;
-
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-const payloadSchema = z.discriminatedUnion("type", [urlVerificationSchema, eventCallbackSchema]);
-
-/** Undefined where the bytes are not UTF-8, not JSON or no payload of the Events API. */
-export function parsePayload(body: Uint8Array): z.infer<typeof payloadSchema> | undefined {
-  try {
-    return payloadSchema.safeParse(JSON.parse(strictUtf8.decode(body))).data;
-  } catch {
-    return undefined;
-  }
-}

@@ -4,9 +4,17 @@ import { createHash } from "node:crypto";
 /** Sekisho's own namespace, drawn at random once. Another value would make every post look new: never change it. */
 const namespace = "5e1be58b-d86d-4b02-a7c9-f1c9c9286957";
 
-/** `app_mention` and `message`, redeliveries and retries: the same app, channel and `ts` give the same id. */
+/**
+ * `app_mention` and `message`, redeliveries and retries: the same app, channel and `ts` give the same id. Of a slash command
+ * `ts` is the trigger's id, which never looks like a post's.
+ */
 export function requestIdOf({ appId, channel, ts }: { appId: string; channel: string; ts: string }): string {
   return uuidV5({ namespace, name: JSON.stringify([appId, channel, ts]) });
+}
+
+/** Of a conversation with the assistant that was opened: four parts, so that it is the id of no post. */
+export function greetingIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
+  return uuidV5({ namespace, name: JSON.stringify(["assistant", thread.appId, thread.channel, thread.threadTs]) });
 }
 
 /** SHA-1 of the namespace's bytes and the name's UTF-8, its first 16 bytes, with version 5 and the RFC's variant set. */

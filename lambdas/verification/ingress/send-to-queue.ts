@@ -3,7 +3,7 @@
 import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
 import { sqsText } from "../../shared/engine/aws/sqs-text.ts";
-import type { IngressQueue } from "./ingress.ts";
+import type { IngressQueue } from "./intake.ts";
 
 /** Rejects with an AwsCallError, or as node:https does. A message that is sent twice is one task all the same. */
 export function createSendToQueue({

@@ -1,37 +1,61 @@
-/** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest): exactly the scopes and events that are used. */
+/** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest): exactly the scopes, events and features that the configuration uses. */
+import { botScopes, type ScopeConfig } from "./bot-scopes.ts";
 
-/** `name` is what people see, at most 35 characters. `eventsUrl` is where Slack's servers reach `/slack/events`. */
-export function slackManifest({ name, eventsUrl }: { name: string; eventsUrl: string }) {
+const description = "Takes tasks to the agents that do the work elsewhere";
+
+/**
+ * `name` is what people see, at most 35 characters. `eventsUrl` is where Slack's servers reach `/slack/events`: events, commands
+ * and buttons all come there. With `socket` they come over Socket Mode, and the address serves the installation flow alone.
+ */
+export function slackManifest({
+  name,
+  config,
+  eventsUrl,
+  socket = false,
+}: {
+  name: string;
+  config: ScopeConfig;
+  eventsUrl: string;
+  socket?: boolean;
+}) {
+  const { command, assistant, install } = config.slack;
   return {
-    display_information: { name, description: "Takes tasks to the agents that do the work elsewhere" },
+    display_information: { name, description },
     features: {
       // Without the messages tab nobody can write to the bot directly.
       app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
       bot_user: { display_name: name, always_online: true },
+      ...(command === undefined ? {} : { slash_commands: [slashCommand({ name: command.name, eventsUrl, socket })] }),
+      // Its prompts are suggested by the bot itself, so that a change of them needs no new manifest.
+      ...(assistant === undefined ? {} : { assistant_view: { assistant_description: description } }),
     },
     oauth_config: {
-      scopes: {
-        bot: [
-          "app_mentions:read",
-          "chat:write",
-          "reactions:write",
-          // To be told of direct messages, and to find in a thread what was posted already.
-          "im:history",
-          "channels:history",
-          "groups:history",
-          "mpim:history",
-        ],
-      },
+      ...(install === undefined ? {} : { redirect_urls: [new URL("/slack/oauth_redirect", eventsUrl).href] }),
+      scopes: { bot: botScopes(config) },
     },
     settings: {
       event_subscriptions: {
-        request_url: eventsUrl,
-        // Replies in threads are heard so that the word to cancel needs no mention; all else of them is dropped at the door.
-        bot_events: ["app_mention", "message.im", "message.channels", "message.groups", "message.mpim"],
+        ...(socket ? {} : { request_url: eventsUrl }),
+        bot_events: [
+          "app_mention",
+          // Replies in threads are heard so that an answer, a further question and the word to cancel need no mention.
+          "message.channels",
+          "message.groups",
+          "message.im",
+          "message.mpim",
+          ...(assistant === undefined ? [] : ["assistant_thread_started"]),
+        ],
       },
-      org_deploy_enabled: false,
-      socket_mode_enabled: false,
+      interactivity: { is_enabled: true, ...(socket ? {} : { request_url: eventsUrl }) },
+      org_deploy_enabled: install !== undefined,
+      socket_mode_enabled: socket,
       token_rotation_enabled: false,
     },
   };
+}
+
+/** Escaped, so that mentions in it read as they do in messages. */
+function slashCommand({ name, eventsUrl, socket }: { name: string; eventsUrl: string; socket: boolean }) {
+  const address = socket ? {} : { url: eventsUrl };
+  return { command: name, ...address, description: "Ask the agent", usage_hint: "what to do", should_escape: true };
 }

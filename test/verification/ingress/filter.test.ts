@@ -1,15 +1,13 @@
 /** The filter: which events are messages for the bot, and what of them is kept. */
 import { describe, expect, it } from "@jest/globals";
 import { type Filtered, filterEvent } from "../../../lambdas/verification/ingress/filter.ts";
-import { parsePayload } from "../../../lambdas/verification/ingress/payload.ts";
+import { eventCallbackSchema } from "../../../lambdas/verification/ingress/payload.ts";
 import { requestIdOf } from "../../../lambdas/verification/ingress/request-id.ts";
 import { askedMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { botUser, bytesOf, fixture, type Payload } from "./slack-request.ts";
+import { botUser, fixture, type Payload } from "./slack-request.ts";
 
 function filter(payload: Payload): Filtered {
-  const parsed = parsePayload(bytesOf(payload));
-  if (parsed?.type !== "event_callback") throw new Error("the payload is no event_callback");
-  return filterEvent(parsed);
+  return filterEvent(eventCallbackSchema.parse(payload));
 }
 
 const withEvent = (name: string, change: Record<string, unknown>): Payload => {
@@ -86,6 +84,48 @@ describe("what is for the bot", () => {
   });
 });
 
+describe("a reply in a thread that does not speak to the bot", () => {
+  const reply = (text: string, change: Record<string, unknown> = {}) =>
+    withEvent("thread-reply", { type: "message", text, ...change });
+
+  it.each(["cancel", "yes, please", "and for Osaka?", "ask <@U0USER0002> too", "see <https://example.com>"])(
+    "goes on as unaddressed, since its thread may be one of the bot: %s",
+    (text) => {
+      expect(askedOf(reply(text))).toMatchObject({ text, unaddressed: true, threadTs: "1762750000.000100" });
+    },
+  );
+
+  it("keeps its files, also without a text", () => {
+    const files = fixture("file-share").event.files;
+    const asked = askedOf(reply("", { subtype: "file_share", files }));
+    expect(asked).toMatchObject({ text: "", unaddressed: true, files: [{ id: "F0FILE0001" }] });
+  });
+
+  it.each(["<@U0USER0002> what do you say", " <@U0USER0002|hana> hi", "<!subteam^S1> ping", "<!here> lunch"])(
+    "is dropped where it begins by speaking to somebody else: %s",
+    (text) => expect(filter(reply(text))).toEqual({ drop: "not_mentioned" }),
+  );
+
+  it("is dropped where a bot wrote it, and where it only was edited", () => {
+    expect(filter(reply("yes", { bot_id: "B1" }))).toEqual({ drop: "from_bot" });
+    expect(filter(reply("yes", { user: botUser }))).toEqual({ drop: "from_bot" });
+    expect(filter(reply("yes", { edited: { user: "U0USER0001", ts: "1.1" } }))).toEqual({ drop: "edited" });
+  });
+
+  it("is dropped where it was delivered for a person: their conversations are not the bot's", () => {
+    const authorizations = [{ user_id: "U0USER0002", is_bot: false }];
+    const direct = reply("yes", { channel: "D0DIRECT01", channel_type: "im" });
+    for (const payload of [reply("yes"), direct]) {
+      expect(filter({ ...payload, authorizations })).toEqual({ drop: "not_mentioned" });
+    }
+  });
+
+  it("is addressed where it mentions the bot, and in a direct message always", () => {
+    expect(askedOf(reply(`<@${botUser}> yes`)).unaddressed).toBeUndefined();
+    expect(askedOf(withEvent("message-im", { thread_ts: "1762750000.000100" })).unaddressed).toBeUndefined();
+  });
+});
+
 describe("what is not for the bot", () => {
   it.each([
     ["another app's post", "from_bot", fixture("bot-message")],
@@ -121,6 +161,45 @@ describe("what is not for the bot", () => {
     const authorizations = [{ user_id: "U0USER0002", is_bot: false }];
     expect(filter({ ...fixture("message-im"), authorizations })).toEqual({ drop: "not_mentioned" });
     expect(filter({ ...fixture("message-im"), authorizations: null })).toEqual({ drop: "not_mentioned" });
+  });
+});
+
+describe("the installation", () => {
+  it("is the organization's where the app is installed there", () => {
+    expect(askedOf(fixture("enterprise-grid"))).toMatchObject({ team: "T0GRID0001", enterprise: "E0ORG00001" });
+  });
+
+  it.each([
+    [
+      "of the authorization",
+      { authorizations: [{ user_id: botUser, is_enterprise_install: true, enterprise_id: "E1" }] },
+      "E1",
+    ],
+    [
+      "of the context where that has none",
+      {
+        authorizations: [{ user_id: botUser, is_enterprise_install: true }],
+        context_enterprise_id: "E2",
+        enterprise_id: "E3",
+      },
+      "E2",
+    ],
+    [
+      "of the event where there is no other",
+      {
+        authorizations: [{ user_id: botUser, is_enterprise_install: true }],
+        context_enterprise_id: null,
+        enterprise_id: "E3",
+      },
+      "E3",
+    ],
+  ])("has the id %s", (_whose, change, enterprise) => {
+    expect(askedOf({ ...fixture("app-mention"), ...change }).enterprise).toBe(enterprise);
+  });
+
+  it("is the workspace's where the app is installed there, although that belongs to an organization", () => {
+    const change = { context_enterprise_id: "E0ORG00001", enterprise_id: "E0ORG00001" };
+    expect(askedOf({ ...fixture("app-mention"), ...change })).not.toHaveProperty("enterprise");
   });
 });
 

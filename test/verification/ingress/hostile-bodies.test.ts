@@ -6,16 +6,29 @@ import type { Ingress, IngressRequest } from "../../../lambdas/verification/ingr
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { send } from "./send.ts";
 import { setUp } from "./setup.ts";
-import { bytesOf, fixture, secret, signed } from "./slack-request.ts";
+import { bytesOf, fixture, formOf, secret, signed } from "./slack-request.ts";
 
 const totalBytes = 1_000_000;
 const socketBytes = 200_000;
 /** Stands where a user's text does: it may reach the queue and nothing else. */
 const canary = "canary-4711";
 
-const names = ["app-mention", "message-im", "file-share", "message-changed", "own-message", "url-verification"];
+const names = [
+  "app-mention",
+  "message-im",
+  "file-share",
+  "message-changed",
+  "own-message",
+  "assistant-thread-started",
+  "url-verification",
+];
 const keys = [
-  ...new Set(names.flatMap((name) => [...Object.keys(fixture(name)), ...Object.keys(fixture(name).event ?? {})])),
+  ...new Set(
+    [...names, "slash-command", "block-actions"].flatMap((name) => [
+      ...Object.keys(fixture(name)),
+      ...Object.keys(fixture(name).event ?? {}),
+    ]),
+  ),
 ];
 const odd = fc.oneof(
   fc.jsonValue(),
@@ -30,8 +43,15 @@ const almostEvent = fc
     const event = payload.event && { ...payload.event, text: `<@U0BOT00001> ${canary}`, ...inner };
     return bytesOf({ ...payload, ...(event ? { event } : {}), ...outer });
   });
+/** A slash command or a button, as odd. */
+const almostForm = fc
+  .record({ name: fc.constantFrom("slash-command", "block-actions"), outer: changes() })
+  .map(({ name, outer }) => {
+    const payload = { ...fixture(name), text: canary, ...outer };
+    return formOf(name === "slash-command" ? payload : { payload: JSON.stringify(payload) });
+  });
 const brokenEvent = fc
-  .tuple(almostEvent, fc.nat(), fc.nat({ max: 255 }), fc.boolean())
+  .tuple(fc.oneof(almostEvent, almostForm), fc.nat(), fc.nat({ max: 255 }), fc.boolean())
   .map(([bytes, at, value, cut]) => {
     const index = at % bytes.length;
     if (cut) return bytes.subarray(0, index);
@@ -44,6 +64,7 @@ const hostile = fc.oneof(
   fc.uint8Array({ maxLength: 4000 }).map((bytes) => Buffer.from(bytes)),
   fc.json({ maxDepth: 8 }).map((text) => Buffer.from(text)),
   almostEvent,
+  almostForm,
   brokenEvent,
   deep,
 );

@@ -3,10 +3,11 @@ import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { createKeptSecret } from "../../../lambdas/verification/kept-secret.ts";
-import { type Ask, askSchema } from "../../../lambdas/verification/task/messages.ts";
+import { type Ask, type QueueMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { nowMs, secret } from "./slack-request.ts";
 
-export type Setup = { ingress: Ingress; asks: Ask[]; lines: string[] };
+/** `sent` is all that reached the queue, `asks` the questions among it. */
+export type Setup = { ingress: Ingress; asks: Ask[]; sent: QueueMessage[]; lines: string[] };
 
 export function setUp({
   readSecret = async () => secret,
@@ -20,9 +21,12 @@ export function setUp({
   now?: () => number;
 } = {}): Setup {
   const asks: Ask[] = [];
+  const sent: QueueMessage[] = [];
   const lines: string[] = [];
   const remember: TaskQueue["send"] = async ({ body }) => {
-    asks.push(askSchema.parse(JSON.parse(body)));
+    const message = queueMessageSchema.parse(JSON.parse(body));
+    sent.push(message);
+    if (message.type === "ask") asks.push(message);
   };
   const ingress = createIngress({
     signingSecret: createKeptSecret({ readSecret, now }),
@@ -31,5 +35,5 @@ export function setUp({
     log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
   });
-  return { ingress, asks, lines };
+  return { ingress, asks, sent, lines };
 }

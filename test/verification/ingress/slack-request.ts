@@ -20,6 +20,12 @@ export function bytesOf(payload: unknown): Buffer {
   return Buffer.from(JSON.stringify(payload));
 }
 
+/** As Slack posts slash commands; with `payload` as it posts what a person did with a button. */
+export function formOf(fields: Record<string, unknown>): Buffer {
+  const pairs = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
+  return Buffer.from(new URLSearchParams(pairs).toString());
+}
+
 export function signatureOf({
   body,
   timestamp,
