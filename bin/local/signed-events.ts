@@ -1,4 +1,4 @@
-/** Events as Slack delivers them: signed at the time of sending, and again where they were not taken. */
+/** Events and forms as Slack delivers them: signed at the time of sending, events again where they were not taken. */
 import { createHmac } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -35,11 +35,8 @@ export async function sendEvent({
   const body = JSON.stringify(payload);
   let retryReason: string | undefined;
   for (let deliveries = 1; ; deliveries++) {
-    const timestamp = String(Math.floor(now() / 1000));
     const headers = {
-      "content-type": "application/json",
-      "x-slack-request-timestamp": timestamp,
-      "x-slack-signature": sign({ signingSecret, timestamp, body }),
+      ...signedHeaders({ signingSecret, body, contentType: "application/json", now }),
       ...(retryReason === undefined
         ? {}
         : { "x-slack-retry-num": String(deliveries - 1), "x-slack-retry-reason": retryReason }),
@@ -51,6 +48,42 @@ export async function sendEvent({
     await sleep(delayMs, signal).catch(() => {});
     if (signal.aborted) return { status: answered.status, deliveries };
   }
+}
+
+/** A slash command or a pressed button: signed in the same way, and told of once whatever comes of it. */
+export async function sendForm({
+  url,
+  signingSecret,
+  form,
+  now = Date.now,
+  signal = new AbortController().signal,
+}: {
+  url: string;
+  signingSecret: string;
+  form: Record<string, string>;
+  now?: () => number;
+  signal?: AbortSignal;
+}): Promise<Delivery> {
+  const body = new URLSearchParams(form).toString();
+  const headers = signedHeaders({ signingSecret, body, contentType: "application/x-www-form-urlencoded", now });
+  const { status } = await post({ eventsUrl: url, headers, body, signal });
+  return { status, deliveries: 1 };
+}
+
+function signedHeaders({
+  signingSecret,
+  body,
+  contentType,
+  now,
+}: {
+  signingSecret: string;
+  body: string;
+  contentType: string;
+  now: () => number;
+}): Record<string, string> {
+  const timestamp = String(Math.floor(now() / 1000));
+  const signature = sign({ signingSecret, timestamp, body });
+  return { "content-type": contentType, "x-slack-request-timestamp": timestamp, "x-slack-signature": signature };
 }
 
 function sign({ signingSecret, timestamp, body }: { signingSecret: string; timestamp: string; body: string }): string {

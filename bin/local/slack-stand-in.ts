@@ -1,36 +1,42 @@
-/** A stand-in for Slack on this machine: a strict double of the Web API, and a person who posts signed events. */
+/** A stand-in for Slack on this machine: a strict double of the Web API, and people whose deeds reach the app as signed requests. */
 import { type Log, silentLog } from "../../lambdas/shared/log.ts";
-import { requestIdOf } from "../../lambdas/verification/ingress/request-id.ts";
-import { escapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
-import { eventPayload } from "./event-payload.ts";
-import { type Delivery, sendEvent } from "./signed-events.ts";
+import type { AsideChange, Asides } from "./stand-in/asides.ts";
 import { createFaults, type Fault } from "./stand-in/faults.ts";
+import type { StandInFile } from "./stand-in/files.ts";
 import { keepMessages, readMessages } from "./stand-in/message-file.ts";
-import { type Change, createMessages, type StandInMessage } from "./stand-in/messages.ts";
+import { createMessages, type Change as MessageChange, type StandInMessage } from "./stand-in/messages.ts";
 import { createMethods } from "./stand-in/methods.ts";
+import { createPersons, type Persons } from "./stand-in/persons.ts";
+import type { Caller } from "./stand-in/reply.ts";
+import { createState, type Rules } from "./stand-in/state.ts";
+import type { Installed } from "./stand-in/tokens.ts";
 import { type StandInCall, startWebApiServer } from "./stand-in/web-api-server.ts";
-import { channelOf, workspace } from "./stand-in/workspace.ts";
+import { otherBot } from "./stand-in/workspace.ts";
 
-export type Asked = {
-  message: StandInMessage;
-  requestId: string;
-  /** Resolves when Slack would be done with the event: taken, or given up. */
-  delivered: Promise<Delivery>;
-};
+export type { Asked } from "./stand-in/persons.ts";
 
-export type SlackStandIn = {
+export type StandInChange = MessageChange | AsideChange;
+
+export type SlackStandIn = Persons & {
   /** Ends with a slash, as the Web API's own. */
   apiUrl: string;
-  /**
-   * A person posts `text` (in a channel with a mention of the bot before it), and the event goes to `eventsUrl` as Slack
-   * would send it. `channel` is the stand-in's channel if it is left out. Throws where channel or thread do not exist.
-   */
-  ask(request: { eventsUrl: string; text: string; channel?: string; threadTs?: string | undefined }): Asked;
   /** The message and its replies, oldest first. */
   thread(place: { channel: string; ts: string }): StandInMessage[];
   messages(): StandInMessage[];
-  onChange(listener: (change: Change) => void): () => void;
-  /** Each call that had the right token, after its effect. */
+  /** What people see beside messages. */
+  whispers: Asides["whispers"];
+  statuses: Asides["statuses"];
+  prompts: Asides["prompts"];
+  /** A file as it is in Slack. */
+  file(id: string): (StandInFile & { bytes: Uint8Array }) | undefined;
+  /** Another app posts. */
+  postAsOtherBot(post: { channel: string; threadTs?: string; text: string }): StandInMessage;
+  /** Somebody allows the app to be installed there; the code is worth one `oauth.v2.access`. */
+  authorize(where: Caller): { code: string };
+  uninstall(where: Caller): void;
+  installations(): Installed[];
+  onChange(listener: (change: StandInChange) => void): () => void;
+  /** Each call that had a good token, after its effect. */
   onCall(listener: (call: StandInCall) => void): () => void;
   inject(fault: Fault): void;
   close(): Promise<void>;
@@ -40,6 +46,7 @@ export type SlackStandIn = {
 export async function startSlackStandIn({
   signingSecret,
   botToken,
+  otherTokens = {},
   hostname = "127.0.0.1",
   port = 0,
   pageSize = 5,
@@ -47,12 +54,15 @@ export async function startSlackStandIn({
   retryDelaysMs,
   log = silentLog,
   now = Date.now,
+  ...rules
 }: {
   signingSecret: string;
   botToken: string;
+  /** The app is installed in the second workspace and in the organization too, with these tokens. */
+  otherTokens?: { second?: string; organization?: string };
   hostname?: "127.0.0.1" | "localhost";
   port?: number;
-  /** The most replies on one page of `conversations.replies`. */
+  /** The most messages on one page of `conversations.replies` and `conversations.history`. */
   pageSize?: number;
   /** Where the messages are kept. */
   file?: string | undefined;
@@ -60,18 +70,30 @@ export async function startSlackStandIn({
   retryDelaysMs?: readonly number[];
   log?: Log;
   now?: () => number;
-}): Promise<SlackStandIn> {
+} & Partial<Omit<Rules, "pageSize">>): Promise<SlackStandIn> {
   const messages = createMessages({ now, stored: file === undefined ? undefined : readMessages({ file }) });
   if (file !== undefined) {
     keepMessages({ messages, file, onFailure: (code) => log.error("stand_in_not_kept", { cause_kind: code }) });
   }
+  let filesUrl = "";
+  const state = createState({
+    messages,
+    botToken,
+    otherTokens,
+    rules: { ...rules, pageSize },
+    filesUrl: () => filesUrl,
+    now,
+  });
+  const { asides, files, tokens } = state;
   const faults = createFaults();
   const callListeners = new Set<(call: StandInCall) => void>();
   const stop = new AbortController();
   const server = await startWebApiServer({
-    methods: createMethods({ messages, pageSize }),
+    methods: createMethods(state),
     faults,
     botToken,
+    tokens,
+    files,
     hostname,
     port,
     onCall(call) {
@@ -82,40 +104,28 @@ export async function startSlackStandIn({
       for (const listener of callListeners) listener(call);
     },
   });
+  filesUrl = new URL("/", server.apiUrl).href;
 
   return {
+    ...createPersons({ state, signingSecret, retryDelaysMs, signal: stop.signal }),
     apiUrl: server.apiUrl,
-    ask({ eventsUrl, text, channel = workspace.channel.id, threadTs }) {
-      const place = channelOf(channel);
-      if (place === undefined) throw new Error("The stand-in has no such channel.");
-      if (threadTs !== undefined && messages.find({ channel, ts: threadTs }) === undefined) {
-        throw new Error("The stand-in has no such thread.");
-      }
-      const typed = escapeMrkdwn(text);
-      const message = messages.add({
-        channel,
-        threadTs,
-        user: workspace.person,
-        text: place.direct ? typed : `<@${workspace.botUser}> ${typed}`,
-        metadata: undefined,
-      });
-      const payload = eventPayload({ event: place.direct ? "message" : "app_mention", message });
-      return {
-        message,
-        requestId: requestIdOf({ appId: workspace.app, channel, ts: message.ts }),
-        delivered: sendEvent({
-          eventsUrl,
-          signingSecret,
-          payload,
-          now,
-          signal: stop.signal,
-          ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
-        }),
-      };
-    },
     thread: messages.thread,
     messages: messages.all,
-    onChange: messages.onChange,
+    whispers: asides.whispers,
+    statuses: asides.statuses,
+    prompts: asides.prompts,
+    file: files.find,
+    postAsOtherBot: ({ channel, threadTs, text }) =>
+      messages.add({ channel, threadTs, user: otherBot.user, text, metadata: undefined }),
+    authorize: (where) => ({ code: tokens.authorize(where) }),
+    uninstall: tokens.revoke,
+    installations: tokens.all,
+    onChange(listener) {
+      const stops = [messages.onChange(listener), asides.onChange(listener)];
+      return () => {
+        for (const stopListening of stops) stopListening();
+      };
+    },
     onCall(listener) {
       callListeners.add(listener);
       return () => callListeners.delete(listener);

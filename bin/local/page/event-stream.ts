@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http";
 import { requestIdOf } from "../../../lambdas/verification/ingress/request-id.ts";
 import { metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
 import type { Journey, Step } from "../journey/journey.ts";
-import type { SlackStandIn } from "../slack-stand-in.ts";
-import type { Change, StandInMessage } from "../stand-in/messages.ts";
+import type { SlackStandIn, StandInChange } from "../slack-stand-in.ts";
+import type { StandInMessage } from "../stand-in/messages.ts";
 import { workspace } from "../stand-in/workspace.ts";
 
 /** `streams` are the open ones; ending them lets a server close. */
@@ -37,8 +37,8 @@ export function createEventStream({ standIn, journey }: { standIn: SlackStandIn;
   };
 }
 
-function fromChange(change: Change): object {
-  if (change.type === "removed") return change;
+function fromChange(change: StandInChange): object {
+  if (change.type !== "message") return change;
   const { message } = change;
   return { type: "message", message: { ...message, metadata: undefined, requestId: requestIdOfMessage(message) } };
 }

@@ -16,6 +16,21 @@ const storedSchema = z.object({
       metadata: z.unknown().optional(),
       edited: z.boolean(),
       reactions: z.array(z.string()),
+      blocks: z.array(z.looseObject({ type: z.string() })).optional(),
+      files: z
+        .array(
+          z.object({
+            id: z.string(),
+            name: z.string(),
+            title: z.string(),
+            mimetype: z.string(),
+            size: z.int(),
+            team: z.string(),
+            user: z.string(),
+          }),
+        )
+        .optional(),
+      stream: z.object({ state: z.enum(["open", "closed"]), startedAtMs: z.number() }).optional(),
     }),
   ),
 });

@@ -1,4 +1,9 @@
 /** The stand-in's messages, and whoever wants to know when they change. */
+import type { StandInBlock } from "./blocks.ts";
+import type { StandInFile } from "./files.ts";
+
+/** A message that is written piece by piece; `open` until the bot or Slack itself ends it. */
+export type StandInStream = { state: "open" | "closed"; startedAtMs: number };
 
 /** `metadata` is what was posted with it; `reactions` are the bot's. A changed message is a new object. */
 export type StandInMessage = {
@@ -10,6 +15,9 @@ export type StandInMessage = {
   metadata: unknown;
   edited: boolean;
   reactions: readonly string[];
+  blocks?: readonly StandInBlock[] | undefined;
+  files?: readonly StandInFile[] | undefined;
+  stream?: StandInStream | undefined;
 };
 
 export type Change = { type: "message"; message: StandInMessage } | { type: "removed"; channel: string; ts: string };
@@ -20,13 +28,20 @@ export type Stored = { lastMicros: number; messages: readonly StandInMessage[] }
 type Place = { channel: string; ts: string };
 
 export type Messages = {
-  add(message: Pick<StandInMessage, "channel" | "threadTs" | "user" | "text" | "metadata">): StandInMessage;
+  add(
+    message: Pick<
+      StandInMessage,
+      "channel" | "threadTs" | "user" | "text" | "metadata" | "blocks" | "files" | "stream"
+    >,
+  ): StandInMessage;
   find(place: Place): StandInMessage | undefined;
   change(message: StandInMessage, changes: Partial<StandInMessage>): StandInMessage;
   remove(place: Place): void;
   /** The message and its replies, oldest first; none where it does not exist. */
   thread(place: Place): StandInMessage[];
   all(): StandInMessage[];
+  /** A `ts` of its own for what is no message. */
+  newTs(): string;
   /** What a later `createMessages` goes on from. */
   snapshot(): Stored;
   /** Calls back at each change, until the returned function is called. */
@@ -85,6 +100,7 @@ export function createMessages({
       return [key, ...(repliesOf.get(key) ?? [])].flatMap((each) => byPlace.get(each) ?? []);
     },
     all: () => [...byPlace.values()],
+    newTs: nextTs,
     snapshot: () => ({ lastMicros, messages: [...byPlace.values()] }),
     onChange(listener) {
       listeners.add(listener);

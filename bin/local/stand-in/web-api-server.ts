@@ -1,9 +1,12 @@
-/** The stand-in's HTTP side: what the Web API looks like from outside, faults included. */
+/** The stand-in's HTTP side: what the Web API and Slack's files look like from outside, faults included. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
-import type { Fault, Faults } from "./faults.ts";
-import type { Method, MethodArgs, MethodReply } from "./methods.ts";
+import type { Faults } from "./faults.ts";
+import { type FileExchange, serveFiles } from "./file-server.ts";
+import { readBody } from "./read-body.ts";
+import { covers, failure, type Method, type MethodArgs, type MethodReply } from "./reply.ts";
+import { refuse, send } from "./strike.ts";
+import { createTokens, type Tokens } from "./tokens.ts";
 
 /** A call as it was answered. */
 export type StandInCall = { method: string; args: MethodArgs; reply: MethodReply };
@@ -11,11 +14,15 @@ export type StandInCall = { method: string; args: MethodArgs; reply: MethodReply
 export type WebApiServer = { apiUrl: string; close(): Promise<void> };
 
 const maxBodyBytes = 1024 * 1024;
+/** Methods for which the app's own credentials stand in for a token. */
+const openMethods: ReadonlySet<string> = new Set(["oauth.v2.access"]);
 
 export async function startWebApiServer({
   methods,
   faults,
   botToken,
+  tokens = createTokens({ botToken }),
+  files,
   hostname,
   port,
   onCall,
@@ -23,37 +30,49 @@ export async function startWebApiServer({
   methods: ReadonlyMap<string, Method>;
   faults: Faults;
   botToken: string;
+  tokens?: Tokens;
+  /** Without it there are no files. */
+  files?: FileExchange;
   hostname: string;
   port: number;
   onCall: (call: StandInCall) => void;
 }): Promise<WebApiServer> {
   const stop = new AbortController();
+  const { signal } = stop;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, name = ""] = /^\/api\/([A-Za-z.]+)$/.exec(request.url ?? "") ?? [];
+    if (files !== undefined && (await serveFiles({ request, response, files, tokens, faults, signal }))) return;
+    const [, name = ""] = /^\/api\/([A-Za-z.0-9]+)$/.exec(request.url ?? "") ?? [];
     if (request.method !== "POST" || name === "") return send(response, 404);
-    const body = await readBody(request);
+    const body = await readBody(request, maxBodyBytes);
     if (body === undefined) return send(response, 413);
     const fault = faults.take(name);
-    if (fault !== undefined && (await refuse({ fault, request, response, signal: stop.signal }))) return;
-    const reply = carryOut(name, request, body);
+    if (fault !== undefined && (await refuse({ fault, request, response, signal }))) return;
+    const reply = carryOut(name, request, body.toString());
     if (fault?.type === "lost_answer") return void request.socket.destroy();
     send(response, 200, reply);
   }
 
   function carryOut(name: string, request: IncomingMessage, body: string): MethodReply {
     const method = methods.get(name);
-    if (method === undefined) return { ok: false, error: "unknown_method" };
-    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
-    if (token === undefined) return { ok: false, error: "not_authed" };
-    if (token !== botToken) return { ok: false, error: "invalid_auth" };
-    if (!request.headers["content-type"]?.startsWith("application/x-www-form-urlencoded")) {
-      return { ok: false, error: "invalid_form_data" };
-    }
-    const args = Object.fromEntries(new URLSearchParams(body));
-    const reply = method(args);
+    if (method === undefined) return failure("unknown_method");
+    const { authorization = "", "content-type": type = "" } = request.headers;
+    const caller = openMethods.has(name) ? { team: "" } : callerOf(authorization);
+    if ("ok" in caller) return caller;
+    if (!type.startsWith("application/x-www-form-urlencoded")) return failure("invalid_form_data");
+    const args: MethodArgs = { ...Object.fromEntries(new URLSearchParams(body)), ...basicArgs(authorization) };
+    const isGranted = args.team_id === undefined || "team" in caller || covers(caller, args.team_id);
+    const reply = isGranted ? method(args, caller) : failure("team_access_not_granted");
     onCall({ method: name, args, reply });
     return reply;
+  }
+
+  function callerOf(authorization: string) {
+    const token = /^Bearer (.+)$/.exec(authorization)?.[1];
+    if (token === undefined) return failure("not_authed");
+    const caller = tokens.of(token);
+    if (caller === "revoked") return failure("account_inactive");
+    return caller ?? failure("invalid_auth");
   }
 
   const server = createServer((request, response) => {
@@ -75,52 +94,10 @@ export async function startWebApiServer({
   };
 }
 
-/** Resolves to true where the fault has answered, and nothing is to be done any more. */
-async function refuse({
-  fault,
-  request,
-  response,
-  signal,
-}: {
-  fault: Fault;
-  request: IncomingMessage;
-  response: ServerResponse;
-  signal: AbortSignal;
-}): Promise<boolean> {
-  switch (fault.type) {
-    case "rate_limited":
-      response.setHeader("retry-after", fault.retryAfterSeconds);
-      send(response, 429, { ok: false, error: "ratelimited" });
-      return true;
-    case "status":
-      send(response, fault.status);
-      return true;
-    case "error":
-      send(response, 200, { ok: false, error: fault.error });
-      return true;
-    case "reset":
-      request.socket.destroy();
-      return true;
-    case "late":
-      await wait(fault.delayMs, undefined, { signal });
-      return false;
-    case "lost_answer":
-      return false;
-  }
-}
-
-function send(response: ServerResponse, status: number, reply?: MethodReply): void {
-  response.writeHead(status, { "content-type": reply === undefined ? "text/html" : "application/json; charset=utf-8" });
-  response.end(reply === undefined ? "<html>not an API answer</html>" : JSON.stringify(reply));
-}
-
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBodyBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+/** The app's credentials by HTTP Basic, which `oauth.v2.access` takes instead of arguments. */
+function basicArgs(authorization: string): MethodArgs {
+  const encoded = /^Basic (.+)$/.exec(authorization)?.[1];
+  if (encoded === undefined) return {};
+  const [client_id, client_secret] = Buffer.from(encoded, "base64").toString().split(":").map(decodeURIComponent);
+  return { client_id, client_secret };
 }

@@ -1,0 +1,36 @@
+/** `assistant.threads.setStatus`, `assistant.threads.setSuggestedPrompts`. */
+import * as z from "zod";
+import { channelFor, failure, jsonOf, type Method, type MethodArgs } from "./reply.ts";
+import type { StandInState } from "./state.ts";
+
+const promptsSchema = z
+  .array(z.object({ title: z.string().min(1), message: z.string().min(1) }))
+  .min(1)
+  .max(4);
+
+export function assistantMethods({ messages, asides }: StandInState): Record<string, Method> {
+  function inThread(
+    act: (place: { channel: string; threadTs: string }, args: MethodArgs) => ReturnType<Method>,
+  ): Method {
+    return (args, caller) => {
+      const { channel_id: channel = "", thread_ts: threadTs = "" } = args;
+      if (channelFor(caller, channel) === undefined) return failure("channel_not_found");
+      if (messages.find({ channel, ts: threadTs }) === undefined) return failure("invalid_thread_ts");
+      return act({ channel, threadTs }, args);
+    };
+  }
+
+  return {
+    "assistant.threads.setStatus": inThread((place, { status }) => {
+      if (status === undefined) return failure("invalid_arguments");
+      asides.setStatus({ ...place, status });
+      return { ok: true };
+    }),
+    "assistant.threads.setSuggestedPrompts": inThread((place, args) => {
+      const prompts = promptsSchema.safeParse(jsonOf(args.prompts ?? "")).data;
+      if (prompts === undefined) return failure("invalid_arguments");
+      asides.setPrompts({ ...place, prompts });
+      return { ok: true };
+    }),
+  };
+}

@@ -1,0 +1,57 @@
+/** Where the app is installed, and with which tokens; OAuth codes become further ones. */
+import type { Caller } from "./reply.ts";
+import { organization, workspace } from "./workspace.ts";
+
+export type Installed = { token: string; caller: Caller };
+
+export type Tokens = {
+  /** `revoked`: the token was good until the app was uninstalled there. */
+  of(token: string): Caller | "revoked" | undefined;
+  all(): Installed[];
+  /** A code that `redeem` takes once. */
+  authorize(caller: Caller): string;
+  redeem(code: string): Installed | undefined;
+  revoke(caller: Caller): void;
+};
+
+export function createTokens({
+  botToken,
+  otherTokens = {},
+  newToken = () => `xoxb-${crypto.randomUUID()}`,
+}: {
+  /** Of the workspace itself. */
+  botToken: string;
+  otherTokens?: { second?: string; organization?: string };
+  newToken?: () => string;
+}): Tokens {
+  const codes = new Map<string, Caller>();
+  const revoked = new Set<string>();
+  const callers = new Map<string, Caller>([[botToken, { team: workspace.team }]]);
+  if (otherTokens.second !== undefined) callers.set(otherTokens.second, { team: "TSECOND" });
+  if (otherTokens.organization !== undefined) callers.set(otherTokens.organization, { enterprise: organization.id });
+
+  return {
+    of: (token) => (revoked.has(token) ? "revoked" : callers.get(token)),
+    all: () => [...callers].map(([token, caller]) => ({ token, caller })),
+    authorize(caller) {
+      const code = crypto.randomUUID();
+      codes.set(code, caller);
+      return code;
+    },
+    redeem(code) {
+      const caller = codes.get(code);
+      if (caller === undefined) return undefined;
+      codes.delete(code);
+      const token = newToken();
+      callers.set(token, caller);
+      return { token, caller };
+    },
+    revoke(caller) {
+      for (const [token, owner] of callers) {
+        if (JSON.stringify(owner) !== JSON.stringify(caller)) continue;
+        callers.delete(token);
+        revoked.add(token);
+      }
+    },
+  };
+}
