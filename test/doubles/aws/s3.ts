@@ -1,0 +1,86 @@
+/** S3 as far as files are put there and read by presigned URLs, the bucket in the path: every request must be signed right. */
+import { createHash } from "node:crypto";
+import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
+import type { Received } from "../web-server.ts";
+import { presignedProblem } from "./s3-check.ts";
+
+export type S3Object = { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string> };
+export type S3Double = {
+  /** By `bucket/key`. */
+  objects: Map<string, S3Object>;
+  /** Why requests were refused, in order. */
+  problems: string[];
+  handle(received: Received): Promise<Response>;
+};
+
+/** Headers of the request that come back with the object. */
+const keptHeaders = ["content-type", "content-disposition"];
+
+/** `credentialsOf` knows the secret of an access key; whoever asks for a gateway has checked permissions by itself. */
+export function createS3Double({
+  buckets,
+  region,
+  credentialsOf,
+  now = Date.now,
+}: {
+  buckets: readonly string[];
+  region: string;
+  credentialsOf: (accessKeyId: string) => KnownCredentials | undefined;
+  now?: () => number;
+}): S3Double {
+  const objects: S3Double["objects"] = new Map();
+  const problems: string[] = [];
+
+  function refuse(status: number, code: string, problem: string): Response {
+    problems.push(problem);
+    const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${code}</Message></Error>`;
+    return new Response(body, { status, headers: { "content-type": "application/xml" } });
+  }
+
+  function problemOf(received: Received): string | undefined {
+    const { request, target } = received;
+    const query = new URL(target, "http://s3").searchParams;
+    const presigned = query.get("X-Amz-Credential");
+    const [, fromHeader = ""] = /Credential=([^/]+)\//.exec(request.headers.get("authorization") ?? "") ?? [];
+    const credentials = credentialsOf(presigned?.split("/")[0] ?? fromHeader);
+    if (credentials === undefined) return "unknown access key";
+    if (presigned !== null) return presignedProblem({ received, credentials, region, nowMs: now() });
+    return sigv4Problem({ received, credentials, service: "s3", region, nowMs: now() });
+  }
+
+  return {
+    objects,
+    problems,
+    async handle(received) {
+      const { request, target, body } = received;
+      const problem = problemOf(received);
+      if (problem === "expired") return refuse(403, "AccessDenied", problem);
+      if (problem !== undefined) return refuse(403, "SignatureDoesNotMatch", problem);
+      const name = decodeURIComponent((target.split("?")[0] ?? "").slice(1));
+      if (!buckets.includes(name.split("/")[0] ?? "")) return refuse(404, "NoSuchBucket", "no such bucket");
+      if (request.method === "PUT") {
+        const wrong = wrongChecksum(received);
+        if (wrong !== undefined) return refuse(400, wrong, "wrong checksum");
+        const headers = keptHeaders.flatMap((header) => {
+          const value = request.headers.get(header);
+          return value === null ? [] : [[header, value] as const];
+        });
+        objects.set(name, { bytes: body, headers: Object.fromEntries(headers) });
+        return new Response(null, { status: 200 });
+      }
+      const found = objects.get(name);
+      if (request.method !== "GET") return refuse(405, "MethodNotAllowed", request.method);
+      return found === undefined
+        ? refuse(404, "NoSuchKey", "no such key")
+        : new Response(found.bytes, { headers: { ...found.headers, "content-length": `${found.bytes.byteLength}` } });
+    },
+  };
+}
+
+/** The code of the refusal. Both hashes are of the body as it came. */
+function wrongChecksum({ request: { headers }, body }: Received): string | undefined {
+  const hash = createHash("sha256").update(body);
+  const checksum = headers.get("x-amz-checksum-sha256");
+  if (checksum !== null && checksum !== hash.copy().digest("base64")) return "BadDigest";
+  return headers.get("x-amz-content-sha256") === hash.digest("hex") ? undefined : "XAmzContentSHA256Mismatch";
+}
