@@ -4,13 +4,16 @@ import { join } from "node:path";
 // Many tests start processes: what one of them has compiled the next one loads.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
+/** Packages that come as ES modules only. */
+const moduleOnly =
+  "jose|marked|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
+
 export default {
   testEnvironment: "node",
   testMatch: ["<rootDir>/test/**/*.test.ts"],
   extensionsToTreatAsEsm: [],
-  transform: { "\\.ts$|/node_modules/jose/.+\\.js$": "<rootDir>/test/tooling/esbuild-transform.cjs" },
-  // jose comes as ES modules only.
-  transformIgnorePatterns: ["/node_modules/(?!jose/)"],
+  transform: { [`\\.ts$|/node_modules/(${moduleOnly})/.+\\.js$`]: "<rootDir>/test/tooling/esbuild-transform.cjs" },
+  transformIgnorePatterns: [`/node_modules/(?!(${moduleOnly})/)`],
   modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
   testSequencer: "<rootDir>/test/tooling/longest-first.cjs",

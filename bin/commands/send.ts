@@ -7,7 +7,7 @@ import { isOwnExecution } from "../../lambdas/shared/config/destination-address.
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import type { WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
+import type { WorkerDestination } from "../../lambdas/verification/worker/calls.ts";
 import { addressOf, authorizerOf } from "../destinations/describe.ts";
 import { type FailedTask, sendFailure } from "../destinations/send-failure.ts";
 import { openDestination } from "../local/open-destination.ts";

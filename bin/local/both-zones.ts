@@ -41,8 +41,10 @@ type Options = {
 /** What the Verification zone needs to know of the Slack that it talks to. */
 export type SlackSide = {
   apiUrl: string;
-  signingSecret: () => Promise<string>;
+  signingSecret?: (() => Promise<string>) | undefined;
   botToken: () => Promise<string>;
+  /** With one it is met over Socket Mode. */
+  appToken?: (() => Promise<string>) | undefined;
   /** Who may ask beside the configuration's allowlist. */
   extraRules: { team: string }[];
 };
@@ -54,7 +56,7 @@ export async function openStandIn({
 }: {
   log: Log;
   file?: string;
-}): Promise<{ standIn: SlackStandIn; slack: SlackSide }> {
+}): Promise<{ standIn: SlackStandIn; slack: SlackSide & Required<Pick<SlackSide, "signingSecret">> }> {
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
   const standIn = await startSlackStandIn({ signingSecret, botToken, log, file });
@@ -104,8 +106,10 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       openEngine: () => ({ ...engine, close: async () => {} }),
       completions,
       port: options.port,
+      dataFolder: storeFolder,
       signingSecret: slack.signingSecret,
       botToken: slack.botToken,
+      appToken: slack.appToken,
       slackApiUrl: slack.apiUrl,
       destinations,
       extraRules: slack.extraRules,

@@ -7,6 +7,7 @@ import { createAuthenticator } from "../../lambdas/execution/host/authenticator/
 import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
 import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
+import { createLocalAttachmentFetch } from "../../lambdas/execution/host/local-attachment-fetch.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/server.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -57,6 +58,8 @@ export async function openHost({ config, openEngine, directory, completions, log
     maxTaskMs: maxTaskMsOf({ config: { execution: config } }),
     leaseMs: config.leaseMs,
     lostAfterMs: config.lostAfterMs,
+    // Files of messages are on this machine too.
+    publicFetch: createLocalAttachmentFetch(),
     log,
   });
   return {

@@ -9,7 +9,7 @@ import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
-import type { WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
+import type { WorkerDestination } from "../../lambdas/verification/worker/calls.ts";
 import { openSqliteEngine } from "./engine.ts";
 import { openHost } from "./execution-zone.ts";
 

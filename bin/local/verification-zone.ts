@@ -1,21 +1,20 @@
 /** The Verification zone on one machine: ingress and worker around one engine. */
-import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, ReceivedMessage } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
+import { createIntake } from "../../lambdas/verification/ingress/intake.ts";
 import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
 import { createKeptSecret } from "../../lambdas/verification/kept-secret.ts";
-import { createPolicy } from "../../lambdas/verification/policy.ts";
-import { createAnswerText } from "../../lambdas/verification/slack/answer-text.ts";
-import { createSlackApi } from "../../lambdas/verification/slack/web-api.ts";
-import { taskSchema } from "../../lambdas/verification/task/task.ts";
-import { threadSchema } from "../../lambdas/verification/task/thread.ts";
-import { createRunAct, type WorkerDestination } from "../../lambdas/verification/worker/acts.ts";
-import { createThreads } from "../../lambdas/verification/worker/threads.ts";
-import { createWorker, type Observation } from "../../lambdas/verification/worker/worker.ts";
+import type { WorkerDestination } from "../../lambdas/verification/worker/calls.ts";
+import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import type { Engine } from "./engine.ts";
+import { openFileStore } from "./file-store.ts";
+import { openLocalWorker } from "./local-worker.ts";
+import { openSlackInstallation } from "./slack-installation.ts";
+import { startSocketMode } from "./socket-mode.ts";
 
 /** Steps under way get this long to end by themselves when the zone is closed; then their calls are ended. */
 const closeGraceMs = 3000;
@@ -29,9 +28,14 @@ export type VerificationZone = { url: string; port: number; close(): Promise<voi
 export type VerificationOptions = {
   config: Config;
   openEngine: () => Engine;
+  /** For what is kept beside the engine: files of messages, installations. */
+  dataFolder: string;
   port: number;
-  signingSecret: () => Promise<string>;
+  /** Without one nothing is taken over HTTP. */
+  signingSecret?: (() => Promise<string>) | undefined;
   botToken: () => Promise<string>;
+  /** With one, Slack is met over Socket Mode. */
+  appToken?: (() => Promise<string>) | undefined;
   slackApiUrl: string;
   destinations: ReadonlyMap<string, WorkerDestination>;
   /** Who may ask beside the configuration's allowlist. */
@@ -45,25 +49,14 @@ export type VerificationOptions = {
 
 /** Resolves when events can come in and tasks move. `close` lets the steps under way end; what is left goes on at the next start. */
 export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
-  const { config, log } = options;
-  const { concurrency, leaseMs, visibilityTimeoutMs, maxReceiveCount } = config.limits;
+  const { config, dataFolder, botToken, slackApiUrl: apiUrl, page = () => false, log } = options;
+  const { concurrency, visibilityTimeoutMs, maxReceiveCount } = config.limits;
   const engine = options.openEngine();
-  const store = engine.taskStore({ parse: (json) => taskSchema.parse(json) });
   const { queue, deadLetters } = engine.taskQueue({ maxReceiveCount });
-  const threadStore = engine.taskStore({ parse: (json) => threadSchema.parse(json) });
-  const threads = createThreads({ store: threadStore, queue, now: Date.now });
-  const slack = createSlackApi({ token: options.botToken, apiUrl: options.slackApiUrl, log });
-  const answerText = createAnswerText({ locale: config.slack.locale });
-  const worker = createWorker({
-    store,
-    queue,
-    policy: createPolicy({ config, extraRules: options.extraRules ?? [] }),
-    runAct: createRunAct({ slack, threads, destinations: options.destinations, answerText, newId: randomUUID }),
-    leaseMs,
-    log,
-    newId: randomUUID,
-    ...(options.observe === undefined ? {} : { observe: options.observe }),
-  });
+  let url = "";
+  const fileStore = openFileStore({ folder: join(dataFolder, "files"), baseUrl: () => url, log });
+  const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });
+  const worker = openLocalWorker({ ...options, engine, queue, tokens: installation.tokens, fileStore });
   const stop = new AbortController();
   const loop = { visibilityTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
   const complete = async ({ body, receiveCount }: ReceivedMessage, signal: AbortSignal) => {
@@ -97,28 +90,38 @@ export async function startVerificationZone(options: VerificationOptions): Promi
           }),
         ]),
   ];
-  const closeEngine = async () => {
-    stop.abort();
-    await Promise.all(loops);
-    await engine.close();
+  /** In the order in which they were opened. */
+  const opened: (() => Promise<void>)[] = [
+    () => engine.close(),
+    async () => fileStore.close(),
+    async () => {
+      stop.abort();
+      await Promise.all(loops);
+    },
+  ];
+  const close = async () => {
+    for (const each of opened.splice(0).reverse()) await each();
   };
   try {
+    const { signingSecret = async () => "", appToken } = options;
     const server = await startVerificationServer({
-      ingress: createIngress({ signingSecret: createKeptSecret({ readSecret: options.signingSecret }), queue, log }),
-      ...(options.page === undefined ? {} : { page: options.page }),
+      ingress: createIngress({ signingSecret: createKeptSecret({ readSecret: signingSecret }), queue, log }),
+      page: async (...exchange) => {
+        for (const each of [fileStore.page, installation.page, page]) if (await each(...exchange)) return true;
+        return false;
+      },
       port: options.port,
       log,
     });
-    return {
-      url: server.url,
-      port: server.port,
-      async close() {
-        await server.close();
-        await closeEngine();
-      },
-    };
+    opened.push(server.close);
+    url = server.url;
+    if (appToken !== undefined) {
+      const socket = await startSocketMode({ appToken, apiUrl, intake: createIntake({ queue, log }), log });
+      opened.push(socket.close);
+    }
+    return { url, port: server.port, close };
   } catch (thrown) {
-    await closeEngine();
+    await close();
     throw thrown;
   }
 }

@@ -82,6 +82,30 @@ function wordsFor(event: TaskEvent): string {
   switch (event.type) {
     case "woken":
       return event.resumed ? "worker takes over from one that died" : "worker claims the task";
+    case "permitted":
+      return event.allowed ? "the person may ask" : "the person may not ask";
+    case "answer_given":
+      return answerWords[event.verdict];
+    case "charged":
+      return event.over === undefined ? "counted" : `over the limit of that ${event.over.by}`;
+    case "thread_opened":
+      return "a thread for it is open";
+    case "prepared": {
+      const { history = [], attachments = [] } = event.context;
+      return `goes with ${history.length} earlier messages and ${attachments.length} files`;
+    }
+    case "file_refused":
+      return "a file cannot be taken along";
+    case "progress_shown":
+      return "progress is in the thread";
+    case "thread_held":
+      return "the thread waits for an answer";
+    case "question_asked":
+      return "question is in the thread";
+    case "question_shown":
+      return "question shows its answer";
+    case "uploaded":
+      return event.fileId === undefined ? "a file cannot be uploaded" : "a file is uploaded";
     case "lined_up":
       return event.ahead === 0 ? "it is its turn in the thread" : `waits for ${event.ahead} of its thread`;
     case "thread_full":
@@ -116,3 +140,10 @@ function wordsFor(event: TaskEvent): string {
       return "operator wants the task to go on";
   }
 }
+
+const answerWords: Record<Extract<TaskEvent, { type: "answer_given" }>["verdict"], string> = {
+  taken: "it is the answer that the thread waits for",
+  none: "the thread waits for no answer",
+  not_yours: "the thread waits for somebody else's answer",
+  says_nothing: "the thread waits for an answer, and this says nothing",
+};

@@ -28,7 +28,7 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     id: task.id,
     state: task.state,
     next: nextWords({ task, nowMs }),
-    outcome: outcome?.type === "answer" ? { type: outcome.type, textLength: outcome.text.length } : outcome,
+    outcome: outcome && outcomeOf(outcome),
     outcomeText: outcomeWords(task),
     thread: task.thread,
     principal: task.principal,
@@ -40,8 +40,12 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
       ts: message.ts,
       threadTs: message.threadTs,
       direct: message.direct,
+      command: message.command,
       textLength: message.text.length,
+      files: message.files?.length,
     },
+    place: task.place,
+    locale: task.locale,
     retryOf: task.retryOf,
     receivedAtMs: task.receivedAtMs,
     announcedAtMs: task.announcedAtMs,
@@ -61,6 +65,12 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     polls: task.polls,
     ahead: task.ahead,
     ending: task.ending,
+    pollAfterMs: task.pollAfterMs,
+    question: task.question && questionOf(task.question),
+    answeredBy: task.answeredBy,
+    progress: task.progress && { percent: task.progress.percent, shownAtMs: task.progress.shownAtMs },
+    stream: task.stream && { messages: task.stream.messages.length, length: task.stream.length },
+    plain: task.plain,
     placeholderTs: task.placeholderTs,
     swept: task.swept,
     lease: task.lease,
@@ -72,6 +82,18 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
       sincePreviousMs: entry.atMs - (task.history[index - 1] ?? entry).atMs,
     })),
   } satisfies Record<keyof Task, unknown> & Record<string, unknown>;
+}
+
+function outcomeOf(outcome: NonNullable<Task["outcome"]>) {
+  if (outcome.type === "file_refused") return { type: outcome.type, why: outcome.why, most: outcome.most };
+  if (outcome.type !== "answer") return outcome;
+  const { type, text, artifacts = [], uploads = [] } = outcome;
+  return { type, textLength: text.length, artifacts: artifacts.length, uploads: uploads.length };
+}
+
+function questionOf({ index, askedAtMs, expiresAtMs, ts, options, answer }: NonNullable<Task["question"]>) {
+  const given = answer && { user: answer.user, atMs: answer.atMs, option: answer.option };
+  return { index, askedAtMs, expiresAtMs, ts, options: options.length, answer: given };
 }
 
 /** For a terminal: what is there, times as such and by how long they are away; then the history. */

@@ -37,11 +37,18 @@ function stepWords(task: Task): string {
       return task.mayHaveArrived ? "ask whether it arrived" : "answer to its first call";
     case "waiting":
       return task.ending === undefined ? "poll" : "cancel at its destination";
+    case "asking":
+      return questionWords(task);
     case "delivering":
       return "answer into the thread";
     case "done":
       return "nothing";
   }
+}
+
+function questionWords({ question, ending }: Task): string {
+  if (ending !== undefined) return "cancel at its destination";
+  return question?.answer === undefined ? "somebody's answer to the agent's question" : "the answer to its destination";
 }
 
 /** Undefined where nothing is known yet. */
@@ -61,7 +68,17 @@ export function outcomeWords({ state, outcome }: Pick<Task, "state" | "outcome">
       return "not executed: too old";
     case "unreadable":
       return "not tried again: the message cannot be read";
+    case "limited":
+      return `refused: over the limit of that ${outcome.by}`;
+    case "file_refused":
+      return `not executed: a file is ${fileWords[outcome.why]}`;
+    case "unanswered":
+      return "canceled: nobody answered the agent's question";
+    case "not_yours":
+      return "refused: the thread waits for somebody else's answer";
     case "canceling":
       return `the word to cancel, for ${outcome.count} tasks`;
   }
 }
+
+const fileWords = { too_large: "too large", too_many: "one too many", not_to_be_had: "not to be had" };

@@ -8,13 +8,14 @@ import type { Config } from "../shared/config/schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
 import type { Log } from "../shared/log.ts";
 import { createAuthorizer } from "./authorizers.ts";
+import type { Task } from "./task/task.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
 import { createHttpsTransport } from "./transport/https/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
 import { createClient } from "./transport/runner.ts";
 import type { Transport } from "./transport/transport.ts";
-import type { WorkerDestination } from "./worker/acts.ts";
+import type { WorkerDestination } from "./worker/calls.ts";
 
 export type DestinationSurroundings = {
   /** Where an `https` destination without a url goes, and whose card an `a2a` one without a card means; undefined where there is no such place. */
@@ -22,6 +23,8 @@ export type DestinationSurroundings = {
   /** The Execution host of the same process, for `in-process`; undefined where there is none. */
   handle?: ((request: Request) => Promise<Response>) | undefined;
   readSecret: (reference: SecretReference) => Promise<string>;
+  /** For a destination that asks for it. */
+  botTokenOf?: ((task: Task) => Promise<string>) | undefined;
   /** For calls that AWS signs; the SDK's default chain where absent. */
   credentials?: AwsCredentialsProvider | undefined;
   /** The AWS region where the zone runs, whose STS is asked for tokens; undefined where nobody says. */
@@ -42,6 +45,7 @@ export function createDestinations({
   WorkerDestination
 > {
   const { wrap = ({ transport }) => transport, readSecret, log } = surroundings;
+  const { botTokenOf = () => readSecret(config.slack.botToken) } = surroundings;
   const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
@@ -50,7 +54,7 @@ export function createDestinations({
       if (bare === undefined) return [];
       const transport = wrap({ transport: bare, name });
       const client = createClient({ transport, destination: { name, dialect, idempotent, callTimeoutMs }, log });
-      const botToken = forwardBotToken ? () => readSecret(config.slack.botToken) : undefined;
+      const botToken = forwardBotToken ? botTokenOf : undefined;
       const { longPollMs } = destination;
       return [[name, { client, callTimeoutMs, maxSends: sendsPerDestination, longPollMs, botToken }] as const];
     }),

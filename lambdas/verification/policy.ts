@@ -1,10 +1,15 @@
 /** What the task machine needs to know of the configuration. */
 import { hash } from "node:crypto";
 import type { Destination } from "../shared/config/destination-schema.ts";
-import type { AllowlistRule, Config } from "../shared/config/schema.ts";
-import { isAllowed } from "./gate/allowlist.ts";
+import type { Config } from "../shared/config/schema.ts";
 import { routeOf } from "./gate/route.ts";
+import type { Locale } from "./slack/failure-words.ts";
 import type { Policy } from "./task/policy.ts";
+
+/** What somebody reads of whose language nothing is known. */
+export function defaultLocaleOf({ locale }: Pick<Config["slack"], "locale">): Locale {
+  return locale === "user" ? "en" : locale;
+}
 
 function addressOf(destination: Destination): string {
   const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
@@ -20,17 +25,12 @@ const noAddress = {
   card: undefined,
 };
 
-/** `extraRules` join those of the configuration (the stand-in's workspace on one machine). */
 export function createPolicy({
   config,
-  extraRules = [],
 }: {
-  config: Pick<Config, "allowlist" | "routes" | "destinations" | "limits">;
-  extraRules?: readonly AllowlistRule[];
+  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
 }): Policy {
-  const rules = [...config.allowlist, ...extraRules];
   return {
-    isAllowed: (message) => isAllowed({ rules, message }),
     routeOf: (message) => routeOf({ routes: config.routes, message }),
     destinations: new Map(
       Object.entries(config.destinations).map(([name, destination]) => [
@@ -40,10 +40,13 @@ export function createPolicy({
           address: addressOf(destination),
           idempotent: destination.idempotent,
           concurrency: destination.concurrency,
+          questionMs: destination.questions.expireAfterMs,
           stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
         },
       ]),
     ),
+    threadReplies: config.slack.threadReplies,
+    commandsPrivately: config.slack.command?.answerIn === "person",
     sweepAfterMs: config.limits.sweepAfterMs,
   };
 }

@@ -57,9 +57,9 @@ export function withExecutionAddress({
 }
 
 function located(destination: Destination, address: ExecutionAddress): Destination {
-  const { deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes } = destination;
+  const { deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes, questions } = destination;
   const common = {
-    ...{ deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes },
+    ...{ deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes, questions },
     idempotent: true,
   };
   if (address.transport === "agentcore") return { ...common, ...address };

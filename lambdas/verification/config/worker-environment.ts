@@ -23,6 +23,10 @@ export type WorkerEnvironment = {
   /** The name of the parameter of Systems Manager that holds the live settings. */
   routesParameter: string;
   slackApiUrl: string;
+  /** Where files of messages are put for the Execution zone to read. */
+  filesBucket: string;
+  /** Where the names of the installations' secrets begin; undefined where there is no installation flow. */
+  installationsPrefix: string | undefined;
   /** Undefined where the stage deploys no Execution zone. */
   executionAddress: ExecutionAddress | undefined;
   logLevel: LogLevel;
@@ -47,6 +51,8 @@ function readCommon(variables: NodeJS.ProcessEnv): WorkerEnvironment {
     table: required(variables, "SEKISHO_TABLE"),
     routesParameter: required(variables, "SEKISHO_ROUTES_PARAMETER"),
     slackApiUrl: required(variables, "SEKISHO_SLACK_API_URL"),
+    installationsPrefix: variables.SEKISHO_INSTALLATIONS_PREFIX || undefined,
+    filesBucket: required(variables, "SEKISHO_FILES_BUCKET"),
     executionAddress: addressOf(variables.SEKISHO_EXECUTION_ADDRESS),
     logLevel: readEnvironment(variables).logLevel ?? "info",
     aws: readAwsEnvironment(variables),

@@ -1,4 +1,5 @@
 /** What follows when a call to the Execution zone failed, by the act that it was made for. */
+import { answerFailed, lookFailed } from "./asking.ts";
 import { retryDelayMs } from "./delays.ts";
 import { endingFailed, endsTheTask } from "./ending.ts";
 import type { CallFailure, TaskEvent } from "./events.ts";
@@ -27,6 +28,8 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
   // The outcome is fixed already, and canceling was best effort.
   if (task.state === "delivering") return { task, effects: [wake(0)] };
   if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error, policy });
+  if (task.state === "asking")
+    return act === "answer" ? answerFailed({ task, error, policy }) : lookFailed(task, { error });
   if (task.state === "waiting") return pollFailed({ task, nowMs, error, policy });
   return act === "send" ? sendFailed({ task, nowMs, error, policy }) : lookUpFailed({ task, nowMs, error, policy });
 }

@@ -1,7 +1,7 @@
-/** How a task ends before its agent has: its deadline has passed, or somebody asked for it. */
+/** How a task ends before its agent has: its deadline has passed, nobody answered its question, or somebody asked for it. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import { retryDelayMs } from "./delays.ts";
-import type { CallFailure, TaskEvent } from "./events.ts";
+import type { CallAct, CallFailure, TaskEvent } from "./events.ts";
 import { hasMoved } from "./failover.ts";
 import type { Policy } from "./policy.ts";
 import { advance, conclude, failed, graceMs, isPastDeadline, maxAttempts, type Step, wake } from "./step.ts";
@@ -40,6 +40,7 @@ export function cancelAsked({ task, event: { resumed } }: { task: Task; event: C
       if (!resumed && !task.mayHaveArrived && task.attempts === 0) return conclude(task, outcomeOf("asked"));
       return end({ ...task, mayHaveArrived: task.mayHaveArrived || resumed }, "asked");
     case "waiting":
+    case "asking":
       return end(task, "asked");
     case "delivering":
     case "done":
@@ -58,7 +59,7 @@ export function canceled(task: Task): Step {
 
 /** It cannot be canceled and has no result either. Its time may be over all the same; a wish was not granted. */
 export function notEnding(task: Task, ending: NonNullable<Task["ending"]>): Step {
-  return conclude(task, ending === "deadline" ? outcomeOf(ending) : failed({ reason: "ambiguous", lost: false }));
+  return conclude(task, ending === "asked" ? failed({ reason: "ambiguous", lost: false }) : outcomeOf(ending));
 }
 
 /** Canceling failed, or looking for the result of what could not be canceled any more. */
@@ -74,7 +75,7 @@ export function endingFailed({
   policy: Policy;
   nowMs: number;
   ending: NonNullable<Task["ending"]>;
-  act: "send" | "poll" | "cancel";
+  act: CallAct;
   error: CallFailure;
 }): Step {
   // Too late to cancel: it has ended, so its result is there.
@@ -89,15 +90,15 @@ export function endingFailed({
   const mayStillCome = error.reason === "task_not_found" && task.mayHaveArrived && again.attempts <= maxLookUps;
   // A host that never took it is hardly running it, and nobody is to wait for one that cannot be asked.
   const neverTaken = task.state === "sent" && !task.mayHaveArrived;
-  const isLate = ending === "deadline" && act === "cancel";
+  const isLate = ending !== "asked" && act === "cancel";
   const most = isLate ? maxLateCancels : neverTaken ? maxUntaken : maxAttempts;
-  const hasTime = again.attempts < most && (ending === "deadline" || !isPastDeadline(task, nowMs - graceMs));
+  const hasTime = again.attempts < most && (ending !== "asked" || !isPastDeadline(task, nowMs - graceMs));
   if (hasTime && (mayStillCome || isPassing)) {
     return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
   }
   // Nothing is known where it was sent: there is nothing that could go on. Anything else may go on.
   const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);
-  const isOver = ending === "deadline" || isUnknown || neverTaken;
+  const isOver = ending !== "asked" || isUnknown || neverTaken;
   return conclude(task, isOver ? outcomeOf(ending) : failed({ reason: "ambiguous", lost: false }));
 }
 
@@ -107,5 +108,6 @@ export function endsTheTask({ reason }: CallFailure): boolean {
 }
 
 function outcomeOf(ending: Task["ending"]): Outcome {
+  if (ending === "unanswered") return { type: "unanswered" };
   return failed({ reason: ending === "asked" ? "canceled" : "timeout", lost: false });
 }

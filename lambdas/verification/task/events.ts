@@ -1,27 +1,53 @@
 /** What can happen to a task, and what the task machine can ask for. Plain data on both sides. */
 import type { ClientReason } from "../../../contracts/errors.ts";
-import type { TaskResult } from "../../../contracts/methods.ts";
+import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
+import type { OverQuota } from "../gate/gate.ts";
+import type { Locale } from "../slack/failure-words.ts";
 import type { SlackErrorKind } from "../slack/slack.ts";
 import type { Delay } from "./delays.ts";
+import type { Outcome, Task } from "./task.ts";
 import type { Place } from "./thread.ts";
+
+/** The acts that call the Execution zone. */
+export type CallAct = "send" | "poll" | "cancel" | "answer";
 
 export type TaskEvent =
   /** A wake-up arrived and the lease is ours. `resumed`: the worker before us died while it acted. */
   | { type: "woken"; nowMs: number; resumed: boolean }
+  /** Whether the person may ask, and the language to tell them in. */
+  | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
+  /** Whether the message was an answer that its thread waits for. It may wait for another person's, or for one that says something. */
+  | { type: "answer_given"; nowMs: number; verdict: "taken" | "none" | "not_yours" | "says_nothing" }
+  /** It is counted, or too much was asked for. */
+  | { type: "charged"; over: OverQuota | undefined }
+  /** There is a thread for what has none of its own. */
+  | { type: "thread_opened"; place: NonNullable<Task["place"]> }
   /** The task has its place in the thread; with nobody ahead it may begin. */
   | ({ type: "lined_up"; nowMs: number } & Place)
   /** Too many wait in the thread already. */
   | { type: "thread_full" }
   | { type: "announced"; nowMs: number; ts: string }
-  | { type: "answered"; nowMs: number; result: TaskResult }
-  | { type: "call_failed"; nowMs: number; act: "send" | "poll" | "cancel"; error: CallFailure }
+  /** What goes along with the message. */
+  | { type: "prepared"; context: Context }
+  | { type: "file_refused"; outcome: Extract<Outcome, { type: "file_refused" }> }
+  | { type: "answered"; nowMs: number; act: CallAct; result: TaskResult }
+  | { type: "call_failed"; nowMs: number; act: CallAct; error: CallFailure }
   /** All calls that the destination may have at once are under way: nothing was sent. There is likely room after `delayMs`. */
   | { type: "busy"; delayMs: number }
+  /** The thread shows how far it is, as far as Slack took it. */
+  | { type: "progress_shown"; nowMs: number; shown: Shown }
+  /** Replies in the thread are answers to the task's question from now on. */
+  | { type: "thread_held" }
+  | { type: "question_asked"; nowMs: number; ts: string }
+  /** The message of the question says how it was answered. */
+  | { type: "question_shown" }
   | { type: "canceled"; nowMs: number }
   /** The text of the message that is to be tried again; undefined where it is gone. */
   | { type: "message_read"; nowMs: number; text: string | undefined }
   /** So many tasks of the thread are asked to end. */
   | { type: "thread_canceled"; count: number }
+  /** Slack has the file of that index (undefined: it cannot have it), and nobody sees it yet. */
+  | { type: "uploaded"; index: number; fileId: string | undefined }
   | { type: "delivered" }
   | { type: "left_thread" }
   | { type: "swept" }
@@ -32,6 +58,12 @@ export type TaskEvent =
   | { type: "cancel_asked"; nowMs: number; resumed: boolean }
   /** An operator wants it to go on; the lease is ours. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
+
+/** The earlier messages of the thread, and the files of the message where the Execution zone can read them. */
+export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
+
+/** What became of showing progress. `delayMs`: Slack wants to be left alone for that long. */
+export type Shown = { stream?: Task["stream"]; inDoubt?: boolean; delayMs?: number | undefined };
 
 /**
  * A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. `undelivered`: it certainly
@@ -50,14 +82,26 @@ export type CallFailure = {
  * Each act ends in exactly one event; `stop_session` and `wake` end in none.
  */
 export type TaskEffect =
+  | { type: "permit" }
+  | { type: "give_answer" }
+  | { type: "charge"; untilMs: number }
+  /** `privately`: where only the person reads it. */
+  | { type: "open_thread"; privately: boolean }
   | { type: "line_up"; turnMs: number; parallel: boolean }
   | { type: "leave_thread" }
   | { type: "cancel_thread" }
   | { type: "read_message" }
   | { type: "announce"; heal: boolean }
+  | { type: "prepare" }
   | { type: "send" }
   | { type: "poll"; by: "task_id" | "request_id" }
+  | { type: "show_progress" }
+  | { type: "hold_thread"; untilMs: number }
+  | { type: "ask_question"; heal: boolean }
+  | { type: "show_question" }
+  | { type: "answer" }
   | { type: "cancel" }
+  | { type: "upload"; index: number }
   | { type: "deliver"; heal: boolean }
   | { type: "sweep" }
   | { type: "stop_session" }

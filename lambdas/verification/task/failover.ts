@@ -65,7 +65,11 @@ export function moveOn({
 /** The session is that of the destination. */
 function directTo(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
   const { stopAfterResult } = destinationOf({ ...task, destination: to }, policy);
-  const sessionId = sessionIdOf({ message: task.message, perTask: stopAfterResult ? task.id : undefined });
+  const sessionId = sessionIdOf({
+    message: task.message,
+    place: task.place,
+    perTask: stopAfterResult ? task.id : undefined,
+  });
   const renewed = task.params && { params: { ...task.params, session_id: sessionId } };
   return { ...task, destination: to, sessionId, ...renewed };
 }

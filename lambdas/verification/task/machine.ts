@@ -1,11 +1,28 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
+import { asked, asks, stillAsks, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
 import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
+import { uploaded, wokenDelivering } from "./delivering.ts";
 import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import { hasMoved, sending } from "./failover.ts";
 import type { Policy } from "./policy.ts";
-import { begin, ignored, isOutdated, lineUp, messageRead, received, threadCanceled } from "./received.ts";
+import { atWork, progressShown } from "./progress.ts";
+import {
+  answerGiven,
+  begin,
+  charged,
+  hasContext,
+  ignored,
+  isOutdated,
+  lineUp,
+  messageRead,
+  permitted,
+  received,
+  threadCanceled,
+  threadOpened,
+  withParams,
+} from "./received.ts";
 import { slackFailed } from "./slack-failures.ts";
 import { advance, conclude, failed, forget, graceMs, isPastDeadline, leaving, left, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
@@ -20,18 +37,38 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
   switch (event.type) {
     case "woken":
       return woken({ task, event, policy });
+    case "permitted":
+      return permitted(task, { event, policy });
+    case "answer_given":
+      return answerGiven(task, { event, policy });
+    case "charged":
+      return charged(task, { event, policy });
+    case "thread_opened":
+      return opened({ task, event, policy });
     case "lined_up":
       return linedUp({ task, event, policy });
     case "thread_full":
       return conclude(task, failed({ reason: "rate_limited", lost: false }));
     case "announced":
       return announced({ task, event, policy });
+    case "prepared":
+      return { task: withParams(task, { context: event.context, policy }), effects: [wake(0)] };
+    case "file_refused":
+      return conclude(task, event.outcome);
     case "answered":
       return answered({ task, event, policy });
     case "call_failed":
       return callFailed({ task, event, policy });
     case "busy":
       return busy(task, event);
+    case "progress_shown":
+      return progressShown(task, event);
+    case "thread_held":
+      return { task, effects: [{ type: "ask_question", heal: task.attempts > 0 }] };
+    case "question_asked":
+      return asked(task, event);
+    case "question_shown":
+      return { task, effects: [{ type: "answer" }] };
     case "cancel_asked":
       return cancelAsked({ task, event });
     case "canceled":
@@ -40,6 +77,8 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
       return messageRead(task, { event, policy });
     case "thread_canceled":
       return threadCanceled(task, event);
+    case "uploaded":
+      return uploaded(task, event);
     case "delivered":
       return leaving(advance(task, { state: "done" }), policy);
     case "left_thread":
@@ -55,6 +94,8 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
   }
 }
 
+/** An answer ends a row of failures. */
+const anew = { attempts: 0, puzzles: 0 };
 /** Its time is over before there was anybody who took it. */
 const neverTaken = failed({ reason: "unavailable", lost: false });
 /** The destination leads elsewhere by now, so that nobody can be asked. */
@@ -65,13 +106,13 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
   const heal = resumed || task.attempts > 0;
   switch (task.state) {
     case "received":
-      return received({ task, policy, nowMs, heal });
+      return received({ task, nowMs, heal });
     case "queued":
       if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
       return lineUp(task, policy);
     case "announced":
       if (isPastDeadline(task, nowMs)) return conclude(task, neverTaken);
-      return sending(advance(task, {}), { nowMs, policy });
+      return ready(task, { nowMs, policy });
     case "sent": {
       if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
       // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
@@ -88,14 +129,35 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
       if (isPastDeadline(task, nowMs - graceMs)) return end(task, "deadline");
       return {
-        task: { ...task, polls: task.polls + 1, polledAtMs: nowMs },
+        task: { ...(resumed ? streamInDoubt(task) : task), polls: task.polls + 1, polledAtMs: nowMs },
         effects: [{ type: "poll", by: "task_id" }],
       };
+    case "asking":
+      return wokenAsking(task, { nowMs, heal });
     case "delivering":
-      return { task, effects: [{ type: "deliver", heal }] };
+      return wokenDelivering(task, { nowMs, heal });
     case "done":
       return { task, effects: task.swept ? [] : [{ type: "sweep" }] };
   }
+}
+
+/** What is to be sent is in the record before it is sent. */
+function ready(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
+  if (task.params !== undefined) return sending(advance(task, {}), { nowMs, policy });
+  if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
+  return sending(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
+}
+
+/** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
+function streamInDoubt(task: Task): Task {
+  const { stream, progress } = task;
+  if (stream?.refused || (stream === undefined && progress?.partialText === undefined)) return task;
+  return { ...task, stream: { messages: [], length: 0, ...stream, inDoubt: true } };
+}
+
+function opened({ task, event, policy }: Given<"thread_opened">): Step {
+  const placed = threadOpened(task, event);
+  return task.state === "received" ? lineUp(placed, policy) : { task: placed, effects: [wake(0)] };
 }
 
 /** Its time begins when nobody is before it. A task that waited has been announced already. */
@@ -120,19 +182,19 @@ function busy(task: Task, { delayMs }: Extract<TaskEvent, { type: "busy" }>): St
   return { task, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
-function answered({ task, event: { result } }: Given<"answered">): Step {
-  switch (result.status) {
-    case "success":
-      return conclude(task, { type: "answer", text: result.response_text });
-    case "input_required":
-      return conclude(task, { type: "answer", text: result.prompt });
-    case "accepted":
-      if (task.ending !== undefined) return notEnding(task, task.ending);
-      return {
-        task: advance(task, { state: "waiting", taskId: result.task_id }),
-        effects: [wake(pollDelay({ polls: task.polls, pollAfterMs: result.poll_after_ms }))],
-      };
+function answered({ task, event: { act, nowMs, result }, policy }: Given<"answered">): Step {
+  if (result.status === "success") {
+    const { response_text: text, artifacts = [] } = result;
+    return conclude(task, { type: "answer", text, ...(artifacts.length === 0 ? {} : { artifacts }) });
   }
+  if (task.ending !== undefined) return notEnding(task, task.ending);
+  const isAsking = task.state === "asking";
+  if (result.status === "input_required") {
+    return isAsking ? stillAsks(task, { act, result, nowMs, policy }) : asks(task, { result, nowMs, policy });
+  }
+  if (task.state === "waiting") return atWork({ ...task, ...anew, taskId: result.task_id }, { result, nowMs });
+  const waiting = advance(task, { state: "waiting", taskId: result.task_id, pollAfterMs: result.poll_after_ms });
+  return { task: waiting, effects: [wake(pollDelay({ polls: task.polls, pollAfterMs: result.poll_after_ms }))] };
 }
 
 /**
@@ -148,9 +210,11 @@ function deadLettered({ task, event: { nowMs } }: Given<"dead_lettered">): Step 
     return { task: again, effects: swept ? [] : [wake(afterDeadLetterMs)] };
   }
   const hasTime =
-    (state === "queued" && !isOutdated(task, nowMs)) || (state === "waiting" && !isPastDeadline(task, nowMs - graceMs));
+    (state === "queued" && !isOutdated(task, nowMs)) ||
+    (state === "waiting" && !isPastDeadline(task, nowMs - graceMs)) ||
+    (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs);
   if (hasTime) return { task, effects: [wake(afterDeadLetterMs)] };
-  const mayRun = state === "sent" || state === "waiting";
+  const mayRun = state === "sent" || state === "waiting" || state === "asking";
   const { task: concluded } = conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
   // An announcement may have been made by a worker that died of it.
   return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };
@@ -163,5 +227,6 @@ function deadLettered({ task, event: { nowMs } }: Given<"dead_lettered">): Step 
 function redriven({ task, event, policy }: Given<"redriven">): Step {
   if (task.state !== "done") return woken({ task, event, policy });
   if (task.outcome === undefined) return { task, effects: [] };
-  return { task: advance(task, { state: "delivering", swept: false }), effects: [{ type: "deliver", heal: true }] };
+  const again = { ...advance(task, { state: "delivering", swept: false }), attempts: 1 };
+  return wokenDelivering(again, { nowMs: event.nowMs, heal: true });
 }

@@ -113,8 +113,11 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
 ]);
 export type QueueMessage = z.infer<typeof queueMessageSchema>;
 
+/** Those that move the task that they name. */
+export type TaskMessage = Exclude<QueueMessage, Press | Greet>;
+
 /** Which link of the task's chain of wake-ups a message is. What is none of the chain takes the place of the next one. */
-export function seqOf({ message, task }: { message: QueueMessage; task: { wakeSeq: number } }): number {
+export function seqOf({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {
   if (message.type === "wake") return message.seq;
   return message.type === "ask" ? 0 : task.wakeSeq;
 }

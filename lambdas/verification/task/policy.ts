@@ -2,7 +2,7 @@
 import type { Task } from "./task.ts";
 
 export type DestinationPolicy = {
-  /** Time that a task may take from its turn on, in milliseconds. */
+  /** Time that a task may take from its turn on, in milliseconds; the time in which it waits for a person does not count. */
   deadlineMs: number;
   /** A digest of where it leads: another one is another peer. */
   address: string;
@@ -12,13 +12,18 @@ export type DestinationPolicy = {
   stopAfterResult: boolean;
   /** `thread`: the tasks of one thread one at a time, in order. */
   concurrency: "thread" | "parallel";
+  /** How long a question stays open at the longest. */
+  questionMs: number;
 };
 
 export type Policy = {
-  isAllowed(message: Task["message"]): boolean;
   /** The destinations that the routes give, of which the first is to be tried first; none where no route fits. */
   routeOf(message: Task["message"]): readonly string[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
+  /** A reply in a thread of the bot is for the bot, without a mention. */
+  threadReplies: boolean;
+  /** A slash command is answered where only the person reads it. */
+  commandsPrivately: boolean;
   /** When the thread is looked at once more after the delivery: a post that timed out must have landed by then. */
   sweepAfterMs: number;
 };
@@ -26,5 +31,14 @@ export type Policy = {
 /** A destination that the configuration no longer names is treated as one that cannot be asked twice. */
 export function destinationOf(task: Task, policy: Policy): DestinationPolicy {
   const known = task.destination === undefined ? undefined : policy.destinations.get(task.destination);
-  return known ?? { deadlineMs: 0, address: "", idempotent: false, stopAfterResult: false, concurrency: "thread" };
+  return known ?? gone;
 }
+
+const gone: DestinationPolicy = {
+  deadlineMs: 0,
+  address: "",
+  idempotent: false,
+  stopAfterResult: false,
+  concurrency: "thread",
+  questionMs: 0,
+};

@@ -1,45 +1,82 @@
-/** What becomes of a message before anything is sent: refused, taken as a wish to cancel, or given its place in its thread. */
+/** What becomes of a message before anything is sent: refused, taken as an answer or a wish to cancel, or given its place in its thread. */
 import { maxTextLength } from "../../../contracts/limits.ts";
-import { isTooOld } from "../gate/age.ts";
+import { isTooOld, maxAgeMs } from "../gate/age.ts";
 import { isCancelWord } from "../gate/cancel-word.ts";
-import type { TaskEvent } from "./events.ts";
+import type { Context, TaskEvent } from "./events.ts";
 import { directed } from "./failover.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { advance, conclude, failed, forget, graceMs, type Step } from "./step.ts";
 import type { Task } from "./task.ts";
 
 /** What a task may take beyond its deadline to bring its answer into the thread, before the next one begins all the same. */
-const deliveryMs = 60_000;
+export const deliveryMs = 60_000;
 
-export function received({
-  task,
-  policy,
-  nowMs,
-  heal,
-}: {
-  task: Task;
-  policy: Policy;
-  nowMs: number;
-  heal: boolean;
-}): Step {
-  const { message } = task;
-  const isCancel = isCancelWord(message.text);
-  if (message.unaddressed && !(isCancel && policy.isAllowed(message) && !isOutdated(task, nowMs))) return ignored(task);
-  if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
-  if (!policy.isAllowed(message)) return conclude(task, { type: "refused" });
-  if (isCancel) return { task, effects: [{ type: "cancel_thread" }] };
-  const begun = { ...task, attempts: heal ? Math.max(1, task.attempts) : 0 };
-  if (task.retryOf !== undefined && message.text === "") return { task: begun, effects: [{ type: "read_message" }] };
-  return enter(begun, policy);
+type Event<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
+
+/** Whether the person may ask is found out at each try: a rule may have changed meanwhile. */
+export function received({ task, nowMs, heal }: { task: Task; nowMs: number; heal: boolean }): Step {
+  if (isOutdated(task, nowMs)) return task.message.unaddressed ? ignored(task) : conclude(task, { type: "too_old" });
+  return { task: { ...task, attempts: heal ? Math.max(1, task.attempts) : 0 }, effects: [{ type: "permit" }] };
 }
 
-/** The text is there, and says what is to be done, or it is told that it cannot be. */
-function enter(task: Task, policy: Policy): Step {
-  const { text } = task.message;
-  // A bare mention, or a file without a word (attachments do not travel yet): there is nothing to do.
-  if (text === "") return conclude(task, failed({ reason: "invalid_params", lost: false }));
+/** Who may not ask and did not speak to the bot hears nothing of it. */
+export function permitted(
+  task: Task,
+  { event: { allowed, locale, nowMs }, policy }: { event: Event<"permitted">; policy: Policy },
+): Step {
+  const { message } = task;
+  const known = { ...task, locale };
+  if (!allowed) return message.unaddressed ? ignored(known) : conclude(known, { type: "refused" });
+  if (isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
+  if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
+  return enter(known, { nowMs, policy });
+}
+
+/** The text is there. In a thread it may be what the thread waits for. */
+function enter(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
+  const { threadTs, command } = task.message;
+  if (threadTs === undefined || command) return accepted(task, { nowMs, policy });
+  return { task, effects: [{ type: "give_answer" }] };
+}
+
+/** A message in a thread that waits for an answer is none but that answer: never a new task behind it. */
+export function answerGiven(
+  task: Task,
+  { event: { verdict, nowMs }, policy }: { event: Event<"answer_given">; policy: Policy },
+): Step {
+  const isSilent = task.message.unaddressed === true;
+  if (verdict === "taken") return ignored(task);
+  if (verdict === "none") return isSilent && !policy.threadReplies ? ignored(task) : accepted(task, { nowMs, policy });
+  if (isSilent) return ignored(task);
+  const isOthers = verdict === "not_yours";
+  return conclude(task, isOthers ? { type: "not_yours" } : failed({ reason: "invalid_params", lost: false }));
+}
+
+/** It says what is to be done, or it is told that it does not; then it counts. */
+function accepted(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
+  const { text, files = [] } = task.message;
+  if (text === "" && files.length === 0) return conclude(task, failed({ reason: "invalid_params", lost: false }));
   if (text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
-  return lineUp(task, policy);
+  const going = directed(task, policy);
+  if (going === undefined) return conclude(task, failed({ reason: "agent_not_found", lost: false }));
+  const untilMs = nowMs + maxAgeMs + destinationOf(going, policy).deadlineMs;
+  return { task: going, effects: [{ type: "charge", untilMs }] };
+}
+
+export function charged(task: Task, { event: { over }, policy }: { event: Event<"charged">; policy: Policy }): Step {
+  if (over !== undefined) return conclude(task, { type: "limited", ...over });
+  if (!needsThread(task)) return lineUp(task, policy);
+  return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately }] };
+}
+
+/** A slash command leaves no message that could be answered. */
+export function needsThread({ message, place }: Task): boolean {
+  return message.command === true && place === undefined;
+}
+
+/** Everything goes there from now on, follow-ups too. */
+export function threadOpened(task: Task, { place }: Event<"thread_opened">): Task {
+  return { ...task, place, thread: `${place.channel}/${place.threadTs}` };
 }
 
 /** On its way to its destination, it is given its place in its thread; where it cannot go anywhere, that is told. */
@@ -51,22 +88,34 @@ export function lineUp(unrouted: Task, policy: Policy): Step {
   return { task, effects: [{ type: "line_up", turnMs, parallel: concurrency === "parallel" }] };
 }
 
-/** Nobody is before it any more: from now on its time counts, and what will be sent stays as it is. */
+/** Nobody is before it any more: from now on its time counts. */
 export function begin(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
-  const { message, sessionId, id } = task;
-  const { deadlineMs } = destinationOf(task, policy);
+  return { ...task, deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs };
+}
+
+/** Whether there may be more to send along than the message's text. */
+export function hasContext({ message: { threadTs, command, files = [] } }: Task): boolean {
+  return (threadTs !== undefined && !command) || files.length > 0;
+}
+
+/** What will be sent, which stays as it is. */
+export function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
+  const { message, sessionId, id, place } = task;
+  const threadTs = place?.threadTs ?? message.threadTs;
+  const { history = [], attachments = [] } = context;
   return {
     ...task,
-    deadlineAtMs: nowMs + deadlineMs,
     params: {
       channel: message.channel,
       text: message.text,
-      ...(message.threadTs === undefined ? {} : { thread_ts: message.threadTs }),
+      ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
       team_id: message.team,
       user_id: message.user,
       correlation_id: id,
+      ...(attachments.length === 0 ? {} : { attachments }),
+      ...(history.length === 0 ? {} : { history }),
       session_id: sessionId,
-      timeout_ms: deadlineMs,
+      timeout_ms: destinationOf(task, policy).deadlineMs,
       callback: true,
     },
   };
@@ -75,15 +124,15 @@ export function begin(task: Task, { nowMs, policy }: { nowMs: number; policy: Po
 /** What is to be tried again has its text, as it reads now. */
 export function messageRead(
   task: Task,
-  { event: { text }, policy }: { event: Extract<TaskEvent, { type: "message_read" }>; policy: Policy },
+  { event: { text, nowMs }, policy }: { event: Event<"message_read">; policy: Policy },
 ): Step {
   if (text === undefined) return conclude(task, { type: "unreadable" });
   if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
-  return enter({ ...task, message: { ...task.message, text } }, policy);
+  return accepted({ ...task, message: { ...task.message, text } }, { nowMs, policy });
 }
 
 /** The wish to cancel has gone to the tasks of its thread. Where there was none, and nobody was spoken to, nobody answers. */
-export function threadCanceled(task: Task, { count }: Extract<TaskEvent, { type: "thread_canceled" }>): Step {
+export function threadCanceled(task: Task, { count }: Event<"thread_canceled">): Step {
   return count === 0 && task.message.unaddressed ? ignored(task) : conclude(task, { type: "canceling", count });
 }
 
@@ -93,7 +142,7 @@ export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: numb
   return isTooOld({ ts, receivedAtMs, nowMs });
 }
 
-/** Nobody was spoken to, so nobody answers. */
+/** There is nothing to be said, or it is said elsewhere. */
 export function ignored(task: Task): Step {
   return { task: advance(forget(task), { state: "done" }), effects: [] };
 }

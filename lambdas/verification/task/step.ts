@@ -2,7 +2,7 @@
 import { type Delay, retryDelayMs } from "./delays.ts";
 import type { CallFailure, TaskEffect } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
-import type { Outcome, Task } from "./task.ts";
+import type { Outcome, Question, Task } from "./task.ts";
 
 export type Step = { task: Task; effects: TaskEffect[] };
 
@@ -28,9 +28,22 @@ export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): 
 
 /** The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. */
 export function forget(task: Task): Task {
-  const { params: _params, outcome, ...rest } = task;
+  const { params: _params, progress: _progress, stream: _stream, outcome, question, message, ...rest } = task;
   const kept = outcome === undefined || outcome.type === "answer" ? {} : { outcome };
-  return { ...rest, ...kept, message: { ...task.message, text: "" }, swept: true };
+  const { files: _files, ...said } = message;
+  return {
+    ...rest,
+    ...kept,
+    ...(question && { question: untold(question) }),
+    message: { ...said, text: "" },
+    swept: true,
+  };
+}
+
+/** Who answered, and when, stays. */
+function untold({ answer, ...question }: Question): Question {
+  const { text: _text, ...given } = answer ?? {};
+  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };
 }
 
 /** The same for a task whose answer Slack did not take: that is kept, so that it can be delivered once the cause is gone. */

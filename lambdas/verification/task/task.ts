@@ -43,6 +43,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
   }),
   /** Nobody answered what the agent asked. */
   z.object({ type: z.literal("unanswered") }),
+  /** The thread waits for an answer that somebody else is to give. */
+  z.object({ type: z.literal("not_yours") }),
 ]);
 export type Outcome = z.infer<typeof outcomeSchema>;
 
@@ -150,6 +152,8 @@ export const taskSchema = z.object({
   taskId: z.string().optional(),
   polls: z.int(),
   polledAtMs: z.int().optional(),
+  /** What the host advised last. */
+  pollAfterMs: z.int().optional(),
   /** Why the task is being canceled; only a result that is there already still counts. */
   ending: z.enum(["deadline", "asked", "unanswered"]).optional(),
 
@@ -160,6 +164,8 @@ export const taskSchema = z.object({
   progress: shownProgressSchema.optional(),
   stream: streamSchema.optional(),
   question: questionSchema.optional(),
+  /** The request ids of the messages that have answered its questions. */
+  answeredBy: z.array(z.string()).optional(),
   /** Slack does not take the answer's blocks: it is told in mrkdwn alone. */
   plain: z.literal(true).optional(),
 
@@ -198,7 +204,7 @@ export function queueGroupOf({ message, destination }: Pick<Task, "message" | "d
 }
 
 /** Names the thread among all threads. */
-function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
+export function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
   return `${message.channel}/${threadOf(message)}`;
 }
 

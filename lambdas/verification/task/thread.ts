@@ -8,7 +8,8 @@ import type { Task } from "./task.ts";
 
 /** A thread in which so many wait is no conversation any more. */
 const maxTasks = 200;
-const recordLifeMs = 3 * 24 * 3600_000;
+/** For so long a reply in the thread is known to be one in a thread of the bot. */
+const recordLifeMs = 30 * 24 * 3600_000;
 
 const entrySchema = z.object({
   /** The request id. */
@@ -19,6 +20,8 @@ const entrySchema = z.object({
   parallel: z.boolean(),
   /** From then on nobody waits for it any longer. */
   untilMs: z.int(),
+  /** It has asked a person: a message in the thread may be the answer. */
+  asks: z.literal(true).optional(),
 });
 
 /** A record of the task store, under an id that no task has. */
@@ -86,6 +89,17 @@ export function leave({ thread, id, nowMs }: { thread: Thread; id: string; nowMs
   const head = tasks.find(({ parallel }) => !parallel);
   const isSame = tasks.length === thread.tasks.length;
   return { thread: isSame ? thread : { ...thread, tasks }, next: head?.begun === false ? head.id : undefined };
+}
+
+/** The task asks, and holds its place for as long as that may take. */
+export function hold({ thread, id, untilMs }: { thread: Thread; id: string; untilMs: number }): Thread {
+  const tasks = thread.tasks.map((task) => (task.id === id ? { ...task, untilMs, asks: true as const } : task));
+  return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
+}
+
+/** The tasks that may wait for an answer, the first in the thread first. */
+export function askingIn({ thread, nowMs }: { thread: Thread; nowMs: number }): string[] {
+  return thread.tasks.filter(({ asks, untilMs }) => asks === true && untilMs > nowMs).map(({ id }) => id);
 }
 
 function isEarlier(one: { ts: string; id: string }, other: { ts: string; id: string }): boolean {

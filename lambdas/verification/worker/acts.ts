@@ -1,18 +1,23 @@
 /** What the task machine asks for, done: each act talks to one party and comes back as one event. */
-import { SekishoError } from "../../../contracts/errors.ts";
+import { FileRefused, type Files } from "../files/files.ts";
+import type { Gate } from "../gate/gate.ts";
 import { type SlackApi, SlackError } from "../slack/slack.ts";
-import type { CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
+import type { TaskText } from "../slack/task-text.ts";
+import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
-import type { ExecutionClient } from "../transport/client.ts";
 import { announce } from "./announce.ts";
+import { askQuestion, showQuestion } from "./ask-question.ts";
 import { readAskedText } from "./asked-again.ts";
-import { type AnswerText, deliver, sweep } from "./deliver.ts";
-import { cancelTask, executeTask, pollTask } from "./execute.ts";
-import { createSlots } from "./slots.ts";
+import { type Call, createCalls, type WorkerDestination } from "./calls.ts";
+import { deliver, sweep } from "./deliver.ts";
+import { openThread } from "./open-thread.ts";
+import { prepare } from "./prepare.ts";
+import type { Questions } from "./questions.ts";
+import type { Decor } from "./react.ts";
+import { showProgress } from "./show-progress.ts";
 import type { Threads } from "./threads.ts";
 
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
-type CallAct = Extract<Act, { type: "send" | "poll" | "cancel" }>;
 type ActRequest = { act: Act; task: Task; signal: AbortSignal };
 
 /** Never rejects for what the other side does; a rejection is a defect, and the message comes again. */
@@ -22,104 +27,80 @@ export type RunAct = {
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
 };
 
-export type WorkerDestination = {
-  client: ExecutionClient;
-  callTimeoutMs: number;
-  /** The most tasks that are sent at once in this process; polls and cancels have a quarter as much beside them. */
-  maxSends: number;
-  /** How long a poll may wait at the destination for news; 0: it answers at once. */
-  longPollMs: number;
-  /** Given where the destination asks for the bot token; read anew for each send, never stored. */
-  botToken?: (() => Promise<string>) | undefined;
-};
-
-type ActOptions = {
+export type ActOptions = {
   slack: SlackApi;
+  gate: Gate;
+  files: Files;
+  text: TaskText;
   threads: Threads;
+  questions: Questions;
+  decor: Decor;
+  /** Show an answer as it is written in a native stream of Slack. */
+  streaming: boolean;
   destinations: ReadonlyMap<string, WorkerDestination>;
-  answerText: AnswerText;
   newId: () => string;
   now?: () => number;
 };
 
-export function createRunAct({ slack, threads, destinations, answerText, newId, now = Date.now }: ActOptions): RunAct {
-  const slots = new Map(
-    [...destinations].map(([name, { maxSends }]) => {
-      const maxAsks = Math.ceil(maxSends / 4);
-      // A send takes as long as the agent does, so that nobody waits for its slot here; to ask takes a moment.
-      const send = createSlots({ max: maxSends, maxWaiting: 0, now });
-      return [name, { send, ask: createSlots({ max: maxAsks, maxWaiting: maxAsks, now }) }];
-    }),
-  );
+export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct {
+  const { slack, gate, files, text, threads, questions, decor, streaming, destinations, newId } = options;
+  const calls = createCalls({ destinations, newId, now });
 
-  async function perform(request: ActRequest): Promise<TaskEvent> {
-    const { act, task } = request;
-    if (!isCall(act)) return performHere({ ...request, act });
-    const taken = await slotsOf(task)?.[act.type === "send" ? "send" : "ask"].take();
-    if (taken !== undefined && "delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
-    try {
-      return await call({ ...request, act });
-    } finally {
-      taken?.release();
-    }
-  }
-
-  async function call({ act, task, signal }: ActRequest & { act: CallAct }): Promise<TaskEvent> {
-    const destination = destinationOf(task);
+  async function perform({ act, task, signal }: ActRequest): Promise<TaskEvent> {
+    if (isCall(act)) return calls.run({ act, task, signal });
+    const request = { slack, task, text, decor, signal };
     switch (act.type) {
-      case "send":
-        return { type: "answered", result: await executeTask({ ...destination, task, signal }), nowMs: now() };
-      case "poll": {
-        const isIdle = slotsOf(task)?.ask.isIdle() ?? true;
-        const waitMs = isIdle && task.ending === undefined ? destination.longPollMs : 0;
+      case "permit":
         return {
-          type: "answered",
-          result: await pollTask({ ...destination, task, by: act.by, waitMs, newId, signal }),
+          type: "permitted",
+          ...(await gate.permit({ message: task.message, requestId: task.id, signal })),
           nowMs: now(),
         };
-      }
-      case "cancel":
-        await cancelTask({ ...destination, task, newId, signal });
-        return { type: "canceled", nowMs: now() };
-    }
-  }
-
-  async function performHere({ act, task, signal }: ActRequest & { act: Exclude<Act, CallAct> }): Promise<TaskEvent> {
-    switch (act.type) {
+      case "give_answer":
+        return questions.giveFromThread({ task, signal });
+      case "charge":
+        return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
+      case "open_thread":
+        return { type: "thread_opened", place: await openThread({ ...request, privately: act.privately }) };
       case "line_up": {
         const place = await threads.lineUp({ task, turnMs: act.turnMs, parallel: act.parallel });
         return place === undefined ? { type: "thread_full" } : { type: "lined_up", nowMs: now(), ...place };
       }
       case "leave_thread":
+        await gate.release({ task });
         await threads.leave({ task });
         return { type: "left_thread" };
       case "cancel_thread":
         return { type: "thread_canceled", count: await threads.cancelAll({ task }) };
       case "read_message":
-        return { type: "message_read", nowMs: now(), text: await readAskedText({ slack, task, signal }) };
+        return { type: "message_read", nowMs: now(), text: await readAskedText(request) };
       case "announce":
+        return { type: "announced", ts: await announce({ ...request, heal: act.heal }), nowMs: now() };
+      case "prepare":
+        return { type: "prepared", context: await prepare({ ...request, files }) };
+      case "show_progress":
+        return { type: "progress_shown", shown: await showProgress({ ...request, streaming, now }), nowMs: now() };
+      case "hold_thread":
+        await threads.hold({ task, untilMs: act.untilMs });
+        return { type: "thread_held" };
+      case "ask_question":
         return {
-          type: "announced",
+          type: "question_asked",
+          ts: await askQuestion({ ...request, heal: act.heal, nowMs: now() }),
           nowMs: now(),
-          ts: await announce({ slack, task, heal: act.heal, answerText, signal }),
         };
+      case "show_question":
+        await showQuestion({ ...request, nowMs: now() });
+        return { type: "question_shown" };
+      case "upload":
+        return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":
-        await deliver({ slack, task, heal: act.heal, answerText, nowMs: now(), signal });
+        await deliver({ ...request, heal: act.heal, nowMs: now() });
         return { type: "delivered" };
       case "sweep":
-        await sweep({ slack, task, answerText, signal });
+        await sweep({ ...request, nowMs: now() });
         return { type: "swept" };
     }
-  }
-
-  function slotsOf(task: Task) {
-    return task.destination === undefined ? undefined : slots.get(task.destination);
-  }
-
-  function destinationOf(task: Task): WorkerDestination {
-    const known = task.destination === undefined ? undefined : destinations.get(task.destination);
-    if (known === undefined) throw new SekishoError("agent_not_found");
-    return known;
   }
 
   const runAct = async (request: ActRequest): Promise<TaskEvent> => {
@@ -129,31 +110,15 @@ export function createRunAct({ slack, threads, destinations, answerText, newId, 
       if (thrown instanceof SlackError) {
         return { type: "slack_failed", nowMs: now(), kind: thrown.kind, retryAfterMs: thrown.retryAfterMs };
       }
-      if (thrown instanceof SekishoError && isCall(request.act)) {
-        return { type: "call_failed", nowMs: now(), act: request.act.type, error: failureOf(thrown) };
-      }
-      throw thrown;
+      if (!(thrown instanceof FileRefused)) throw thrown;
+      const { act } = request;
+      if (act.type === "upload") return { type: "uploaded", index: act.index, fileId: undefined };
+      return { type: "file_refused", outcome: thrown.outcome };
     }
   };
-  return Object.assign(runAct, {
-    async stopSession({ task, signal }: { task: Task; signal: AbortSignal }) {
-      const client = destinations.get(task.destination ?? "")?.client;
-      if (task.sessionId !== undefined)
-        await client?.stopSession?.({ sessionId: task.sessionId, signal }).catch(() => {});
-    },
-  });
+  return Object.assign(runAct, { stopSession: calls.stopSession });
 }
 
-function isCall(act: Act): act is CallAct {
-  return act.type === "send" || act.type === "poll" || act.type === "cancel";
-}
-
-function failureOf(error: SekishoError): CallFailure {
-  return {
-    reason: error.reason,
-    retryable: error.retryable,
-    undelivered: error.undelivered,
-    retryAfterMs: error.details.retry_after_ms,
-    lost: error.details.lost === true,
-  };
+function isCall(act: Act): act is Call {
+  return act.type === "send" || act.type === "poll" || act.type === "answer" || act.type === "cancel";
 }

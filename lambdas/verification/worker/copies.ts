@@ -1,5 +1,5 @@
 /** Copies of messages that come too early, pure: when each is to come again. */
-import type { QueueMessage } from "../task/messages.ts";
+import type { TaskMessage } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
 
 /** How long a copy waits beyond the lease that it met, or where someone else was first. */
@@ -16,7 +16,7 @@ export function copyPastLease({
   lease,
   nowMs,
 }: {
-  message: QueueMessage;
+  message: TaskMessage;
   task: Pick<Task, "wakeSeq">;
   lease: NonNullable<Task["lease"]>;
   nowMs: number;
@@ -34,7 +34,7 @@ function laterCopy({
   firstMs,
   mostMs,
 }: {
-  message: Extract<QueueMessage, { type: "wake" | "cancel" }>;
+  message: Extract<TaskMessage, { type: "wake" | "cancel" }>;
   firstMs: number;
   mostMs: number;
 }): { body: string; delayMs: number } {

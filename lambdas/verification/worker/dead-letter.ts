@@ -14,6 +14,7 @@ type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep
  * that there is nothing to do, and a message that could not be kept at once would be gone. Kept is:
  * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a day; redriven, it is sent as it is;
  * - a `wake`. Where its task failed with it, only the delivery is repeated when it is redriven;
+ * - a `press`;
  * - a `redrive` or a `cancel`, with which the task stays as it is. Redriven, it is tried again; a `cancel` also by itself.
  * Not kept is what goes on elsewhere (of a link that is finished, or of a task that a worker holds) or is about nothing.
  */
@@ -21,7 +22,9 @@ export async function handleDeadLetter(options: WorkerOptions, { message, signal
   const { store, queue, now = Date.now } = options;
   // Of the turn the task finds out by itself.
   if (message.type === "turn") return;
-  if (message.type === "redrive") return keep();
+  // Whoever pressed the button sees that nothing came of it, and may press it again.
+  if (message.type === "redrive" || message.type === "press") return keep();
+  if (message.type === "greet") return;
   if (message.type === "cancel") return handleLostWish(options, { message, keep });
   const task = await store.get({ id: message.requestId });
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;

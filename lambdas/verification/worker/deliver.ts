@@ -1,67 +1,109 @@
-/** The acts that bring the answer into the thread: deliver it, and two minutes later look once more. */
+/** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
+import { outgoingFiles } from "../files/outgoing.ts";
+import { answerPart, insteadPart, plainPart } from "../slack/post-parts.ts";
 import type { SlackApi } from "../slack/slack.ts";
-import { type Task, threadOf } from "../task/task.ts";
+import type { TaskText } from "../slack/task-text.ts";
+import { installationOf, placeOf, type Task } from "../task/task.ts";
+import { showQuestion } from "./ask-question.ts";
 import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
-import { isSlackError, knownPosts, ownPosts, ownPostsOrKnown } from "./own-posts.ts";
-import { react } from "./react.ts";
-
-/** The words for a task: pure, so that every try at the delivery says the same. */
-export type AnswerText = {
-  placeholder(task: Task): string;
-  /** The answer in parts that Slack takes, at least one. */
-  parts(task: Task): string[];
-};
+import { openings } from "./open-thread.ts";
+import { isSlackError, knownPosts, type OwnPost, ownPosts, ownPostsOrKnown, uploadsOf } from "./own-posts.ts";
+import { type Decor, markOver } from "./react.ts";
 
 /** An edit notifies nobody: what took longer is a new message. */
 const editNotifiesNobodyAfterMs = 60_000;
 
-type DeliverRequest = { slack: SlackApi; task: Task; answerText: AnswerText; signal: AbortSignal };
+type Request = { slack: SlackApi; task: Task; text: TaskText; decor: Decor; nowMs: number; signal: AbortSignal };
 
-/** With `heal` an earlier try may have left posts behind: they are looked up by their metadata first. */
-export async function deliver(request: DeliverRequest & { heal: boolean; nowMs: number }): Promise<void> {
-  const { task, heal, answerText, nowMs } = request;
-  const found = heal ? await ownPostsOrKnown(request) : knownPosts(task);
-  const asNew = task.announcedAtMs !== undefined && nowMs - task.announcedAtMs > editNotifiesNobodyAfterMs;
-  const plan = planDelivery({ parts: answerText.parts(task), firstPart: firstPartOf(task), found, asNew });
-  for (const action of plan) await perform(request, action);
-  if (task.placeholderTs !== undefined) await react({ ...request, present: false });
+/** With `heal` an earlier try may have left posts behind: they are looked up first. */
+export async function deliver(request: Request & { heal: boolean }): Promise<void> {
+  const { task, heal } = request;
+  await closeStream(request);
+  const isUnsure = heal || task.stream?.inDoubt === true;
+  const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
+  for (const action of planOf(request, { found, asNew: isNew(request) })) await perform(request, action);
+  // However it ended while it was asked: nobody is to press its buttons any more.
+  if (task.question !== undefined && task.question.answer === undefined) await showQuestion(request);
+  if (task.placeholderTs !== undefined) await markOver(request);
 }
 
 /** Deletes what a late post doubled. It posts nothing: what was acknowledged and is gone was deleted by someone. */
-export async function sweep(request: DeliverRequest): Promise<void> {
-  const found = await ownPosts(request);
-  const { answerText, task } = request;
-  const plan = planDelivery({ parts: answerText.parts(task), firstPart: firstPartOf(task), found, asNew: true });
+export async function sweep(request: Request): Promise<void> {
+  const { task } = request;
+  const plan = planOf(request, { found: await ownPosts(request), asNew: true });
   for (const action of plan) if (action.type === "remove") await perform(request, action);
+  if (task.place === undefined) return;
+  const { channel, threadTs } = task.place;
+  for (const ts of await openings(request, channel)) {
+    if (ts !== threadTs) await perform(request, { type: "remove", ts });
+  }
 }
 
-/** Words instead of an answer must not be taken for a part of it. */
-function firstPartOf({ outcome }: Task): number {
-  return outcome?.type === "failed" && outcome.insteadOfAnswer ? 1001 : 1;
+function planOf({ task, text }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
+  const hasFiles = uploadsOf(task).length > 0;
+  return planDelivery({ parts: text.parts(task), firstPart: firstPartOf(task), found, asNew, hasFiles });
 }
 
-async function perform(request: DeliverRequest, action: DeliveryAction): Promise<void> {
+/** An edit of the placeholder would go unnoticed, stand above a question, or be undone by one that is still on its way. */
+function isNew({ task: { announcedAtMs, question, progress }, nowMs }: Request): boolean {
+  const isLate = announcedAtMs !== undefined && nowMs - announcedAtMs > editNotifiesNobodyAfterMs;
+  return isLate || question !== undefined || progress?.inDoubt === true;
+}
+
+/** What Slack did not take must not be taken for a part of what stands instead of it. */
+function firstPartOf({ outcome, plain }: Task): number {
+  if (outcome?.type === "failed" && outcome.insteadOfAnswer) return insteadPart;
+  return plain ? plainPart : answerPart;
+}
+
+/** Slack edits no message that is still being streamed. Where it cannot be stopped, the edit fails, and it is posted anew. */
+async function closeStream({ slack, task, signal }: Request): Promise<void> {
+  const last = task.stream?.messages.at(-1);
+  if (last === undefined) return;
+  const { channel } = placeOf(task);
+  const stopped = slack.stopStream({
+    installation: installationOf(task),
+    channel,
+    ts: last.ts,
+    requestId: task.id,
+    signal,
+  });
+  await unlessGone(stopped);
+}
+
+async function perform(request: Request, action: DeliveryAction): Promise<void> {
   const { slack, task, signal } = request;
-  const { channel } = task.message;
-  if (action.type === "remove") return unlessGone(slack.remove({ channel, ts: action.ts, requestId: task.id, signal }));
-  const { part, text } = action;
-  const post = { channel, text, key: { requestId: task.id, part }, signal };
+  const installation = installationOf(task);
+  const { channel, threadTs } = placeOf(task);
+  const call = { installation, channel, requestId: task.id, signal };
+  if (action.type === "remove") return unlessGone(slack.remove({ ...call, ts: action.ts }));
+  if (action.type === "share") return slack.shareUploads({ ...call, threadTs, files: sharesOf(task) });
+  const { part, content } = action;
+  const post = { installation, channel, content, key: { requestId: task.id, part }, signal };
   if (action.type === "update") {
     try {
       return await slack.update({ ...post, ts: action.ts });
     } catch (thrown) {
       if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
       // Where an edit is impossible it is posted anew, and what could not be edited goes.
-      await slack.post({ ...post, threadTs: threadOf(task.message) });
-      return unlessGone(slack.remove({ channel, ts: action.ts, requestId: task.id, signal }));
+      await slack.post({ ...post, threadTs });
+      return unlessGone(slack.remove({ ...call, ts: action.ts }));
     }
   }
-  await slack.post({ ...post, threadTs: threadOf(task.message) });
+  await slack.post({ ...post, threadTs });
 }
 
-async function unlessGone(removal: Promise<void>): Promise<void> {
+function sharesOf(task: Task): { fileId: string; title: string }[] {
+  if (task.outcome?.type !== "answer") return [];
+  const names = outgoingFiles(task).map(({ name }) => name);
+  return (task.outcome.uploads ?? []).flatMap((upload, index) =>
+    "fileId" in upload ? [{ fileId: upload.fileId, title: names[index] ?? "" }] : [],
+  );
+}
+
+async function unlessGone(change: Promise<void>): Promise<void> {
   try {
-    await removal;
+    await change;
   } catch (thrown) {
     if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
   }

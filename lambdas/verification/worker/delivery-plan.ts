@@ -1,44 +1,63 @@
-/** Which posts make the thread show the answer exactly once, given the posts that are there. Pure. */
-import type { PostedMessage } from "../slack/slack.ts";
+/** Which posts make the thread show the outcome exactly once, given the posts that are there. Pure. */
+import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/post-parts.ts";
+import type { Content } from "../slack/slack.ts";
+import type { OwnPost } from "./own-posts.ts";
 
 export type DeliveryAction =
-  | { type: "update"; ts: string; part: number; text: string }
-  | { type: "post"; part: number; text: string }
+  | { type: "update"; ts: string; part: number; content: Content }
+  | { type: "post"; part: number; content: Content }
+  | { type: "share" }
   | { type: "remove"; ts: string };
 
+/** As many as words instead of an answer could ever have. */
+const maxParts = 500;
+
 /**
- * `found` are the task's own posts, oldest first; part 0 is the placeholder. The earliest post of a part stays,
- * surplus ones go. The placeholder becomes part 1, unless `asNew` (an edit notifies nobody): then it goes last,
- * so that the thread is never without a word. A post that carries its part's key has its part's text.
+ * `found` are the task's own posts, oldest first. The earliest post of a part stays, surplus ones go. A stream becomes part 1;
+ * without one the placeholder does, unless `asNew` (an edit notifies nobody, and stands above what was asked meanwhile): then
+ * it goes last, so that the thread is never without a word. A post that carries its part's key has its part's content.
+ * Questions and what opened the thread are no parts of the outcome; of them only what is there twice goes.
  */
 export function planDelivery({
   parts,
   found,
   asNew,
-  firstPart = 1,
+  firstPart,
+  hasFiles,
 }: {
-  parts: string[];
-  found: PostedMessage[];
+  parts: readonly Content[];
+  found: readonly OwnPost[];
   asNew: boolean;
   /** The first part's number; what has another is none of these parts. */
-  firstPart?: number;
+  firstPart: number;
+  /** There are files that the thread is to show. */
+  hasFiles: boolean;
 }): DeliveryAction[] {
-  const byPart = new Map<number, PostedMessage>();
-  const surplus: PostedMessage[] = [];
+  const byPart = new Map<number, OwnPost>();
+  const surplus: OwnPost[] = [];
+  const streams: OwnPost[] = [];
   for (const post of found) {
-    const part = post.key?.part ?? -1;
-    const isOne = part === 0 || (part >= firstPart && part < firstPart + parts.length);
-    if (!isOne || byPart.has(part)) surplus.push(post);
+    const { part } = post;
+    const isWanted = !isOutcome(part) || (part >= firstPart && part < firstPart + parts.length);
+    if (part === streamPart) streams.push(post);
+    else if (!isWanted || byPart.has(part)) surplus.push(post);
     else byPart.set(part, post);
   }
-  const placeholder = byPart.get(0);
-  const edits = placeholder !== undefined && !asNew && !byPart.has(firstPart);
-  const actions = parts.flatMap((text, index): DeliveryAction[] => {
+  const placeholder = byPart.get(placeholderPart);
+  const edited = byPart.has(firstPart) ? undefined : (streams.pop() ?? (asNew ? undefined : placeholder));
+  const actions = parts.flatMap((content, index): DeliveryAction[] => {
     const part = firstPart + index;
     if (byPart.has(part)) return [];
-    if (part === firstPart && edits) return [{ type: "update", ts: placeholder.ts, part, text }];
-    return [{ type: "post", part, text }];
+    if (index === 0 && edited !== undefined) return [{ type: "update", ts: edited.ts, part, content }];
+    return [{ type: "post", part, content }];
   });
-  if (placeholder !== undefined && !edits) surplus.push(placeholder);
-  return [...actions, ...surplus.map(({ ts }): DeliveryAction => ({ type: "remove", ts }))];
+  const shares: DeliveryAction[] = hasFiles && !byPart.has(filesPart) ? [{ type: "share" }] : [];
+  const left = placeholder === undefined || placeholder === edited ? [] : [placeholder];
+  const removals = [...surplus, ...streams, ...left].map(({ ts }): DeliveryAction => ({ type: "remove", ts }));
+  return [...actions, ...shares, ...removals];
+}
+
+/** An answer's or what stands instead of one. */
+function isOutcome(part: number): boolean {
+  return part > placeholderPart && part < Math.min(insteadPart + maxParts, questionPart);
 }

@@ -1,9 +1,9 @@
-/** The acts towards the Execution zone: send, poll, cancel. All of a task's calls carry its session id and its trace. */
+/** The acts towards the Execution zone: send, poll, answer, cancel. All of a task's calls carry its session id and its trace. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { Task } from "../task/task.ts";
 import { abortable } from "../transport/abortable.ts";
-import type { WorkerDestination } from "./acts.ts";
+import type { WorkerDestination } from "./calls.ts";
 
 type CallRequest = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToken"> & {
   task: Task;
@@ -13,7 +13,7 @@ type CallRequest = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToke
 /** The stored params under the task's own id, the same at every repetition. */
 export async function executeTask({ client, callTimeoutMs, botToken, task, signal }: CallRequest): Promise<TaskResult> {
   if (task.params === undefined) throw new SekishoError("internal");
-  const secret = botToken && { bot_token: await readToken({ botToken, callTimeoutMs, signal }) };
+  const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
   const params = { ...task.params, ...secret };
   return client.call({ method: "execute_task", params, id: task.id, ...common({ callTimeoutMs, task, signal }) });
 }
@@ -25,6 +25,22 @@ export async function pollTask(
   const key = by === "task_id" ? { task_id: task.taskId } : { request_id: task.id };
   const params = waitMs > 0 ? { ...key, wait_ms: waitMs } : key;
   return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+}
+
+/** The person's answer under its own id, the same at every repetition. */
+export async function answerTask({ client, callTimeoutMs, task, signal }: CallRequest): Promise<TaskResult> {
+  const { question, taskId } = task;
+  if (question?.answer === undefined || taskId === undefined) throw new SekishoError("internal");
+  const { option, text, user, callId } = question.answer;
+  const chosen = option === undefined ? undefined : question.options[option];
+  const params = {
+    task_id: taskId,
+    ...(chosen === undefined ? {} : { option_id: chosen.id }),
+    ...(text === undefined ? {} : { text }),
+    user_id: user,
+    ...(question.id === undefined ? {} : { question_id: question.id }),
+  };
+  return client.call({ method: "answer_task", params, id: callId, ...common({ callTimeoutMs, task, signal }) });
 }
 
 export async function cancelTask(request: CallRequest & { newId: () => string }): Promise<void> {

@@ -1,30 +1,44 @@
 /** The posts of one task in its thread: looked up by their metadata, or as far as the record knows them. */
+import { filesPart, placeholderPart, streamPart } from "../slack/post-parts.ts";
 import { type PostedMessage, type SlackApi, SlackError, type SlackErrorKind } from "../slack/slack.ts";
-import { type Task, threadOf } from "../task/task.ts";
+import { installationOf, placeOf, type Task } from "../task/task.ts";
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
+/** `part` says what it is (`slack/post-parts.ts`). */
+export type OwnPost = { ts: string; part: number };
+
 /** Oldest first. Rejects with a SlackError. */
-export async function ownPosts(request: Request): Promise<PostedMessage[]> {
+export async function ownPosts(request: Request): Promise<OwnPost[]> {
+  const { task } = request;
   const messages = await messagesFromTask(request);
-  return messages.filter(({ key }) => key?.requestId === request.task.id);
+  const uploads = uploadsOf(task);
+  return messages.flatMap((message): OwnPost[] => {
+    const { ts, key, from, fileIds } = message;
+    if (key !== undefined) return key.requestId === task.id ? [{ ts, part: key.part }] : [];
+    if (from !== "self") return [];
+    if (fileIds.some((id) => uploads.includes(id))) return [{ ts, part: filesPart }];
+    return isOwnStream(task, message) ? [{ ts, part: streamPart }] : [];
+  });
 }
 
 /** Whoever wrote them: what the thread shows from the task's own message on, that among them. Rejects with a SlackError. */
 export function messagesFromTask({ slack, task, signal }: Request): Promise<PostedMessage[]> {
-  const { appId, channel, ts } = task.message;
+  const { message, id: requestId } = task;
+  const place = placeOf(task);
+  const oldestTs = task.place === undefined ? message.ts : place.threadTs;
   return slack.replies({
-    channel,
-    threadTs: threadOf(task.message),
-    oldestTs: ts,
-    appId,
-    requestId: task.id,
+    installation: installationOf(task),
+    ...place,
+    oldestTs,
+    appId: message.appId,
+    requestId,
     signal,
   });
 }
 
 /** Where Slack does not let us look (a missing scope), what the record knows must do: an answer is worth more than a doubled one. */
-export async function ownPostsOrKnown(request: Request): Promise<PostedMessage[]> {
+export async function ownPostsOrKnown(request: Request): Promise<OwnPost[]> {
   try {
     return await ownPosts(request);
   } catch (thrown) {
@@ -33,9 +47,22 @@ export async function ownPostsOrKnown(request: Request): Promise<PostedMessage[]
   }
 }
 
-export function knownPosts(task: Task): PostedMessage[] {
-  if (task.placeholderTs === undefined) return [];
-  return [{ ts: task.placeholderTs, text: "", key: { requestId: task.id, part: 0 } }];
+export function knownPosts({ placeholderTs, stream }: Task): OwnPost[] {
+  const streams = (stream?.messages ?? []).map(({ ts }) => ({ ts, part: streamPart }));
+  return placeholderTs === undefined ? streams : [{ ts: placeholderTs, part: placeholderPart }, ...streams];
+}
+
+/** The ids of the answer's files that Slack has. */
+export function uploadsOf({ outcome }: Task): string[] {
+  if (outcome?.type !== "answer") return [];
+  return (outcome.uploads ?? []).flatMap((upload) => ("fileId" in upload ? [upload.fileId] : []));
+}
+
+/** A stream has no key. One that may have been begun unknown to us is whatever of ours came after the placeholder without one. */
+function isOwnStream({ stream, placeholderTs }: Task, { ts, fileIds }: PostedMessage): boolean {
+  if (stream === undefined || fileIds.length > 0) return false;
+  if (stream.messages.some((message) => message.ts === ts)) return true;
+  return stream.inDoubt === true && Number(ts) > Number(placeholderTs ?? Number.POSITIVE_INFINITY);
 }
 
 export function isSlackError(thrown: unknown, kinds: readonly SlackErrorKind[]): boolean {

@@ -8,7 +8,9 @@ import type { Policy } from "../task/policy.ts";
 import type { Step } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import type { Act, RunAct } from "./acts.ts";
+import type { HandleGreet } from "./greet.ts";
 import { InterruptedStep } from "./interrupted-step.ts";
+import type { HandlePress } from "./press.ts";
 import type { Observation } from "./worker.ts";
 
 export type WorkerOptions = {
@@ -16,6 +18,10 @@ export type WorkerOptions = {
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
+  /** Whether the bot was ever asked in the thread: only there it hears what is not said to it. */
+  isKnownThread(request: { thread: string }): Promise<boolean>;
+  press: HandlePress;
+  greet: HandleGreet;
   /** Always shorter than the queue's visibility timeout; an act is ended by its signal a tenth earlier. */
   leaseMs: number;
   log: Log;

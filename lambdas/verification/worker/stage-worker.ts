@@ -9,23 +9,26 @@ import { withExecutionAddress } from "../../shared/config/stage-config.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import { dynamoDbSettings } from "../../shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
+import type { TaskItem, TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { WorkerEnvironment } from "../config/worker-environment.ts";
 import { createDestinations } from "../destinations.ts";
-import { createKeptSecret } from "../kept-secret.ts";
-import { createPolicy } from "../policy.ts";
-import { createAnswerText } from "../slack/answer-text.ts";
+import { createArtifactFetch } from "../files/artifact-fetch.ts";
+import { createFiles } from "../files/create-files.ts";
+import { createS3FileStore } from "../files/s3-store.ts";
+import { createGate } from "../gate/create-gate.ts";
+import { parseKeptRules } from "../gate/kept-rules.ts";
+import { parseUsage } from "../gate/usage.ts";
+import { createStageTokens } from "../installations/stage-tokens.ts";
+import { createPolicy, defaultLocaleOf } from "../policy.ts";
+import { createTaskText } from "../slack/answer-text.ts";
 import { createSlackApi } from "../slack/web-api.ts";
-import { taskSchema } from "../task/task.ts";
+import { installationOf, type Task, taskSchema } from "../task/task.ts";
 import { threadSchema } from "../task/thread.ts";
-import { createRunAct, type WorkerDestination } from "./acts.ts";
+import type { WorkerDestination } from "./calls.ts";
 import { createLiveConfig, readParameter } from "./live-config.ts";
-import { createThreads } from "./threads.ts";
-import { createWorker, type Worker } from "./worker.ts";
-
-/** A rotated bot token is used after a minute, or at once where Slack takes the old one no longer. */
-const botTokenKeepMs = 60_000;
+import type { Worker } from "./worker.ts";
+import { createZoneWorker } from "./zone-worker.ts";
 
 export type StageWorker = {
   /** The worker for the messages of one invocation. Never rejects. */
@@ -46,47 +49,49 @@ export function createStageWorker({
   queue: TaskQueue;
   log: Log;
 }): StageWorker {
-  const { aws, table, routesParameter, slackApiUrl, executionAddress: address } = environment;
+  const { aws, table, routesParameter, filesBucket, installationsPrefix } = environment;
+  const { slackApiUrl: apiUrl, executionAddress: address } = environment;
   const deployed = parseConfig({ json: config });
   const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
   const live = createLiveConfig({ deployed, read: readParameter({ call: ssm, name: routesParameter }), log });
 
   const readManagedSecret = createReadManagedSecret(aws);
-  const botTokenId = managedIdOf(deployed.slack.botToken);
-  const botToken = createKeptSecret({
-    readSecret: () => readManagedSecret({ id: botTokenId }),
-    readTimeoutMs: 2000,
-    keepMs: botTokenKeepMs,
-    rereadAfterMs: 0,
-  });
-  // Authorizers keep their tokens until a 401 comes, so that they must get each one anew.
-  const readSecret = async (reference: SecretReference) => {
-    const id = managedIdOf(reference);
-    return id === botTokenId ? botToken.current() : readManagedSecret({ id });
-  };
+  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
+  const slack = createSlackApi({ tokens, apiUrl, log });
+  const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
+  const readSecret = (reference: SecretReference) => readManagedSecret({ id: managedIdOf(reference) });
 
   const client = new DynamoDBClient(dynamoDbSettings);
-  const store = createDynamoTaskStore({ client, table, parse: (json) => taskSchema.parse(json) });
-  const threadStore = createDynamoTaskStore({ client, table, parse: (json) => threadSchema.parse(json) });
-  const threads = createThreads({ store: threadStore, queue, now: Date.now });
-  const slack = createSlackApi({
-    token: botToken.current,
-    newerToken: botToken.newerThan,
-    apiUrl: slackApiUrl,
-    log,
-  });
-  const answerText = createAnswerText({ locale: deployed.slack.locale });
+  const storeOf = <T extends TaskItem>(parse: (json: unknown) => T) => createDynamoTaskStore({ client, table, parse });
+  const stores = {
+    store: storeOf((json) => taskSchema.parse(json)),
+    threadStore: storeOf((json) => threadSchema.parse(json)),
+  };
+  const gateStores = { ruleStore: storeOf(parseKeptRules), usageStore: storeOf(parseUsage) };
+  const fileStore = createS3FileStore({ bucket: filesBucket, aws });
 
   function build(settings: Config): Built {
-    const located = withExecutionAddress({ config: settings, address });
+    const config = withExecutionAddress({ config: settings, address });
     const { credentials, region } = aws;
-    const destinations = createDestinations({ config: located, readSecret, credentials, region, log });
-    const worker = createWorker({
-      store,
+    const destinations = createDestinations({ config, readSecret, botTokenOf, credentials, region, log });
+    const worker = createZoneWorker({
+      ...stores,
       queue,
-      policy: createPolicy({ config: located }),
-      runAct: createRunAct({ slack, threads, destinations, answerText, newId: randomUUID }),
-      leaseMs: located.limits.leaseMs,
+      policy: createPolicy({ config }),
+      slack,
+      gate: createGate({ config, ...gateStores, slack, log, now: Date.now }),
+      files: createFiles({
+        slack,
+        token: tokens.tokenOf,
+        apiUrl,
+        store: fileStore,
+        publicFetch: createArtifactFetch(config),
+        ...config.files,
+        log,
+      }),
+      text: createTaskText({ locale: defaultLocaleOf(config.slack), contact: config.slack.contact }),
+      destinations,
+      config,
       log,
       newId: randomUUID,
     });

@@ -1,7 +1,7 @@
 /** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
-import { emptyThread, leave, lineUp, type Place, type Thread, threadIdOf } from "../task/thread.ts";
+import { askingIn, emptyThread, hold, leave, lineUp, type Place, type Thread, threadIdOf } from "../task/thread.ts";
 
 /** So many workers at once never meet in one thread; more is a store that does not keep its word. */
 const maxAttempts = 30;
@@ -10,6 +10,12 @@ export type Threads = {
   /** Resolves to undefined where the thread is full. Repeated, it gives the place that the task has by then. */
   lineUp(request: { task: Task; turnMs: number; parallel: boolean }): Promise<Place | undefined>;
   leave(request: { task: Task }): Promise<void>;
+  /** The task has asked a person: it keeps its place until then, and messages may be the answer. */
+  hold(request: { task: Task; untilMs: number }): Promise<void>;
+  /** The ids of the tasks in the thread that may wait for an answer, the first in the thread first. */
+  asking(request: { thread: string }): Promise<string[]>;
+  /** Whether the bot was ever asked in the thread (within 30 days). */
+  isKnown(request: { thread: string }): Promise<boolean>;
   /** Asks every task of the thread to end whose message came before this one; resolves to how many there are. */
   cancelAll(request: { task: Task }): Promise<number>;
 };
@@ -50,6 +56,16 @@ export function createThreads({
       });
       if (next === undefined) return;
       await queue.send({ body: JSON.stringify({ type: "turn", requestId: next }), group: queueGroupOf(task) });
+    },
+    async hold({ task, untilMs }) {
+      await change(task, (thread) => ({ thread: hold({ thread, id: task.id, untilMs }), result: undefined }));
+    },
+    async asking({ thread: name }) {
+      const thread = await store.get({ id: threadIdOf({ thread: name }) });
+      return thread === undefined ? [] : askingIn({ thread, nowMs: now() });
+    },
+    async isKnown({ thread }) {
+      return (await store.get({ id: threadIdOf({ thread }) })) !== undefined;
     },
     async cancelAll({ task }) {
       const thread = await store.get({ id: threadIdOf(task) });

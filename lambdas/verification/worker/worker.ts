@@ -1,8 +1,8 @@
 /** The worker: takes one queue message and moves one task one step (architecture.md, "The way of one message", 2). */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
-import { type Ask, type QueueMessage, queueMessageSchema, seqOf } from "../task/messages.ts";
-import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
+import { type Ask, type QueueMessage, queueMessageSchema, seqOf, type TaskMessage } from "../task/messages.ts";
+import { queueGroupOf, receivedTask, type Task, threadKeyOf } from "../task/task.ts";
 import { cancelUnderWay } from "./cancel.ts";
 import { handleCompletion } from "./completion.ts";
 import { copyPastLease, soonAgainMs } from "./copies.ts";
@@ -40,6 +40,9 @@ export function createWorker(options: WorkerOptions): Worker {
         log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
         throw new SekishoError("invalid_request");
       }
+      const stop = signal ?? AbortSignal.timeout(options.leaseMs);
+      if (message.type === "press") return options.press({ press: message, signal: stop });
+      if (message.type === "greet") return options.greet({ greet: message, signal: stop });
       await handleMessage(options, message, signal);
     },
     async deadLetter({ body, signal, keep = async () => {} }) {
@@ -57,12 +60,13 @@ export function createWorker(options: WorkerOptions): Worker {
 
 async function handleMessage(
   options: WorkerOptions,
-  message: QueueMessage,
+  message: TaskMessage,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { store, queue, runAct, now = Date.now } = options;
   const log = options.log.with({ request_id: message.requestId });
   const stored = await store.get({ id: message.requestId });
+  if (stored === undefined && (await isChatter(options, message))) return log.debug("reply_dropped");
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
   if (task === undefined) return log.warn("message_without_task", { event: message.type });
   const seq = seqOf({ message, task });
@@ -84,16 +88,22 @@ async function handleMessage(
   log.debug("claim_lost", { seq });
 }
 
+/** What people say to each other in a thread of theirs costs one look, and leaves no trace. */
+async function isChatter({ isKnownThread }: WorkerOptions, message: TaskMessage): Promise<boolean> {
+  if (message.type !== "ask" || !message.message.unaddressed) return false;
+  return !(await isKnownThread({ thread: threadKeyOf(message.message) }));
+}
+
 const eventTypes = {
   ask: "woken",
   wake: "woken",
   turn: "woken",
   redrive: "redriven",
   cancel: "cancel_asked",
-} as const satisfies Record<QueueMessage["type"], TaskEvent["type"]>;
+} as const satisfies Record<TaskMessage["type"], TaskEvent["type"]>;
 
 /** What is none of the chain and comes too late to change anything. */
-function isIdle({ message, task }: { message: QueueMessage; task: Task }): boolean {
+function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolean {
   if (message.type === "turn") return task.state !== "queued" && task.state !== "received";
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
 }

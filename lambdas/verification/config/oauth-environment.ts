@@ -1,0 +1,27 @@
+/** What the environment tells the installation flow on Lambda. An error names the variable that is missing or wrong. */
+import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import { readEnvironment } from "../../shared/config/environment.ts";
+import type { LogLevel } from "../../shared/log.ts";
+
+export type OauthEnvironment = {
+  clientId: string;
+  /** The name or ARN of the client secret in Secrets Manager. */
+  clientSecret: string;
+  /** Where the names of the installations' secrets begin. */
+  installationsPrefix: string;
+  slackApiUrl: string;
+  logLevel: LogLevel;
+  aws: AwsSurroundings;
+};
+
+export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env): OauthEnvironment {
+  return {
+    clientId: required(variables, "SEKISHO_CLIENT_ID"),
+    clientSecret: required(variables, "SEKISHO_CLIENT_SECRET"),
+    installationsPrefix: required(variables, "SEKISHO_INSTALLATIONS_PREFIX"),
+    slackApiUrl: required(variables, "SEKISHO_SLACK_API_URL"),
+    logLevel: readEnvironment(variables).logLevel ?? "info",
+    aws: readAwsEnvironment(variables),
+  };
+}

@@ -1,0 +1,52 @@
+/** What the agent tells on its way, and when the thread shows it: at most once a second, and never just before the answer. */
+import type { TaskResult } from "../../../contracts/methods.ts";
+import { pollDelay } from "./delays.ts";
+import type { Shown } from "./events.ts";
+import { type Step, wake } from "./step.ts";
+import type { Task } from "./task.ts";
+
+/** Slack's own advice for edits of one message (https://docs.slack.dev/apis/web-api/rate-limits). */
+const leastGapMs = 1000;
+
+type Accepted = Extract<TaskResult, { status: "accepted" }>;
+
+/** The poll found it at work: what is new is shown, if it is time, and then it is polled again. */
+export function atWork(task: Task, { result, nowMs }: { result: Accepted; nowMs: number }): Step {
+  const { poll_after_ms: pollAfterMs, progress } = result;
+  const polled: Task = { ...task, ...(pollAfterMs === undefined ? { pollAfterMs: undefined } : { pollAfterMs }) };
+  const isTime = nowMs - (task.progress?.shownAtMs ?? Number.NEGATIVE_INFINITY) >= leastGapMs;
+  if (progress === undefined || !isTime || !isNews(task, progress))
+    return { task: polled, effects: [nextPoll(polled)] };
+  const { text, percent, partial_text: partialText } = progress;
+  const next = { text, percent, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
+  return { task: { ...polled, progress: next }, effects: [{ type: "show_progress" }] };
+}
+
+export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowMs: number }): Step {
+  const { progress } = task;
+  const { stream = task.stream, inDoubt = false, delayMs = 0 } = shown;
+  const kept: Task = {
+    ...task,
+    ...(stream === undefined ? {} : { stream }),
+    ...(progress === undefined
+      ? {}
+      : { progress: { ...progress, shownAtMs: nowMs + delayMs, ...(inDoubt ? { inDoubt: true as const } : {}) } }),
+  };
+  return { task: kept, effects: [nextPoll(kept)] };
+}
+
+/** How long the answer waits, so that an edit of the placeholder is not the one that comes last. */
+export function settlesInMs({ progress }: Task, nowMs: number): number {
+  if (progress === undefined) return 0;
+  return Math.min(leastGapMs, Math.max(0, progress.shownAtMs + leastGapMs - nowMs));
+}
+
+function isNews({ progress }: Task, news: NonNullable<Accepted["progress"]>): boolean {
+  return (
+    news.text !== progress?.text || news.percent !== progress?.percent || news.partial_text !== progress?.partialText
+  );
+}
+
+function nextPoll({ polls, pollAfterMs }: Task) {
+  return wake(pollDelay({ polls, pollAfterMs }));
+}

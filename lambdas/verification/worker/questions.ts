@@ -1,0 +1,107 @@
+/** How an answer of a person gets into the record of the task that asked: by compare-and-set, so that the first one counts. */
+import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { SlackApi } from "../slack/slack.ts";
+import { type NotTaken, takeAnswer } from "../task/asking.ts";
+import type { TaskEvent } from "../task/events.ts";
+import { type GivenAnswer, queueGroupOf, type Task } from "../task/task.ts";
+import { type Decor, markTaken } from "./react.ts";
+import type { Threads } from "./threads.ts";
+
+type Given = Omit<GivenAnswer, "callId">;
+export type Verdict =
+  | { type: "taken" }
+  | { type: "not_yours" }
+  | { type: "says_nothing" }
+  /** A worker acts on the task. */
+  | { type: "held" }
+  | NotTaken;
+
+export type Questions = {
+  /** `index`: of the question that is meant. `held`: a worker acts on the task; to be tried again soon. */
+  give(request: { requestId: string; index?: number; answer: Given; signal: AbortSignal }): Promise<Verdict>;
+  /** Whether the message is the answer that its thread waits for. */
+  giveFromThread(request: { task: Task; signal: AbortSignal }): Promise<TaskEvent>;
+};
+
+/** So many workers at once never meet over one question. */
+const maxAttempts = 20;
+/** When a message looks again whose thread's task is just being moved. */
+const heldDelayMs = 1000;
+
+export function createQuestions({
+  store,
+  queue,
+  threads,
+  gate,
+  slack,
+  decor,
+  newId,
+  now,
+}: {
+  store: TaskStore<Task>;
+  queue: TaskQueue;
+  threads: Threads;
+  gate: Gate;
+  slack: SlackApi;
+  decor: Decor;
+  newId: () => string;
+  now: () => number;
+}): Questions {
+  async function give({ requestId, index, answer, signal }: Parameters<Questions["give"]>[0]): Promise<Verdict> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const task = await store.get({ id: requestId });
+      if (task === undefined) return { type: "over" };
+      if (isRepeated({ task, index, answer })) return { type: "taken" };
+      const nowMs = now();
+      const taken = takeAnswer({
+        task,
+        ...(index === undefined ? {} : { index }),
+        answer: { ...answer, callId: newId() },
+        nowMs,
+      });
+      if ("notTaken" in taken) return taken.notTaken;
+      if (answer.option === undefined && !answer.text) return { type: "says_nothing" };
+      if (!(await gate.mayAnswer({ task, user: answer.user, signal }))) return { type: "not_yours" };
+      if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
+      // As in a step of the task itself: the wake-up first, so that no answer is in a record that nobody looks at.
+      const seq = task.wakeSeq + 1;
+      await queue.send({ body: JSON.stringify({ type: "wake", requestId, seq }), group: queueGroupOf(task) });
+      const { lease: _lapsed, ...rest } = taken.task;
+      if ((await store.replace({ item: { ...rest, wakeSeq: seq } })) !== undefined) return { type: "taken" };
+    }
+    return { type: "held" };
+  }
+
+  async function giveFromThread({ task, signal }: { task: Task; signal: AbortSignal }): Promise<TaskEvent> {
+    const { message, id: from } = task;
+    const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
+    const told = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => ({
+      type: "answer_given",
+      nowMs: now(),
+      verdict,
+    });
+    let isOthers = false;
+    for (const requestId of await threads.asking({ thread: task.thread })) {
+      if (requestId === from) continue;
+      const given = await give({ requestId, answer, signal });
+      if (given.type === "held") return { type: "busy", delayMs: heldDelayMs };
+      if (given.type === "says_nothing") return told("says_nothing");
+      isOthers ||= given.type === "not_yours";
+      if (given.type !== "taken") continue;
+      await markTaken({ slack, task, decor, signal });
+      return told("taken");
+    }
+    return told(isOthers ? "not_yours" : "none");
+  }
+
+  return { give, giveFromThread };
+}
+
+/** The same message or press once more: the queue delivers at least once, and a message is no answer to the next question. */
+function isRepeated({ task, index, answer }: { task: Task; index: number | undefined; answer: Given }): boolean {
+  if (answer.from !== undefined) return task.answeredBy?.includes(answer.from) === true;
+  const given = task.question?.answer;
+  if (given === undefined || index !== task.question?.index) return false;
+  return given.user === answer.user && given.atMs === answer.atMs && given.option === answer.option;
+}

@@ -1,0 +1,97 @@
+/** The act that shows how far the agent is: in a native stream where it tells the answer so far, else in the placeholder. */
+import { placeholderPart } from "../slack/post-parts.ts";
+import { safeMarkdown } from "../slack/safe-markdown.ts";
+import { type SlackApi, SlackError } from "../slack/slack.ts";
+import type { TaskText } from "../slack/task-text.ts";
+import type { Shown } from "../task/events.ts";
+import { installationOf, placeOf, type Task } from "../task/task.ts";
+
+type Stream = NonNullable<Task["stream"]>;
+type Request = { slack: SlackApi; task: Task; text: TaskText; now: () => number; signal: AbortSignal };
+
+/** Slack closes a stream after about five minutes, and what comes after that is lost. */
+const rollOverAfterMs = 230_000;
+/** Made safe, it stays below the 12,000 characters that Slack takes at once. */
+const maxPieceLength = 6000;
+/** What is shown is not worth a longer wait. */
+const timeoutMs = 5000;
+
+/** Never rejects: what cannot be shown is not shown, and the answer comes all the same. */
+export async function showProgress(request: Request & { streaming: boolean }): Promise<Shown> {
+  const { task, streaming } = request;
+  const bounded = { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) };
+  const partial = task.progress?.partialText;
+  if (partial === undefined || !streaming || task.stream?.refused) return editPlaceholder(bounded);
+  return showStream(bounded, partial);
+}
+
+async function editPlaceholder({ slack, task, text, signal }: Request): Promise<Shown> {
+  if (task.placeholderTs === undefined) return {};
+  const { channel } = placeOf(task);
+  try {
+    await slack.update({
+      installation: installationOf(task),
+      channel,
+      ts: task.placeholderTs,
+      content: text.placeholder(task),
+      key: { requestId: task.id, part: placeholderPart },
+      signal,
+    });
+    return {};
+  } catch (thrown) {
+    return afterFailure(thrown);
+  }
+}
+
+async function showStream(request: Request, partial: string): Promise<Shown> {
+  const { task, now } = request;
+  const stream: Stream = task.stream ?? { messages: [], length: 0 };
+  const piece = partial.slice(stream.length, stream.length + maxPieceLength);
+  if (piece.trim() === "") return {};
+  const current = stream.messages.at(-1);
+  const isOld = current !== undefined && now() - current.startedAtMs >= rollOverAfterMs;
+  try {
+    const markdown = safeMarkdown(piece);
+    const length = stream.length + piece.length;
+    if (current === undefined || isOld) return { stream: { ...(await begin(request, { stream, markdown })), length } };
+    await append(request, { ts: current.ts, markdown });
+    return { stream: { ...stream, length } };
+  } catch (thrown) {
+    const shown = afterFailure(thrown);
+    if (isTerminal(thrown)) return { ...shown, stream: { ...stream, refused: true } };
+    // Whether the text, or a message, is there nobody knows: the answer replaces whatever is.
+    return {
+      ...shown,
+      inDoubt: false,
+      ...(shown.inDoubt ? { stream: { ...stream, refused: true, inDoubt: true } } : {}),
+    };
+  }
+}
+
+/** A new message of the stream; the former one is closed. */
+async function begin(request: Request, { stream, markdown }: { stream: Stream; markdown: string }): Promise<Stream> {
+  const { slack, task, now, signal } = request;
+  const call = { installation: installationOf(task), requestId: task.id, signal };
+  const place = placeOf(task);
+  const former = stream.messages.at(-1);
+  if (former !== undefined) await slack.stopStream({ ...call, channel: place.channel, ts: former.ts });
+  const startedAtMs = now();
+  const { ts } = await slack.startStream({ ...call, ...place, user: task.message.user, markdown });
+  return { ...stream, messages: [...stream.messages, { ts, startedAtMs }] };
+}
+
+async function append({ slack, task, signal }: Request, { ts, markdown }: { ts: string; markdown: string }) {
+  const { channel } = placeOf(task);
+  await slack.appendStream({ installation: installationOf(task), channel, ts, markdown, requestId: task.id, signal });
+}
+
+/** An edit that may still land is not to undo the answer; a Slack that is busy is left alone. */
+function afterFailure(thrown: unknown): Shown {
+  if (!(thrown instanceof SlackError)) throw thrown;
+  if (thrown.kind === "ambiguous") return { inDoubt: true };
+  return thrown.kind === "rate_limited" ? { delayMs: thrown.retryAfterMs ?? 30_000 } : {};
+}
+
+function isTerminal(thrown: unknown): boolean {
+  return thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind);
+}

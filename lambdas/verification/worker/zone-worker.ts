@@ -1,0 +1,64 @@
+/** The worker with everything that it acts through, put together in one place for every engine. */
+import type { Config } from "../../shared/config/schema.ts";
+import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Files } from "../files/files.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { SlackApi } from "../slack/slack.ts";
+import type { TaskText } from "../slack/task-text.ts";
+import type { Policy } from "../task/policy.ts";
+import type { Task } from "../task/task.ts";
+import type { Thread } from "../task/thread.ts";
+import { createRunAct } from "./acts.ts";
+import type { WorkerDestination } from "./calls.ts";
+import { createHandleGreet } from "./greet.ts";
+import { createHandlePress } from "./press.ts";
+import { createQuestions } from "./questions.ts";
+import type { Decor } from "./react.ts";
+import { createThreads } from "./threads.ts";
+import { createWorker, type Observation, type Worker } from "./worker.ts";
+
+export type ZoneWorkerOptions = {
+  store: TaskStore<Task>;
+  threadStore: TaskStore<Thread>;
+  queue: TaskQueue;
+  policy: Policy;
+  slack: SlackApi;
+  gate: Gate;
+  files: Files;
+  text: TaskText;
+  destinations: ReadonlyMap<string, WorkerDestination>;
+  config: {
+    slack: Pick<Config["slack"], "reactions" | "assistant" | "streaming">;
+    limits: Pick<Config["limits"], "leaseMs">;
+  };
+  log: Log;
+  newId: () => string;
+  now?: () => number;
+  random?: () => number;
+  observe?: ((observation: Observation) => void) | undefined;
+};
+
+export function createZoneWorker(options: ZoneWorkerOptions): Worker {
+  const { store, threadStore, queue, policy, slack, gate, files, text, destinations, config, log, newId } = options;
+  const { now = Date.now, random = Math.random, observe } = options;
+  const { reactions, assistant, streaming } = config.slack;
+  const decor: Decor = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
+  const threads = createThreads({ store: threadStore, queue, now });
+  const questions = createQuestions({ store, queue, threads, gate, slack, decor, newId, now });
+  return createWorker({
+    store,
+    queue,
+    policy,
+    runAct: createRunAct({ slack, gate, files, text, threads, questions, decor, streaming, destinations, newId, now }),
+    isKnownThread: threads.isKnown,
+    press: createHandlePress({ store, queue, gate, questions, slack, text, log }),
+    greet: createHandleGreet({ slack, prompts: assistant?.prompts ?? [] }),
+    leaseMs: config.limits.leaseMs,
+    log,
+    newId,
+    now,
+    random,
+    ...(observe === undefined ? {} : { observe }),
+  });
+}
