@@ -1,0 +1,152 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import type { Artifact } from "../../../contracts/methods.ts";
+import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
+import { FileRefused } from "../../../lambdas/verification/files/files.ts";
+import { type SlackApi, SlackError, type SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
+import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { sampleTask } from "../task/sample.ts";
+
+const servers: WebServer[] = [];
+const most = 1000;
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+type Upload = { name: string; length: number; bytes?: string };
+
+/** A Slack that keeps uploads to itself, as the seam says. */
+function slackWith({ fails = {} }: { fails?: Partial<Record<"startUpload" | "sendUpload", SlackErrorKind>> } = {}) {
+  const uploads = new Map<string, Upload>();
+  const teams: string[] = [];
+  const slack: Pick<SlackApi, "startUpload" | "sendUpload"> = {
+    async startUpload({ installation, name, length }) {
+      if (fails.startUpload !== undefined) throw new SlackError(fails.startUpload);
+      teams.push(installation.team);
+      const fileId = `F${uploads.size + 1}`;
+      uploads.set(fileId, { name, length });
+      return { fileId, url: `https://files.slack.com/upload/v1/${fileId}` };
+    },
+    async sendUpload({ url, bytes }) {
+      if (fails.sendUpload !== undefined) throw new SlackError(fails.sendUpload);
+      const upload = uploads.get(url.split("/").at(-1) ?? "");
+      if (upload !== undefined) upload.bytes = Buffer.from(bytes).toString("utf8");
+    },
+  };
+  return { slack, uploads, teams };
+}
+
+function upload({
+  artifacts,
+  index = 0,
+  slack = slackWith().slack,
+  allowLoopback = true,
+}: {
+  artifacts: Artifact[];
+  index?: number;
+  slack?: Pick<SlackApi, "startUpload" | "sendUpload">;
+  allowLoopback?: boolean;
+}) {
+  const files = createFiles({
+    slack,
+    token: () => Promise.reject(new Error("not here")),
+    apiUrl: "https://slack.com/api/",
+    store: { put: () => Promise.reject(new Error("not here")) },
+    publicFetch: () => createPublicFetch({ allowLoopback }),
+    maxBytes: most,
+    maxCount: 10,
+    transferTimeoutMs: 2000,
+  });
+  const task = sampleTask({ outcome: { type: "answer", text: "Here.", artifacts } });
+  return files.upload({ task, index, signal: new AbortController().signal });
+}
+
+async function outcomeOf(uploading: Promise<unknown>) {
+  const thrown: unknown = await uploading.then(undefined, (reason: unknown) => reason);
+  if (!(thrown instanceof FileRefused)) throw thrown;
+  return thrown.outcome;
+}
+
+async function agentFiles(answer: (received: Received) => Response) {
+  const server = await startWebServer({ handle: async (received) => answer(received) });
+  servers.push(server);
+  return server.url;
+}
+
+describe("a file of an answer", () => {
+  it("is in Slack with its name and its bytes, and shared with nobody yet", async () => {
+    const { slack, uploads, teams } = slackWith();
+    const artifacts = [
+      { name: "harbour.csv", mimetype: "text/csv", text: "ship,関所\n" },
+      { name: "dot.txt", mimetype: "text/plain", base64: Buffer.from("dot").toString("base64") },
+    ];
+    expect(await upload({ artifacts, slack })).toEqual({ fileId: "F1" });
+    expect(await upload({ artifacts, slack, index: 1 })).toEqual({ fileId: "F2" });
+    expect([...uploads.values()]).toEqual([
+      { name: "harbour.csv", length: Buffer.byteLength("ship,関所\n"), bytes: "ship,関所\n" },
+      { name: "dot.txt", length: 3, bytes: "dot" },
+    ]);
+    expect(teams).toEqual(["T1", "T1"]);
+  });
+
+  it("is fetched where the agent names an address", async () => {
+    const { slack, uploads } = slackWith();
+    const url = await agentFiles(() => new Response("from afar"));
+    await upload({ artifacts: [{ name: "a.txt", url: `${url}/a.txt` }], slack });
+    expect([...uploads.values()]).toEqual([{ name: "a.txt", length: 9, bytes: "from afar" }]);
+  });
+
+  it("is not fetched from an address that is not for everybody, and nothing of it reaches Slack", async () => {
+    let asked = 0;
+    const url = await agentFiles(() => {
+      asked += 1;
+      return new Response("secret");
+    });
+    const { slack, uploads } = slackWith();
+    for (const address of [url, "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd"]) {
+      const uploading = upload({ artifacts: [{ name: "a.txt", url: address }], slack, allowLoopback: false });
+      expect(await outcomeOf(uploading)).toEqual({ type: "file_refused", why: "not_to_be_had", name: "a.txt" });
+    }
+    expect(asked).toBe(0);
+    expect(uploads.size).toBe(0);
+  });
+
+  it("is refused where it is too large, given or fetched", async () => {
+    const refused = { type: "file_refused", why: "too_large", name: "a.txt", most };
+    const text = "x".repeat(most + 1);
+    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", mimetype: "text/plain", text }] }))).toEqual(refused);
+    const url = await agentFiles(() => new Response(text));
+    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toEqual(refused);
+    const fitting = [{ name: "a.txt", mimetype: "text/plain", text: "x".repeat(most) }];
+    expect(await upload({ artifacts: fitting })).toEqual({ fileId: "F1" });
+  });
+
+  it("is refused where the answer has no such file, or its address has none", async () => {
+    expect(await outcomeOf(upload({ artifacts: [], index: 3 }))).toMatchObject({ why: "not_to_be_had" });
+    const url = await agentFiles(() => new Response("no", { status: 404 }));
+    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toMatchObject({ why: "not_to_be_had" });
+  });
+
+  const artifacts = [{ name: "a.txt", mimetype: "text/plain", text: "a" }];
+  const steps = ["startUpload", "sendUpload"] as const;
+  it.each(steps)("is given up where Slack refuses it for good (%s), the permission included", async (step) => {
+    for (const kind of ["refused", "gone"] as const) {
+      const { slack } = slackWith({ fails: { [step]: kind } });
+      expect(await outcomeOf(upload({ artifacts, slack }))).toMatchObject({ why: "not_to_be_had", name: "a.txt" });
+    }
+  });
+
+  it.each(steps)("may work another time where Slack is away (%s)", async (step) => {
+    for (const kind of ["unavailable", "rate_limited", "ambiguous"] as const) {
+      const { slack } = slackWith({ fails: { [step]: kind } });
+      await expect(upload({ artifacts, slack })).rejects.toMatchObject({ name: "SlackError", kind });
+    }
+  });
+
+  it("may work another time where its address is away", async () => {
+    const url = await agentFiles(() => new Response("no", { status: 503 }));
+    const uploading = upload({ artifacts: [{ name: "a.txt", url }] });
+    await expect(uploading).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
+  });
+});
