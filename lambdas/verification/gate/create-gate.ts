@@ -2,9 +2,7 @@
 import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
-import { requestIdOf } from "../ingress/request-id.ts";
 import type { Installation, SlackApi } from "../slack/slack.ts";
-import type { AskedMessage } from "../task/messages.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { type Asking, judge } from "./allowlist.ts";
 import type { Gate } from "./gate.ts";
@@ -70,8 +68,8 @@ export function createGate({
   }
 
   return {
-    async permit({ message, signal }) {
-      const question = { installation: installationOf({ message }), requestId: loggedIdOf(message), signal };
+    async permit({ message, requestId, signal }) {
+      const question = { installation: installationOf({ message }), requestId, signal };
       const [allowed, locale] = await Promise.all([
         mayAsk({ ...question, asking: message }),
         locales({ ...question, user: message.user }),
@@ -96,13 +94,8 @@ export function createGate({
       return isInOneOf({ ...question, groups: [answerBy.group], user });
     },
 
-    localeOf: (request) => locales({ ...request, requestId: "" }),
+    localeOf: locales,
 
     ...createQuotas({ limits: config.limits, store: usageStore, now }),
   };
-}
-
-/** A slash command is no post: its request id comes of something that the message does not have. */
-function loggedIdOf(message: AskedMessage): string {
-  return message.command ? "" : requestIdOf(message);
 }

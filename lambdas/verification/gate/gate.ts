@@ -11,7 +11,11 @@ export type OverQuota = { by: "user" | "channel"; retryAtMs?: number | undefined
 /** Every method rejects where store or Slack are away and nothing is known, and may then be repeated. */
 export type Gate = {
   /** Never lets in whom no rule fits, nor whom it cannot find out about. */
-  permit(request: { message: AskedMessage; requestId: string; signal: AbortSignal }): Promise<{ allowed: boolean; locale: Locale }>;
+  permit(request: {
+    message: AskedMessage;
+    requestId: string;
+    signal: AbortSignal;
+  }): Promise<{ allowed: boolean; locale: Locale }>;
   mayCancel(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /** By the `questions.answerBy` of the task's destination. */
   mayAnswer(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;

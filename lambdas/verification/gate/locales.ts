@@ -21,7 +21,7 @@ export function createLocales({
   setting: Config["slack"]["locale"];
   slack: Pick<SlackApi, "person">;
   now: () => number;
-}): (request: Parameters<Gate["localeOf"]>[0] & { requestId: string }) => Promise<Locale> {
+}): Gate["localeOf"] {
   const kept = createKeptValues<Locale>({ now, maxEntries: maxUsers });
   return async ({ installation, user, requestId, signal }) => {
     if (setting !== "user") return setting;

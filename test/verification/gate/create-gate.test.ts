@@ -1,0 +1,254 @@
+/** Who may ask, answer and cancel, by configuration, kept rules and user groups; and in which language they read. */
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { type AllowlistRule, configSchema } from "../../../lambdas/shared/config/schema.ts";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { createGate } from "../../../lambdas/verification/gate/create-gate.ts";
+import { noKeptRules, parseKeptRules } from "../../../lambdas/verification/gate/kept-rules.ts";
+import { parseUsage } from "../../../lambdas/verification/gate/usage.ts";
+import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { sampleAsk, sampleTask } from "../task/sample.ts";
+
+const { signal } = new AbortController();
+const { message, requestId } = sampleAsk();
+const away = () => Promise.reject(new Error("the store is away"));
+
+let nowMs = 1_760_000_000_000;
+let groups: Record<string, string[] | SlackError>;
+let calls: { group?: string; user?: string; team: string; enterprise: string | undefined }[];
+let locale: () => Promise<{ locale: string | undefined }>;
+let lines: string[];
+beforeEach(() => {
+  groups = {};
+  calls = [];
+  locale = async () => ({ locale: "en-US" });
+  lines = [];
+});
+
+function setUp(json: object = {}) {
+  const ruleStore = createMemoryTaskStore({ parse: parseKeptRules, now: () => nowMs });
+  const reads = { ruleStore: 0, get: ruleStore.get };
+  const gate = createGate({
+    config: configSchema.parse({ slack: { locale: "en" }, ...json }),
+    ruleStore: {
+      get(request) {
+        reads.ruleStore += 1;
+        return reads.get(request);
+      },
+    },
+    usageStore: createMemoryTaskStore({ parse: parseUsage, now: () => nowMs }),
+    slack: {
+      async groupMembers({ group, installation: { team, enterprise } }) {
+        calls.push({ group, team, enterprise });
+        const members = groups[group] ?? new SlackError("refused", { slackError: "no_such_subteam" });
+        if (members instanceof SlackError) throw members;
+        return members;
+      },
+      async person({ user, installation: { team, enterprise } }) {
+        calls.push({ user, team, enterprise });
+        return locale();
+      },
+    },
+    log: createLog({ service: "verification", write: (line) => lines.push(line) }),
+    now: () => nowMs,
+  });
+  async function keep(...rules: AllowlistRule[]): Promise<void> {
+    const numbered = rules.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
+    const known = await ruleStore.get({ id: "allowlist" });
+    const item = { ...(known ?? noKeptRules()), rules: numbered };
+    await (known === undefined ? ruleStore.create({ item }) : ruleStore.replace({ item }));
+  }
+  const allowed = async (changes: Partial<typeof message> = {}) =>
+    (await gate.permit({ message: { ...message, ...changes }, requestId, signal })).allowed;
+  return { gate, keep, allowed, reads };
+}
+
+describe("who may ask", () => {
+  it("is nobody without a rule", async () => {
+    expect(await setUp().allowed()).toBe(false);
+  });
+
+  it("is whom a rule of the configuration lets in, without a look at anything else", async () => {
+    const { allowed, reads } = setUp({ allowlist: [{ channel: "C1" }, { group: "S1" }] });
+    reads.get = away;
+    expect(await allowed()).toBe(true);
+    expect(calls).toEqual([]);
+    await expect(allowed({ channel: "C2" })).rejects.toThrow("away");
+  });
+
+  it("follows the kept rules within 15 seconds, without reading them for every message", async () => {
+    const { allowed, keep, reads } = setUp();
+    expect([await allowed(), await allowed()]).toEqual([false, false]);
+    await keep({ user: "U1" });
+    nowMs += 15_000;
+    expect([await allowed(), await allowed()]).toEqual([true, true]);
+    await keep();
+    nowMs += 15_000;
+    expect(await allowed()).toBe(false);
+    expect(reads.ruleStore).toBe(3);
+  });
+
+  it("goes on for five minutes by the rules that were known where the store is away, and then lets nobody in", async () => {
+    const { allowed, keep, reads } = setUp();
+    await keep({ user: "U1" });
+    await allowed();
+    reads.get = away;
+    nowMs += 5 * 60_000 - 1;
+    expect([await allowed(), await allowed({ user: "U2" })]).toEqual([true, false]);
+    nowMs += 1;
+    await expect(allowed()).rejects.toThrow("away");
+  });
+
+  it("is a member of a rule's user group as Slack has it, by the installation, asked once in five minutes", async () => {
+    const { allowed, keep } = setUp({ allowlist: [{ channel: "C1", group: "S1" }] });
+    await keep({ team: "T1", group: "S2" });
+    groups = { S1: [], S2: ["U1"] };
+    expect([await allowed(), await allowed({ user: "U2" }), await allowed()]).toEqual([true, false, true]);
+    expect(calls).toEqual(["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: undefined })));
+    groups = { S1: [], S2: [] };
+    nowMs += 5 * 60_000;
+    expect(await allowed()).toBe(false);
+    expect(await allowed({ enterprise: "E1" })).toBe(false);
+    expect(calls.slice(4)).toEqual(["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: "E1" })));
+  });
+
+  it("asks Slack for no group where a rule without one fits, or where the rest of the rule does not", async () => {
+    const { allowed, keep } = setUp({ allowlist: [{ group: "S1" }, { channel: "C9", group: "S2" }] });
+    await keep({ user: "U1" });
+    expect(await allowed()).toBe(true);
+    expect(calls).toEqual([]);
+  });
+
+  it("rejects where Slack cannot say for now, unless another group has the person", async () => {
+    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { channel: "C1", group: "S2" }] });
+    for (const kind of ["rate_limited", "unavailable", "ambiguous"] as const) {
+      groups = { S1: new SlackError(kind), S2: ["U1"] };
+      nowMs += 5 * 60_000;
+      expect(await allowed()).toBe(true);
+      await expect(allowed({ user: "U2" })).rejects.toMatchObject({ kind });
+      groups = { S1: ["U2"], S2: [] };
+      expect(await allowed({ user: "U2" })).toBe(true);
+    }
+  });
+
+  it("counts nobody as a member of a group that Slack will not tell of, and logs why", async () => {
+    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    groups = { S1: new SlackError("gone", { slackError: "missing_scope" }) };
+    expect([await allowed(), await allowed()]).toEqual([false, false]);
+    expect(calls).toHaveLength(2);
+    const logged = lines.map((line) => JSON.parse(line));
+    expect(logged).toMatchObject([
+      { message: "group_unreadable", slack_error: "missing_scope" },
+      { message: "group_unreadable", slack_error: "no_such_subteam" },
+    ]);
+  });
+
+  it("sees the installation's workspace, whichever one the person is of", async () => {
+    const { allowed } = setUp({ allowlist: [{ team: "T1" }] });
+    expect([await allowed({ user: "W9" }), await allowed({ team: "T9" })]).toEqual([true, false]);
+  });
+
+  it("ends with the signal", async () => {
+    const { gate, reads } = setUp();
+    reads.get = () => new Promise(() => {});
+    const stop = new AbortController();
+    const asked = gate.permit({ message, requestId, signal: stop.signal });
+    stop.abort(new Error("the lease is over"));
+    await expect(asked).rejects.toThrow("the lease is over");
+  });
+});
+
+describe("who may cancel", () => {
+  const task = sampleTask();
+
+  it("is the asker, and the admins by name or by group", async () => {
+    const { gate } = setUp({ slack: { admins: [{ user: "U2" }, { group: "S1" }] } });
+    groups = { S1: ["U3"] };
+    const asked = ["U1", "U2", "U3", "U4"].map((user) => gate.mayCancel({ task, user, signal }));
+    expect(await Promise.all(asked)).toEqual([true, true, true, false]);
+    expect(calls).toHaveLength(1);
+  });
+
+  it("is not somebody else who may ask there", async () => {
+    const { gate } = setUp({ allowlist: [{ channel: "C1" }] });
+    expect(await gate.mayCancel({ task, user: "U2", signal })).toBe(false);
+  });
+});
+
+describe("who may answer a question", () => {
+  const answered = async (answerBy: unknown, user: string, destination: string | undefined = "far") => {
+    const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
+    const { gate } = setUp({
+      allowlist: [{ channel: "C1", user: "U1" }, { user: "U2" }],
+      destinations: { far },
+      routes: [{ destination: "far" }],
+    });
+    return gate.mayAnswer({ task: sampleTask({ destination }), user, signal });
+  };
+
+  it("is by the task's destination the asker, anyone who may ask there, or a group", async () => {
+    groups = { S1: ["U3"] };
+    const said: Record<string, boolean[]> = {};
+    for (const [name, answerBy] of Object.entries({ asker: "asker", anyone: "anyone", group: { group: "S1" } })) {
+      said[name] = await Promise.all(["U1", "U2", "U3"].map((user) => answered(answerBy, user)));
+    }
+    expect(said).toEqual({
+      asker: [true, false, false],
+      anyone: [true, true, false],
+      group: [false, false, true],
+    });
+  });
+
+  it("is the asker alone where the destination is not there any more", async () => {
+    expect([await answered("anyone", "U2", "gone"), await answered("anyone", "U1", "gone")]).toEqual([false, true]);
+  });
+});
+
+describe("the language", () => {
+  const localeOf = (gate: ReturnType<typeof setUp>["gate"], user = "U1") =>
+    gate.localeOf({ installation: { team: "T1" }, user, requestId, signal });
+
+  it("is the configuration's for everyone, or each person's own", async () => {
+    locale = async () => ({ locale: "ja-JP" });
+    expect(await localeOf(setUp({ slack: { locale: "en" } }).gate)).toBe("en");
+    expect(await localeOf(setUp({ slack: { locale: "ja" } }).gate)).toBe("ja");
+    expect(calls).toEqual([]);
+    expect(await localeOf(setUp({ slack: { locale: "user" } }).gate)).toBe("ja");
+  });
+
+  it.each([
+    ["ja", "ja"],
+    ["ja-JP", "ja"],
+    ["JA-jp", "ja"],
+    ["jam", "en"],
+    ["en-GB", "en"],
+    ["de-DE", "en"],
+    [undefined, "en"],
+  ])("of somebody whose locale is %s is %s", async (of, language) => {
+    locale = async () => ({ locale: of });
+    expect(await localeOf(setUp({ slack: { locale: "user" } }).gate)).toBe(language);
+  });
+
+  it("comes with the permission, also of who is refused, and is asked for once a day", async () => {
+    locale = async () => ({ locale: "ja-JP" });
+    const { gate } = setUp({ slack: { locale: "user" } });
+    expect(await gate.permit({ message, requestId, signal })).toEqual({ allowed: false, locale: "ja" });
+    nowMs += 24 * 3600_000 - 1;
+    expect(await localeOf(gate)).toBe("ja");
+    expect(calls).toHaveLength(1);
+    nowMs += 1;
+    await localeOf(gate);
+    expect(calls).toHaveLength(2);
+  });
+
+  it("is English where Slack does not say, which stops nobody, and is asked again after a minute", async () => {
+    const { gate } = setUp({ slack: { locale: "user" }, allowlist: [{ team: "T1" }] });
+    locale = () => Promise.reject(new SlackError("gone", { slackError: "missing_scope" }));
+    expect(await gate.permit({ message, requestId, signal })).toEqual({ allowed: true, locale: "en" });
+    expect(await localeOf(gate)).toBe("en");
+    expect(calls).toHaveLength(1);
+    locale = async () => ({ locale: "ja-JP" });
+    nowMs += 60_000;
+    expect(await localeOf(gate)).toBe("ja");
+  });
+});
