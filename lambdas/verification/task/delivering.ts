@@ -8,7 +8,7 @@ import type { Task } from "./task.ts";
 /** Files first: only then is it known what the answer's words have to say of them. Each is in the record before the next. */
 export function wokenDelivering(task: Task, { nowMs, heal }: { nowMs: number; heal: boolean }): Step {
   // What was refused, or failed early, is nobody else's business.
-  if (needsThread(task)) return { task, effects: [{ type: "open_thread", privately: true }] };
+  if (needsThread(task)) return { task, effects: [{ type: "open_thread", privately: true, heal }] };
   const index = pendingUpload(task);
   if (index !== undefined) return { task, effects: [{ type: "upload", index }] };
   const restMs = settlesInMs(task, nowMs);

@@ -82,7 +82,9 @@ export function endingFailed({
   if (act === "cancel" && error.reason === "invalid_state") {
     return { task, effects: [{ type: "poll", by: task.taskId === undefined ? "request_id" : "task_id" }] };
   }
-  if (act === "poll" && endsTheTask(error)) return conclude(task, failed(error));
+  // A host that ended it for the same reason has nothing to add.
+  const isOwnEnd = ending === "unanswered" && (error.reason === "timeout" || error.reason === "canceled");
+  if (act === "poll" && endsTheTask(error)) return conclude(task, isOwnEnd ? outcomeOf(ending) : failed(error));
   const again = { ...task, attempts: task.attempts + 1 };
   // An answer that breaks the contract, or belongs to another call, says nothing of this one.
   const isPassing = error.retryable || error.reason === "ambiguous" || error.reason === "invalid_response";

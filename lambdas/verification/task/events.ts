@@ -86,7 +86,7 @@ export type TaskEffect =
   | { type: "give_answer" }
   | { type: "charge"; untilMs: number }
   /** `privately`: where only the person reads it. */
-  | { type: "open_thread"; privately: boolean }
+  | { type: "open_thread"; privately: boolean; heal: boolean }
   | { type: "line_up"; turnMs: number; parallel: boolean }
   | { type: "leave_thread" }
   | { type: "cancel_thread" }

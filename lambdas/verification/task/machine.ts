@@ -166,7 +166,8 @@ function linedUp({ task, event: { ahead, freeAtMs, nowMs }, policy }: Given<"lin
   const ready = ahead === 0 ? begin(placed, { nowMs, policy }) : placed;
   if (task.state === "received") return { task: ready, effects: [{ type: "announce", heal: task.attempts > 0 }] };
   if (ahead > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
-  return { task: advance(ready, { state: "announced" }), effects: [wake(0)] };
+  // The placeholder said that it waits.
+  return { task: advance(ready, { state: "announced" }), effects: [{ type: "show_progress" }] };
 }
 
 function announced({ task, event: { ts, nowMs } }: Given<"announced">): Step {

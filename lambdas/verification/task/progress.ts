@@ -28,11 +28,9 @@ export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowM
   const kept: Task = {
     ...task,
     ...(stream === undefined ? {} : { stream }),
-    ...(progress === undefined
-      ? {}
-      : { progress: { ...progress, shownAtMs: nowMs + delayMs, ...(inDoubt ? { inDoubt: true as const } : {}) } }),
+    progress: { ...progress, shownAtMs: nowMs + delayMs, ...(inDoubt ? { inDoubt: true as const } : {}) },
   };
-  return { task: kept, effects: [nextPoll(kept)] };
+  return { task: kept, effects: [task.state === "waiting" ? nextPoll(kept) : wake(0)] };
 }
 
 /** How long the answer waits, so that an edit of the placeholder is not the one that comes last. */

@@ -66,7 +66,7 @@ function accepted(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy
 export function charged(task: Task, { event: { over }, policy }: { event: Event<"charged">; policy: Policy }): Step {
   if (over !== undefined) return conclude(task, { type: "limited", ...over });
   if (!needsThread(task)) return lineUp(task, policy);
-  return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately }] };
+  return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, heal: task.attempts > 0 }] };
 }
 
 /** A slash command leaves no message that could be answered. */

@@ -45,6 +45,9 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
   // Where one may not read, one may still be allowed to post.
   const isReading = task.state === "received" && task.retryOf !== undefined && task.message.text === "";
   if (terminal && isReading) return conclude(task, { type: "unreadable" });
+  if (kind === "refused" && task.state === "asking" && task.plain === undefined) {
+    return { task: { ...again, plain: true }, effects: [wake(0)] };
+  }
   // Nobody can be asked where nobody can post; what waits for an answer is not to wait in vain.
   if (givenUp && task.state === "asking") return end(task, "unanswered");
   if (givenUp) return leaving(giveUpDelivery(task), policy);

@@ -61,7 +61,10 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "charge":
         return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
       case "open_thread":
-        return { type: "thread_opened", place: await openThread({ ...request, privately: act.privately }) };
+        return {
+          type: "thread_opened",
+          place: await openThread({ ...request, privately: act.privately, heal: act.heal }),
+        };
       case "line_up": {
         const place = await threads.lineUp({ task, turnMs: act.turnMs, parallel: act.parallel });
         return place === undefined ? { type: "thread_full" } : { type: "lined_up", nowMs: now(), ...place };

@@ -23,7 +23,10 @@ export async function deliver(request: Request & { heal: boolean }): Promise<voi
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const action of planOf(request, { found, asNew: isNew(request) })) await perform(request, action);
   // However it ended while it was asked: nobody is to press its buttons any more.
-  if (task.question !== undefined && task.question.answer === undefined) await showQuestion(request);
+  const { question } = task;
+  if (question !== undefined && question.answer === undefined) {
+    await showQuestion({ ...request, nowMs: question.expiresAtMs });
+  }
   if (task.placeholderTs !== undefined) await markOver(request);
 }
 

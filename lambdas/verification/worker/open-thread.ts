@@ -12,7 +12,7 @@ const skewSeconds = 300;
 
 /** Where the bot may not post in the channel, the person gets it directly. Rejects with a SlackError. */
 export async function openThread(
-  request: Request & { privately: boolean },
+  request: Request & { privately: boolean; heal: boolean },
 ): Promise<{ channel: string; threadTs: string }> {
   const { task, privately } = request;
   if (!privately) {
@@ -29,9 +29,12 @@ export async function openThread(
 }
 
 /** An earlier try may have posted it: it is looked for first, since nothing of a command's own is in the channel. */
-async function openIn(request: Request, channel: string): Promise<{ channel: string; threadTs: string }> {
-  const { slack, task, text, signal } = request;
-  const [earlier] = task.attempts > 0 || task.lease !== undefined ? await openings(request, channel) : [];
+async function openIn(
+  request: Request & { heal: boolean },
+  channel: string,
+): Promise<{ channel: string; threadTs: string }> {
+  const { slack, task, text, heal, signal } = request;
+  const [earlier] = heal ? await openings(request, channel) : [];
   if (earlier !== undefined) return { channel, threadTs: earlier };
   const { ts } = await slack.post({
     installation: installationOf(task),

@@ -16,9 +16,8 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   return messages.flatMap((message): OwnPost[] => {
     const { ts, key, from, fileIds } = message;
     if (key !== undefined) return key.requestId === task.id ? [{ ts, part: key.part }] : [];
-    if (from !== "self") return [];
     if (fileIds.some((id) => uploads.includes(id))) return [{ ts, part: filesPart }];
-    return isOwnStream(task, message) ? [{ ts, part: streamPart }] : [];
+    return from === "self" && isOwnStream(task, message) ? [{ ts, part: streamPart }] : [];
   });
 }
 

@@ -5,7 +5,7 @@ import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/slack.ts";
 import type { PressRefusal, TaskText } from "../slack/task-text.ts";
 import type { Press } from "../task/messages.ts";
-import { placeOf, queueGroupOf, type Task } from "../task/task.ts";
+import { installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
 import { soonAgainMs } from "./copies.ts";
 import type { Questions } from "./questions.ts";
 
@@ -61,8 +61,8 @@ export function createHandlePress({
 
   /** Best effort, and seen by that person alone. */
   async function tell({ press, task, signal }: Pressed, refusal: PressRefusal): Promise<void> {
-    const { team, enterprise, user, channel } = press;
-    const installation = { team, enterprise };
+    const { user, channel } = press;
+    const installation = installationOf(task);
     const locale = await gate.localeOf({ installation, user, requestId: task.id, signal }).catch(() => undefined);
     const words = text.pressRefused({ refusal, locale });
     const { threadTs } = placeOf(task);
