@@ -37,7 +37,7 @@ what was expected and what came. It runs the agent behind the endpoint some twen
   --destination NAME   a destination of the configuration, with its url and authorizer
   --config FILE        instead of ./sekisho.config.json
   --text TEXT          what the agent answers with success (default: "Good morning.")
-  --slow-text TEXT     what takes it longer than a call waits (default: "slow 25s", as echo knows it)
+  --slow-text TEXT     what takes it longer than a call waits (default: "stream, slow 25s", as echo knows it)
   --fail-text TEXT     what makes it fail (default: "fail", as echo knows it)
   --ask-text TEXT      what makes it ask back (default: "ask me", as echo knows it)
   --call-timeout S     seconds that one call may take (default: 30)
@@ -100,7 +100,7 @@ const options = {
   destination: { type: "string" },
   config: { type: "string" },
   text: { type: "string", default: "Good morning." },
-  "slow-text": { type: "string", default: "slow 25s" },
+  "slow-text": { type: "string", default: "stream, slow 25s" },
   "fail-text": { type: "string", default: "fail" },
   "ask-text": { type: "string", default: "ask me" },
   "call-timeout": { type: "string", default: "30" },

@@ -10,6 +10,7 @@ import { executeCases } from "./cases/execute.ts";
 import { headerCases } from "./cases/headers.ts";
 import { idempotencyCases } from "./cases/idempotency.ts";
 import { limitCases } from "./cases/limits.ts";
+import { questionCases } from "./cases/questions.ts";
 import { taskCases } from "./cases/tasks.ts";
 
 export const conformanceCases: readonly ConformanceCase[] = [
@@ -20,6 +21,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...headerCases,
   ...authenticationCases,
   ...taskCases,
+  ...questionCases,
   ...discoverCases,
   ...acceptedCases,
   ...cancelCases,

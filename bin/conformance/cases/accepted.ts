@@ -1,6 +1,7 @@
 /** Cases of tasks that go on in the background; skipped where the peer answers everything at once. */
+import { maxPartialTextLength } from "../../../contracts/limits.ts";
 import type { Answer } from "../answer.ts";
-import { type CaseRun, type ConformanceCase, Deviation } from "../case.ts";
+import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
 import { errorOf, expectError, resultOf } from "../expect.ts";
 import { followTask } from "../run-task.ts";
 import type { AcceptedTask } from "../slow-tasks.ts";
@@ -38,6 +39,12 @@ export const acceptedCases: readonly ConformanceCase[] = [
     level: "optional",
     expects: "get_task with wait_ms: the same task, at once or when something changes",
     check: (run) => asked({ run, key: (task) => ({ task_id: task.result.task_id, wait_ms: waitMs }) }),
+  },
+  {
+    name: "accepted/partial-text",
+    level: "optional",
+    expects: "partial_text in the progress of a slow task: a text of at most 12,000 characters",
+    check: partialText,
   },
   {
     name: "accepted/no-key",
@@ -112,6 +119,17 @@ async function asked({
   const id = newId();
   const answer = await peer.call({ method: "get_task", params: key(task), id });
   return sameTask({ answer, id, taskId: task.result.task_id });
+}
+
+/** Only judged where the peer tells any. What does not fit the contract is passed over by its readers, so it is looked at as it came. */
+async function partialText({ peer, slowTasks, newId }: CaseRun): Promise<string> {
+  const { result } = await slowTasks.awaited();
+  const params = { task_id: result.task_id };
+  const { response, came } = await peer.call({ method: "get_task", params, id: newId() });
+  const { partial_text: text } = Object(Object(response && "result" in response && response.result).progress);
+  if (text === undefined) throw new NotApplicable("nothing of the answer was told before its end");
+  if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(came);
+  return came;
 }
 
 /** The same task: it says so while it is under way, and may be over by now. */

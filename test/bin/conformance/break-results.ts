@@ -131,6 +131,24 @@ export const resultBreaks: readonly Break[] = [
     },
   },
   {
+    what: "does not look at which question an answer is to",
+    theme: "tasks/question",
+    found: ["tasks/question-id"],
+    ask: "ask me",
+    how: ({ sent, kept }) =>
+      sent.method === "answer_task" ? result(sent, { status: "accepted", task_id: sent.params.task_id }) : kept(),
+  },
+  {
+    what: "has another id for its question at each read",
+    theme: "tasks/question-id",
+    found: ["tasks/question-id"],
+    ask: "ask me",
+    how: ({ sent, changed }) =>
+      changed((answer) => {
+        if (sent.method === "get_task") answer.result.question_id = `question-${sent.id}`;
+      }),
+  },
+  {
     what: "describes nothing",
     theme: "discover/",
     found: ["discover/document"],

@@ -50,6 +50,15 @@ export const taskBreaks: readonly Break[] = [
     how: ({ sent, kept }) => (sent.params.wait_ms ? error({ sent, code: -32602 }) : kept()),
   },
   {
+    what: "tells more of its answer beforehand than anybody reads",
+    theme: "accepted/partial-text",
+    found: ["accepted/partial-text"],
+    how: ({ sent, changed }) =>
+      changed((answer) => {
+        if (sent.method === "get_task") answer.result.progress = { partial_text: "x".repeat(12_001) };
+      }),
+  },
+  {
     what: "finds a task without being told which",
     theme: "accepted/",
     found: ["accepted/no-key"],

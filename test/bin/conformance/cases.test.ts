@@ -37,7 +37,7 @@ describe("an endpoint that keeps the contract", () => {
         .filter(
           (name) =>
             (/^(accepted|cancel|ended|discover)\//.test(name) && name !== "accepted/in-time") ||
-            ["execute/timeout-ms", "errors/failed-task", "tasks/question", "idempotency/not-run-again"].includes(name),
+            /^(execute\/timeout-ms|errors\/failed-task|tasks\/question(-id)?|idempotency\/not-run-again)$/.test(name),
         ),
     );
   });
@@ -62,12 +62,25 @@ describe("an endpoint that keeps the contract", () => {
     expect(await conform({ ...asked, isIdempotent: true })).toMatchObject([{ level: "required", outcome: "failed" }]);
   });
 
+  it("is asked about what it may leave out where it has it: ids of questions, and answers that are told while they are written", async () => {
+    const question = { handle: endpoint(({ kept }) => kept()), theme: "tasks/question", ask: "ask me" };
+    const whenWritten: Break["how"] = async ({ sent, kept }) => {
+      for (;;) {
+        const response = await kept();
+        if (sent.method !== "get_task" || (await response.clone().text()).includes("partial_text")) return response;
+      }
+    };
+    const answer = { handle: endpoint(whenWritten), theme: "accepted/partial", slow: "stream, slow 5s" };
+    const reports = [...(await conform(question)), ...(await conform(answer))];
+    expect(namesOf(reports, "passed")).toEqual(["tasks/question", "tasks/question-id", "accepted/partial-text"]);
+  });
+
   it("may ask a question, which is answered by its first option", async () => {
     const question = { status: "input_required", task_id: "1", prompt: "?", options: [{ id: "a", label: "A" }] };
     const how = ({ sent }: { sent: { id: string; method: string; params: { option_id?: string } } }) =>
       sent.method === "execute_task" ? result(sent, question) : success(sent, `took ${sent.params.option_id}`);
     const reports = await conform({ handle: endpoint(how), theme: "tasks/question", ask: "ask" });
-    expect(reports).toMatchObject([{ outcome: "passed", came: expect.stringContaining("took a") }]);
+    expect(reports[0]).toMatchObject({ outcome: "passed", came: expect.stringContaining("took a") });
   });
 });
 
