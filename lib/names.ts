@@ -18,6 +18,11 @@ export function completionQueueNameOf({ stageName }: { stageName: string }): str
   return `sekisho-${stageName}-completions`;
 }
 
+/** Below it each workspace or organization that installed the app has a secret of its own. */
+export function installationsPrefixOf({ stageName }: { stageName: string }): string {
+  return `sekisho/${stageName}/installations/`;
+}
+
 /** The outputs of the Verification stack, by which the command line finds what it works with. */
 export const verificationOutputs = {
   eventsUrl: "EventsUrl",

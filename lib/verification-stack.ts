@@ -9,11 +9,14 @@ import type { SecretReference } from "../lambdas/shared/config/values.ts";
 import { createAlarms } from "./constructs/alarms.ts";
 import { createCompletionQueue } from "./constructs/completion-queue.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
+import { createFileBucket, permitFiles } from "./constructs/file-bucket.ts";
+import { createInstallFlow } from "./constructs/install-flow.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
   consumeFrom,
   readParameter,
   readSecrets,
+  readSecretsBelow,
   retryFrom,
   sendTo,
   useKey,
@@ -26,7 +29,7 @@ import { watchVerification } from "./constructs/watch-verification.ts";
 import { createQueue, visibilityOf } from "./constructs/work-queue.ts";
 import { createZoneKey } from "./constructs/zone-key.ts";
 import type { ExecutionEntry } from "./execution-stack.ts";
-import { roleNameOf, verificationOutputs } from "./names.ts";
+import { installationsPrefixOf, roleNameOf, verificationOutputs } from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
 
 /** More than the 2 s that an enqueue may take and a cold start; less than Slack waits would help nobody. */
@@ -56,6 +59,7 @@ export class VerificationStack extends Stack {
 
     const key = createZoneKey(this, "Key", { production });
     const table = createTaskTable(this, "Tasks", { key, production });
+    const files = createFileBucket(this, "Files", { key, production });
     const archive = createQueue(this, "DeadLetterArchive", { key, production });
     const visibility = visibilityOf(workerTimeout);
     const deadLetters = createQueue(this, "DeadLetters", { key, production, visibility });
@@ -106,11 +110,17 @@ export class VerificationStack extends Stack {
       role.addToPrincipalPolicy(statement);
     }
     permitDestinations(role, { config, entry });
+    const { install } = config.slack;
+    const installations = install && installationsPrefixOf({ stageName });
+    if (installations !== undefined) readSecretsBelow(role, installations);
+    permitFiles(role, files);
     const environment = {
       SEKISHO_QUEUE_URL: queue.queueUrl,
       SEKISHO_TABLE: table.tableName,
       SEKISHO_ROUTES_PARAMETER: settingsParameter.ref,
       SEKISHO_SLACK_API_URL: config.slack.apiUrl,
+      ...(installations === undefined ? {} : { SEKISHO_INSTALLATIONS_PREFIX: installations }),
+      SEKISHO_FILES_BUCKET: files.bucketName,
       ...(entry === undefined ? {} : { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
     };
     const ofRole = { ...common, role, timeout: workerTimeout, memoryMb: workerMemoryMb };
@@ -131,10 +141,25 @@ export class VerificationStack extends Stack {
       consumeMessages(worker, { id: "Completions", queue: pushed, batchSize, maxConcurrency: leastConcurrency });
     consumeMessages(deadLetterHandler, { queue: deadLetters, batchSize, maxConcurrency: leastConcurrency });
 
-    const { eventsUrl, api } = createSlackEntry(this, { ...common, ingress });
+    const installFlow =
+      install &&
+      createInstallFlow(this, {
+        ...common,
+        clientId: install.clientId,
+        clientSecret: { secretsManager: secretId(install.clientSecret) },
+        prefix: installationsPrefixOf({ stageName }),
+        slackApiUrl: config.slack.apiUrl,
+        folder: writeBundle("installFlow"),
+      });
+    const { eventsUrl, api } = createSlackEntry(this, { ...common, ingress, installFlow });
     watchVerification(this, {
       alarm: createAlarms(this, { key, email: stage.alarmEmail }),
-      functions: { Ingress: ingress, Worker: worker, DeadLetterHandler: deadLetterHandler },
+      functions: {
+        Ingress: ingress,
+        Worker: worker,
+        DeadLetterHandler: deadLetterHandler,
+        ...(installFlow === undefined ? {} : { InstallFlow: installFlow }),
+      },
       ingress,
       entry: api,
       queue,

@@ -9,6 +9,7 @@ const targets: Record<BundleName, string> = {
   ingress: "node24",
   worker: "node24",
   deadLetters: "node24",
+  installFlow: "node24",
   executionUrl: "node24",
   executionWorker: "node24",
   agentcore: "node22",

@@ -9,6 +9,7 @@ export const bundleNames = [
   "ingress",
   "worker",
   "deadLetters",
+  "installFlow",
   "executionUrl",
   "executionWorker",
   "agentcore",
@@ -45,6 +46,14 @@ export function entrySource({
         settings,
         "export const handler = createDeadLetterHandler({ config });",
       );
+    case "installFlow": {
+      const { slack, files, allowlist, destinations } = config;
+      return lines(
+        `import { createOauthHandler } from ${path("lambdas/verification/oauth/lambda.ts")};`,
+        `const config = ${JSON.stringify({ slack, files, allowlist, destinations })};`,
+        "export const handler = createOauthHandler({ config });",
+      );
+    }
     case "executionUrl":
       return lines(
         `import { createUrlHandler } from ${path("lambdas/execution/lambda-url.ts")};`,

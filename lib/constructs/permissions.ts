@@ -1,11 +1,12 @@
 /** Permissions as the code needs them, one statement a resource: the grants of CDK give more than is called. */
 import { Stack } from "aws-cdk-lib";
 import type { ITable } from "aws-cdk-lib/aws-dynamodb";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { taskTable } from "../../lambdas/shared/engine/aws/table.ts";
+import { acknowledge, shownPartition } from "./acknowledge.ts";
 
 /** The task store's calls; whoever `creates` no task puts no item. */
 export function useTable(table: Pick<ITable, "tableArn">, { creates = true } = {}): PolicyStatement {
@@ -54,6 +55,27 @@ export function readSecrets(scope: Construct, ids: readonly string[]): PolicySta
       : Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}-??????` }),
   );
   return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources });
+}
+
+/** Secrets whose names begin so, which come to be while the stage runs. */
+export function readSecretsBelow(role: IRole, prefix: string): void {
+  permitBelow(role, { prefix, actions: ["secretsmanager:GetSecretValue"] });
+}
+
+/** To create one, or to write it anew; not to read it. */
+export function storeSecretsBelow(role: IRole, prefix: string): void {
+  permitBelow(role, { prefix, actions: ["secretsmanager:CreateSecret", "secretsmanager:PutSecretValue"] });
+}
+
+function permitBelow(role: IRole, { prefix, actions }: { prefix: string; actions: string[] }): void {
+  const stack = Stack.of(role);
+  const arnIn = (partition: string) =>
+    stack.formatArn({ partition, service: "secretsmanager", resource: `secret:${prefix}*` });
+  role.addToPrincipalPolicy(new PolicyStatement({ actions, resources: [arnIn(stack.partition)] }));
+  acknowledge(role, {
+    findings: [`AwsSolutions-IAM5[Resource::${arnIn(shownPartition(role))}]`],
+    reason: "Each workspace that installs the app gets a secret of its own below this prefix.",
+  });
 }
 
 export function readParameter(scope: Construct, name: string): PolicyStatement {

@@ -1,4 +1,4 @@
-/** The one public resource: an HTTP API whose only route leads Slack's events to the ingress. */
+/** The one public resource: an HTTP API that leads Slack's events to the ingress and, where there is one, browsers to the installation flow. */
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import { HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
@@ -13,11 +13,17 @@ const ratePerSecond = 50;
 const burst = 200;
 
 const slackEventsPath = "/slack/events";
+const installPaths = ["/slack/install", "/slack/oauth_redirect"];
 
 /** With the address for Slack. */
 export function createSlackEntry(
   scope: Construct,
-  { ingress, logRetentionDays, production }: { ingress: IFunction; logRetentionDays: number; production: boolean },
+  {
+    ingress,
+    installFlow,
+    logRetentionDays,
+    production,
+  }: { ingress: IFunction; installFlow: IFunction | undefined; logRetentionDays: number; production: boolean },
 ): { eventsUrl: string; api: HttpApi } {
   const api = new HttpApi(scope, "Entry", { createDefaultStage: false });
   const routes = api.addRoutes({
@@ -31,6 +37,7 @@ export function createSlackEntry(
       reason: "Slack proves itself by the signature over the body, which the ingress checks before anything else.",
     });
   }
+  if (installFlow !== undefined) addInstallRoutes(api, installFlow);
   const logGroup = new LogGroup(scope, "EntryLogs", {
     retention: logRetentionDays,
     removalPolicy: removalOf({ production }),
@@ -42,6 +49,16 @@ export function createSlackEntry(
     accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: AccessLogFormat.custom(logLine) },
   });
   return { eventsUrl: `${stage.url.replace(/\/$/, "")}${slackEventsPath}`, api };
+}
+
+function addInstallRoutes(api: HttpApi, installFlow: IFunction): void {
+  const integration = new HttpLambdaIntegration("InstallFlow", installFlow);
+  for (const route of installPaths.flatMap((path) => api.addRoutes({ path, methods: [HttpMethod.GET], integration }))) {
+    acknowledge(route, {
+      findings: ["AwsSolutions-APIG4"],
+      reason: "Whoever may install the app says Slack; the flow checks that the browser is the one that began it.",
+    });
+  }
 }
 
 /** Nothing of the request but its outcome. */

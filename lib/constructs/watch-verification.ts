@@ -61,7 +61,7 @@ export function watchVerification(
   const refused = alarm("EntryErrors", {
     metric: entry.metricServerError({ ...minute, statistic: "Sum" }),
     threshold: 0,
-    what: "Slack was answered 5xx: the queue or the signing secret is out of reach. See the log of the ingress.",
+    what: "Slack, or a browser that installs, was answered 5xx: the queue or a secret is out of reach. See the log of the ingress, or of the installation flow.",
   });
   const slow = alarm("IngressSlow", {
     metric: ingress.metricDuration({ period: Duration.minutes(5), statistic: "p99" }),

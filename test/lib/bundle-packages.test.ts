@@ -53,6 +53,7 @@ const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],
   worker,
   deadLetters: worker,
+  installFlow: ["zod", "jose", "@smithy/core", "@smithy/signature-v4"],
   executionUrl: ["zod", "jose", "canonicalize", ...sdk, ...dynamoDb, ...sqs],
   executionWorker: ["zod", ...sdk, ...dynamoDb, ...sqs],
   agentcore: ["zod", ...sdk, ...dynamoDb, ...sqs],

@@ -127,7 +127,10 @@ describe.each(names)("%s", (name) => {
 
   it("is open to the public at the entry for Slack and nowhere else", () => {
     const routes = resourcesOf(name, "AWS::ApiGatewayV2::Route").map(({ properties }) => properties.RouteKey);
-    expect(routes).toEqual(["POST /slack/events"]);
+    expect(routes).toEqual([
+      "POST /slack/events",
+      ...(isExternal ? ["GET /slack/install", "GET /slack/oauth_redirect"] : []),
+    ]);
     for (const { properties } of resourcesOf(name, "AWS::Lambda::Url")) expect(properties.AuthType).toBe("AWS_IAM");
     const callers = resourcesOf(name, "AWS::Lambda::Permission").map(({ properties }) => properties.Principal);
     expect(callers).not.toContain("*");

@@ -16,6 +16,8 @@ const guardrail = { id: "gr123", version: "1" };
 export const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
 export const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
 
+const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+
 export const variants = {
   "agentcore in two accounts": configWith({ stage: { execution: { kind: "agentcore", account: b } }, ...toHome }),
   "lambda in two accounts, in production": configWith({
@@ -34,6 +36,7 @@ export const variants = {
   }),
   external: configWith({
     stage: { execution: { kind: "external" } },
+    slack: { install },
     destinations: { far, signed, api, "web-identity": webIdentity, assumed },
     routes: [{ destination: "far" }],
   }),
