@@ -1,47 +1,43 @@
-/** What the delivery posts for a task: the placeholder, and the outcome in parts. Pure. */
+/** All that a user reads of a task, in the language of whoever asked. Pure. */
 import type { Task } from "../task/task.ts";
-import type { AnswerText } from "../worker/deliver.ts";
-import { escapeMrkdwn } from "./escape.ts";
+import { answerParts, plainLast, withBlocks } from "./answer-parts.ts";
+import { section } from "./blocks.ts";
 import type { Locale } from "./failure-words.ts";
-import { splitAnswer } from "./split-answer.ts";
-import {
-  cancelingWords,
-  emptyAnswerWords,
-  placeholderWords,
-  refusalWords,
-  retriedWords,
-  tooOldWords,
-  unreadableWords,
-  wordsFor,
-} from "./words.ts";
+import { openingText } from "./opening-words.ts";
+import { placeholderContent, statusText } from "./placeholder.ts";
+import { questionContent } from "./question-message.ts";
+import { refusalWords } from "./question-words.ts";
+import type { Content } from "./slack.ts";
+import type { TaskText } from "./task-text.ts";
+import { referenceWords, retriedWords, sentencesFor } from "./words.ts";
 
-export function createAnswerText({ locale }: { locale: Locale }): AnswerText {
-  function parts(task: Task): string[] {
-    const { retryOf } = task;
-    const before = retryOf === undefined ? "" : retriedWords({ locale, retryOf });
-    return splitAnswer({ text: before + wordsOf(task) });
+/** `locale` counts where a task has none of its own; `contact` is whom a person who is refused is to ask, in mrkdwn. */
+export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
+  const localeOf = (task: Task) => task.locale ?? options.locale;
+
+  function parts(task: Task): Content[] {
+    const { outcome, retryOf } = task;
+    const locale = localeOf(task);
+    if (outcome?.type === "answer") return answerParts({ task, answer: outcome, locale });
+    const words = sentencesFor({ task, outcome, locale, contact: options.contact });
+    const text = retryOf === undefined ? words : `${retriedWords({ locale, retryOf })}\n${words}`;
+    const reference = referenceWords({ locale, requestId: task.id });
+    const plain = plainLast({ text, reference });
+    return [task.plain ? plain : withBlocks({ ...plain, blocks: [section(text)], reference })];
   }
 
-  function wordsOf({ id: requestId, message, outcome }: Task): string {
-    switch (outcome?.type) {
-      case "answer":
-        return outcome.text.trim() === "" ? emptyAnswerWords(locale) : escapeMrkdwn(outcome.text);
-      case "refused":
-        return refusalWords({ asked: message, locale, requestId });
-      case "too_old":
-        return tooOldWords({ locale, requestId });
-      case "unreadable":
-        return unreadableWords({ locale, requestId });
-      case "canceling":
-        return cancelingWords({ locale, count: outcome.count });
-      case "failed":
-        return wordsFor({ reason: outcome.reason, lost: outcome.lost, locale, requestId });
-      case undefined:
-        return wordsFor({ reason: "internal", locale, requestId });
-    }
-  }
   return {
-    placeholder: ({ ahead = 0, retryOf }) => placeholderWords({ locale, ahead, isRetry: retryOf !== undefined }),
+    placeholder: (task) => placeholderContent({ task, locale: localeOf(task) }),
     parts,
+    question: ({ task, nowMs }) => {
+      const locale = localeOf(task);
+      const { question } = task;
+      return question === undefined
+        ? placeholderContent({ task, locale })
+        : questionContent({ task, question, locale, nowMs });
+    },
+    opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
+    status: (task) => statusText({ task, locale: localeOf(task) }),
+    pressRefused: ({ refusal, locale }) => refusalWords({ refusal, locale: locale ?? options.locale }),
   };
 }

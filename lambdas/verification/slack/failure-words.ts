@@ -135,11 +135,11 @@ const words: Record<Situation, Record<Locale, Words>> = {
   no_words: {
     en: {
       happened: "I found nothing in your message that the agent could work with.",
-      todo: "Please write in words what it should do (files are not passed on).",
+      todo: "Please write in words what it should do.",
     },
     ja: {
       happened: "メッセージの中に、エージェントが扱える内容が見つかりませんでした。",
-      todo: "してほしいことを文章で書いてください（ファイルは渡されません）。",
+      todo: "してほしいことを文章で書いてください。",
     },
   },
   not_permitted: {

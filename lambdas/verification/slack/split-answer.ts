@@ -1,38 +1,73 @@
 /** An answer in parts that Slack takes, cut where a reader would cut it. Pure. */
-import { findCut } from "./find-cut.ts";
+import { divideBlock } from "./divide-block.ts";
+import { blockText, scanBlocks, type TextBlock } from "./scan-blocks.ts";
 
+/**
+ * All markdown blocks of one message hold 12,000 characters together (https://docs.slack.dev/reference/block-kit/blocks/markdown-block),
+ * and messages of little more than 13,000 in blocks of any kind have been refused (`msg_blocks_too_long`).
+ */
+export const maxMarkdownLength = 11_500;
 /**
  * `chat.update` refuses texts above 4,000 characters (`msg_too_long`), and the first part is an edit of the placeholder;
  * what Slack counts is not said to be UTF-16 units, hence the distance. (`chat.postMessage` would take 40,000, then cuts.)
  */
-const defaultMaxLength = 3900;
+export const maxMrkdwnLength = 3900;
 
-const fence = "```";
-const reopened = `${fence}\n`;
-const closed = `\n${fence}`;
+/** A paragraph or a list that would fit into the next part is cut only where this one would stay emptier than that. */
+const goodShare = 0.5;
+/** Less room than that is left empty. */
+const leastRoom = 0.25;
 
 /**
- * Each part has at most `maxLength` UTF-16 units (at least 100). A code block that is cut is closed in the one part and
- * opened again in the next. What is lost is white space at the cuts; everything else stays, in order. Apart from that the
- * parts number at most twice what their lengths need. A text of white space alone has no parts: the caller has words for it.
- * `text` is escaped mrkdwn: an entity such as `&amp;` is never cut.
+ * Each part has at most `maxLength` UTF-16 units (at least 200). Cut is between blocks of Markdown before lines, sentences and
+ * words; a code block that has to be cut is closed and opened again with its language, a table gets its header again.
+ * What is lost is white space at the cuts; everything else stays, in order. A text of white space alone has no parts: the
+ * caller has words for it. `text` is Markdown or escaped mrkdwn, of which an entity such as `&amp;` is never cut.
  */
-export function splitAnswer({ text, maxLength = defaultMaxLength }: { text: string; maxLength?: number }): string[] {
-  if (maxLength < 100) throw new RangeError("maxLength must be at least 100");
+export function splitAnswer({ text, maxLength }: { text: string; maxLength: number }): string[] {
+  if (maxLength < 200) throw new RangeError("maxLength must be at least 200");
+  const whole = text.trimEnd();
+  if (whole === "") return [];
+  if (whole.length <= maxLength) return [whole];
   const parts: string[] = [];
-  let rest = text.trimEnd();
-  let isOpen = false;
-  while (rest.trim() !== "") {
-    const start = isOpen ? reopened : "";
-    if (start.length + rest.length <= maxLength) {
-      parts.push(start + rest);
-      break;
+  const waiting = scanBlocks(whole).reverse();
+  let part: TextBlock[] = [];
+  for (let block = waiting.pop(); block !== undefined; block = waiting.pop()) {
+    const room = maxLength - partText([...part, { ...block, head: [], body: [""], tail: [] }]).length;
+    const { length } = blockText(block);
+    if (length <= room) {
+      part.push(block);
+      continue;
     }
-    const cut = findCut({ text: rest, budget: maxLength - start.length - closed.length, isOpen });
-    const kept = cut.isOpen ? rest.slice(0, cut.end) : rest.slice(0, cut.end).trimEnd();
-    if (kept.trim() !== "") parts.push(start + kept + (cut.isOpen ? closed : ""));
-    rest = rest.slice(cut.next);
-    isOpen = cut.isOpen;
+    const isShort = room > maxLength * (1 - goodShare);
+    const fitsNext = length <= maxLength && !(isShort && (block.kind === "text" || block.kind === "list"));
+    if (part.length > 0 && (fitsNext || room < maxLength * leastRoom)) {
+      waiting.push(block);
+      flush({ next: true });
+      continue;
+    }
+    const { kept, rest } = divideBlock({ block, room });
+    part.push(kept);
+    if (hasText(rest)) waiting.push(rest);
+    flush({ next: false });
   }
+  flush({ next: false });
   return parts;
+
+  /** A heading goes along with what it is the heading of. */
+  function flush({ next }: { next: boolean }): void {
+    const last = part.at(-1);
+    if (next && part.length > 1 && last?.kind === "heading") waiting.push(...part.splice(-1));
+    const made = partText(part).trimEnd();
+    if (part.some(hasText)) parts.push(made);
+    part = [];
+  }
+}
+
+function hasText({ kind, head, body }: TextBlock): boolean {
+  return (kind === "table" && head.length > 0) || body.some((line) => line.trim() !== "");
+}
+
+function partText(blocks: readonly TextBlock[]): string {
+  return blocks.map((block, index) => (index === 0 ? "" : block.isApart ? "\n\n" : "\n") + blockText(block)).join("");
 }

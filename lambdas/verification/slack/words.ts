@@ -1,25 +1,16 @@
-/** Every text of our own that a user reads, in English and Japanese. Never a code, a URL or an exception. Pure. */
-import type { ClientReason } from "../../../contracts/errors.ts";
+/** What our own words to a user are made of, in English and Japanese. Never a code, a URL or an exception. Pure. */
+import type { Outcome, Task } from "../task/task.ts";
 import { failureWords, type Locale, type Words } from "./failure-words.ts";
+import { fileName, outcomeWords } from "./outcome-words.ts";
 
-type Asked = { team: string; channel: string; user: string };
-
-const placeholder: Record<Locale, string> = {
-  en: "Working on it …",
-  ja: "取りかかっています…",
+const reference: Record<Locale, (shortId: string) => string> = {
+  en: (shortId) => `Reference: ${shortId}`,
+  ja: (shortId) => `照会番号：${shortId}`,
 };
 
-const queued: Record<Locale, (ahead: number) => string> = {
-  en: (ahead) =>
-    `I take the messages of a thread one by one: this one comes after the ${ahead === 1 ? "one" : ahead} before it …`,
-  ja: (ahead) => `スレッドのメッセージは一件ずつ処理します。この件は先の${ahead}件の後になります…`,
-};
-
-const retrying: Record<Locale, string> = { en: "Trying again …", ja: "もう一度取りかかっています…" };
-
-const retried: Record<Locale, (reference: string) => string> = {
-  en: (reference) => `_Tried again (reference: ${reference})_`,
-  ja: (reference) => `_もう一度試しました（照会番号：${reference}）_`,
+const retried: Record<Locale, (shortId: string) => string> = {
+  en: (shortId) => `_Tried again (reference: ${shortId})_`,
+  ja: (shortId) => `_もう一度試しました（照会番号：${shortId}）_`,
 };
 
 const canceling: Record<Locale, (count: number) => string> = {
@@ -33,114 +24,80 @@ const canceling: Record<Locale, (count: number) => string> = {
       : `このスレッドの${count}件を取り消しています。結果はそれぞれに表示されます。`,
 };
 
-const emptyAnswer: Record<Locale, string> = {
-  en: "The agent answered, but without any text.",
-  ja: "エージェントから応答がありましたが、テキストが含まれていませんでした。",
+const emptyAnswer: Record<Locale, (files: number) => string> = {
+  en: (files) =>
+    files === 0
+      ? "The agent answered, but without any text."
+      : `The agent answered with ${files === 1 ? "a file" : `${files} files`}.`,
+  ja: (files) =>
+    files === 0
+      ? "エージェントから応答がありましたが、テキストが含まれていませんでした。"
+      : `エージェントがファイル${files}件で回答しました。`,
 };
 
-const refusal: Record<Locale, (asked: Asked) => Words> = {
-  en: ({ team, channel, user }) => ({
-    happened: "You are not on the list of those who may ask me here.",
-    todo: `Please ask your administrator to add you: team ${team}, channel ${channel}, user ${user}.`,
-  }),
-  ja: ({ team, channel, user }) => ({
-    happened: "ここで私に依頼できる人のリストに、あなたは登録されていません。",
-    todo: `管理者に登録を依頼してください（team ${team}、channel ${channel}、user ${user}）。`,
-  }),
+const goesOn: Record<Locale, (name: string) => string> = {
+  en: (name) => `_This is how the answer begins. All of it is attached as ${name}._`,
+  ja: (name) => `_回答の冒頭です。全文は添付の ${name} をご覧ください。_`,
 };
 
-const tooOld: Record<Locale, Words> = {
-  en: {
-    happened: "Your message reached me more than a day late, so I did not act on it.",
-    todo: "Please ask again if you still need it.",
-  },
-  ja: {
-    happened: "メッセージが届くまでに一日以上かかったため、実行しませんでした。",
-    todo: "まだ必要でしたら、もう一度お願いしてください。",
-  },
+const notAttached: Record<Locale, (names: readonly string[]) => string> = {
+  en: (names) =>
+    `I could not attach ${names.length === 1 ? "this file" : "these files"} of the answer: ${names.join(", ")}`,
+  ja: (names) => `次のファイルを添付できませんでした：${names.join("、")}`,
 };
 
-const unreadable: Record<Locale, Words> = {
-  en: {
-    happened: "I cannot read the message any more that I was to try again.",
-    todo: "Please ask again in a new message.",
-  },
-  ja: {
-    happened: "もう一度試すはずだったメッセージを読めませんでした。",
-    todo: "新しいメッセージでもう一度お願いしてください。",
-  },
+const leftOut: Record<Locale, (count: number) => string> = {
+  en: (count) =>
+    `${count} more ${count === 1 ? "file" : "files"} of the answer did not fit and ${count === 1 ? "is" : "are"} left out.`,
+  ja: (count) => `ほかに${count}件のファイルがありますが、多すぎるため添付していません。`,
 };
 
-const reference: Record<Locale, string> = { en: "Reference:", ja: "照会番号：" };
-
-/** `ahead` tasks of the thread go before it. */
-export function placeholderWords({
-  locale,
-  ahead,
-  isRetry,
-}: {
-  locale: Locale;
-  ahead: number;
-  isRetry: boolean;
-}): string {
-  const now = isRetry ? retrying[locale] : placeholder[locale];
-  if (ahead === 0) return now;
-  return isRetry ? `${retrying[locale]} ${queued[locale](ahead)}` : queued[locale](ahead);
+/** The first eight digits of the request id suffice to find the task in the logs. */
+export function referenceWords({ locale, requestId }: { locale: Locale; requestId: string }): string {
+  return reference[locale](requestId.slice(0, 8));
 }
 
 /** Goes before whatever a retry comes to. `retryOf` is the first task's request id. */
 export function retriedWords({ locale, retryOf }: { locale: Locale; retryOf: string }): string {
-  return `${retried[locale](retryOf.slice(0, 8))}\n`;
+  return retried[locale](retryOf.slice(0, 8));
 }
 
-/** To the word `cancel` in a thread with so many tasks under way. */
-export function cancelingWords({ locale, count }: { locale: Locale; count: number }): string {
-  return canceling[locale](count);
+/** Of an answer without text, with so many files. */
+export function emptyAnswerWords({ locale, files }: { locale: Locale; files: number }): string {
+  return emptyAnswer[locale](files);
 }
 
-export function emptyAnswerWords(locale: Locale): string {
-  return emptyAnswer[locale];
+export function goesOnWords({ locale, name }: { locale: Locale; name: string }): string {
+  return goesOn[locale](fileName(name));
 }
 
-/** `lost`: the Execution zone lost the task on the way. */
-export function wordsFor({
-  reason,
-  lost = false,
-  locale,
-  requestId,
-}: {
-  reason: ClientReason;
-  lost?: boolean;
+/** Nothing where all files of the answer are there. */
+export function missingFilesWords(request: { locale: Locale; failed: readonly string[]; leftOut: number }): string {
+  const { locale, failed } = request;
+  return [
+    ...(failed.length === 0 ? [] : [notAttached[locale](failed.map(fileName))]),
+    ...(request.leftOut === 0 ? [] : [leftOut[locale](request.leftOut)]),
+  ].join("\n");
+}
+
+/** Of every outcome that is no answer, and of none at all. In mrkdwn, without the reference. */
+export function sentencesFor(request: {
+  task: Pick<Task, "message" | "receivedAtMs">;
+  outcome: Exclude<Outcome, { type: "answer" }> | undefined;
   locale: Locale;
-  requestId: string;
+  contact: string | undefined;
 }): string {
-  return compose({ words: failureWords({ reason, lost, locale }), locale, requestId });
+  const { task, outcome, locale, contact } = request;
+  if (outcome?.type === "canceling") return canceling[locale](outcome.count);
+  if (outcome === undefined)
+    return sentences({ words: failureWords({ reason: "internal", lost: false, locale }), locale });
+  const words =
+    outcome.type === "failed"
+      ? failureWords({ ...outcome, locale })
+      : outcomeWords({ outcome, locale, asked: task.message, contact, nowMs: task.receivedAtMs });
+  return sentences({ words, locale });
 }
 
-/** Names the ids that an administrator needs for the allowlist. */
-export function refusalWords({
-  asked,
-  locale,
-  requestId,
-}: {
-  asked: Asked;
-  locale: Locale;
-  requestId: string;
-}): string {
-  return compose({ words: refusal[locale](asked), locale, requestId });
-}
-
-export function tooOldWords({ locale, requestId }: { locale: Locale; requestId: string }): string {
-  return compose({ words: tooOld[locale], locale, requestId });
-}
-
-/** The message of a retry was deleted, or is none that the bot may read. */
-export function unreadableWords({ locale, requestId }: { locale: Locale; requestId: string }): string {
-  return compose({ words: unreadable[locale], locale, requestId });
-}
-
-/** The first eight digits of the request id suffice to find the task in the logs. */
-function compose({ words, locale, requestId }: { words: Words; locale: Locale; requestId: string }): string {
-  const between = locale === "ja" ? "" : " ";
-  return `${words.happened}${between}${words.todo}\n_${reference[locale]} ${requestId.slice(0, 8)}_`;
+function sentences({ words: { happened, todo }, locale }: { words: Words; locale: Locale }): string {
+  return `${happened}${locale === "ja" ? "" : " "}${todo}`;
 }

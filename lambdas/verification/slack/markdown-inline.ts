@@ -1,0 +1,103 @@
+/** The inside of a paragraph, a heading or a cell: from Markdown's tokens to Slack's mrkdwn, or to plain text. Pure. */
+import { escapeMrkdwn } from "./escape.ts";
+import type { Token } from "./markdown.ts";
+import { withoutJoiners } from "./safe-markdown.ts";
+
+/** `isMark`: Slack takes it for formatting only where no letter touches it. */
+type Piece = { text: string; isMark: boolean };
+/** Invisible; parts a mark from the letters around it, as Japanese has no blanks there. */
+const zeroWidthSpace = "\u200B";
+
+/** `isBold`: it stands within bold text already, which Slack cannot nest. */
+export function inlineMrkdwn({ tokens, isBold = false }: { tokens: readonly Token[]; isBold?: boolean }): string {
+  let text = "";
+  let afterMark = false;
+  for (const piece of tokens.flatMap((token) => piecesOf({ token, isBold }))) {
+    const touches = (piece.isMark && /[\p{L}\p{N}]$/u.test(text)) || (afterMark && /^[\p{L}\p{N}]/u.test(piece.text));
+    text += (touches ? zeroWidthSpace : "") + piece.text;
+    if (piece.text !== "") afterMark = piece.isMark;
+  }
+  return text;
+}
+
+/** Without any formatting; not escaped. */
+export function inlinePlain(tokens: readonly Token[]): string {
+  return tokens.map(plainOf).join("");
+}
+
+function piecesOf({ token, isBold }: { token: Token; isBold: boolean }): Piece[] {
+  const inner = (bold = isBold) => inlineMrkdwn({ tokens: childrenOf(token), isBold: bold });
+  switch (token.type) {
+    case "strong":
+      return [isBold ? text(inner()) : wrapped({ text: inner(true), mark: "*" })];
+    case "em":
+      return [wrapped({ text: inner(), mark: "_" })];
+    case "del":
+      return [wrapped({ text: inner(), mark: "~" })];
+    case "codespan":
+      return [wrapped({ text: escaped(decoded(token.text)).replaceAll("`", "ˋ"), mark: "`" })];
+    case "link":
+      return [text(linkMrkdwn({ href: token.href, label: inner() }))];
+    case "image":
+      return [text(linkMrkdwn({ href: token.href, label: escaped(decoded(token.text)) }))];
+    default:
+      return childrenOf(token).length === 0
+        ? [text(escaped(plainOf(token)))]
+        : childrenOf(token).flatMap((child) => piecesOf({ token: child, isBold }));
+  }
+}
+
+function plainOf(token: Token): string {
+  if (token.type === "br" || isLineBreak(token)) return "\n";
+  if (token.type === "checkbox") return token.checked ? "☑ " : "☐ ";
+  if (token.type === "html") return token.raw;
+  const children = childrenOf(token);
+  if (token.type !== "image" && children.length > 0) return inlinePlain(children);
+  return "text" in token ? decoded(String(token.text)) : token.raw;
+}
+
+/** Slack formats within a line only. */
+function wrapped({ text: inner, mark }: { text: string; mark: string }): Piece {
+  const lines = inner.split("\n").map((line) => (line.trim() === "" ? line : around({ line, mark })));
+  return { text: lines.join("\n"), isMark: true };
+}
+
+function around({ line, mark }: { line: string; mark: string }): string {
+  const bare = line.trim();
+  return line.replace(bare, () => `${mark}${bare}${mark}`);
+}
+
+function linkMrkdwn({ href, label }: { href: string; label: string }): string {
+  const shown = label.replace(/\s+/g, " ").trim();
+  if (!/^(?:https?|mailto|tel):/i.test(href)) return shown === "" ? escaped(href) : `${shown} (${escaped(href)})`;
+  const target = escaped(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
+  return shown === "" || shown === target || `mailto:${shown}` === target ? `<${target}>` : `<${target}|${shown}>`;
+}
+
+function childrenOf(token: Token): readonly Token[] {
+  return "tokens" in token && Array.isArray(token.tokens) ? token.tokens : [];
+}
+
+function isLineBreak(token: Token): boolean {
+  return token.type === "html" && /^<br\s*\/?>\s*$/i.test(token.raw);
+}
+
+function text(value: string): Piece {
+  return { text: value, isMark: false };
+}
+
+function escaped(value: string): string {
+  return escapeMrkdwn(withoutJoiners(value));
+}
+
+const names: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0" };
+
+/** The entities that agents write; what is none of them stays as it is. */
+function decoded(value: string): string {
+  return value.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,5}));/gi, (entity, decimal, hex, name) => {
+    if (name !== undefined) return names[String(name).toLowerCase()] ?? entity;
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+    const isText = code >= 0x20 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
+    return isText ? String.fromCodePoint(code) : entity;
+  });
+}

@@ -1,0 +1,84 @@
+/** The message that shows a question of the agent: open with its buttons, answered, or closed. Pure. */
+import type { Question, Task } from "../task/task.ts";
+import { type ButtonLook, buttons, context, cut, markdownBlock, maxButtons, section } from "./blocks.ts";
+import { escapeMrkdwn } from "./escape.ts";
+import type { Locale } from "./failure-words.ts";
+import { fencedTables } from "./fenced-tables.ts";
+import { toMrkdwn } from "./markdown-mrkdwn.ts";
+import { answeredWords, closedWords, hintWords, noPromptWords, type Standing, untilWords } from "./question-words.ts";
+import { safeMarkdown } from "./safe-markdown.ts";
+import { shorten } from "./shorten.ts";
+import type { Block, Content } from "./slack.ts";
+
+const maxPromptLength = 8000;
+const maxPlainLength = 2500;
+const maxAnswerLength = 300;
+const maxFurther = 50;
+
+type Asked = { task: Task; question: Question; locale: Locale };
+
+/** `nowMs` decides whether its time is over. */
+export function questionContent({ task, question, locale, nowMs }: Asked & { nowMs: number }): Content {
+  const said = question.prompt.trim() === "" ? noPromptWords(locale) : question.prompt;
+  const prompt = cut({ text: fencedTables(safeMarkdown(said)), maxLength: maxPromptLength });
+  const standing = standingOf({ task, question, nowMs });
+  const plainPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxPlainLength });
+  if (question.answer !== undefined || standing !== "open") {
+    const end = question.answer === undefined ? closedWords({ standing: closed(standing), locale }) : answered();
+    return { text: `${plainPrompt}\n\n${end}`, ...unlessPlain([markdownBlock(prompt), section(end)]) };
+  }
+  const hint = hintOf({ question, locale, isPlain: task.plain === true });
+  return {
+    text: `${plainPrompt}\n\n${hint}`,
+    ...unlessPlain([markdownBlock(prompt), ...buttonsOf({ task, question }), context(hint)]),
+  };
+
+  function answered(): string {
+    const { option, text = "", ...given } = question.answer ?? { user: "", atMs: 0 };
+    const label = option === undefined ? undefined : labelOf({ question, index: option });
+    const words = answeredWords({ ...given, label, locale });
+    return text === "" ? words : `${words}\n> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`;
+  }
+
+  function unlessPlain(blocks: Block[]): { blocks?: Block[] } {
+    return task.plain ? {} : { blocks };
+  }
+}
+
+function standingOf({ task, question, nowMs }: Omit<Asked, "locale"> & { nowMs: number }): Standing {
+  if (task.ending === "unanswered" || task.outcome?.type === "unanswered") return "expired";
+  if (task.ending !== undefined || task.outcome !== undefined) return "over";
+  return nowMs >= question.expiresAtMs ? "expired" : "open";
+}
+
+function closed(standing: Standing): Exclude<Standing, "open"> {
+  return standing === "open" ? "over" : standing;
+}
+
+/** Credentials are never given here. */
+function buttonsOf({ task, question }: Omit<Asked, "locale">): Block[] {
+  if (question.kind === "auth" || question.options.length === 0) return [];
+  const looks = question.options.map(
+    ({ style }, option): ButtonLook => ({
+      requestId: task.id,
+      button: { type: "answer", question: question.index, option },
+      label: labelOf({ question, index: option }),
+      style,
+    }),
+  );
+  return [buttons(looks)];
+}
+
+function hintOf({ question, locale, isPlain }: { question: Question; locale: Locale; isPlain: boolean }): string {
+  const until = untilWords({ expiresAtMs: question.expiresAtMs, locale });
+  if (question.kind === "auth") return hintWords({ kind: "auth", locale });
+  const labels = question.options.map((_, index) => escapeMrkdwn(labelOf({ question, index })));
+  const further = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxFurther).map((label) => `• ${label}`);
+  const kind = isPlain || labels.length === 0 ? "words" : further.length > 0 ? "more" : "buttons";
+  return [hintWords({ kind, locale }), ...further, until].join("\n");
+}
+
+function labelOf({ question, index }: { question: Question; index: number }): string {
+  const { id = "", label = "" } = question.options[index] ?? {};
+  return shorten({ text: label.trim() || id.trim() || String(index + 1), maxLength: 75 });
+}
