@@ -28,8 +28,10 @@ const config = parseConfig({
   },
 });
 
-function fetchFor(destination: string | undefined) {
-  const publicFetch = createArtifactFetch(config)(sampleTask(destination === undefined ? {} : { destination }));
+function fetchFor(destination: string | undefined, { ownZoneIsHere = false } = {}) {
+  const publicFetch = createArtifactFetch({ ...config, ownZoneIsHere })(
+    sampleTask(destination === undefined ? {} : { destination }),
+  );
   const { signal } = new AbortController();
   return publicFetch({ url: agent.url, maxBytes: 100, timeoutMs: 2000, signal });
 }
@@ -39,7 +41,16 @@ describe("an artifact at an address of this machine", () => {
     expect(Buffer.from(await fetchFor(destination)).toString()).toBe("a file");
   });
 
-  it.each(["far", "unknown", undefined])("is not fetched for any other agent (%s)", async (destination) => {
-    await expect(fetchFor(destination)).rejects.toMatchObject({ reason: "permission_denied" });
+  it("is fetched for the own Execution zone where that is on this machine", async () => {
+    expect(Buffer.from(await fetchFor("own", { ownZoneIsHere: true })).toString()).toBe("a file");
+    await expect(fetchFor("own")).rejects.toMatchObject({ reason: "permission_denied" });
+    await expect(fetchFor("far", { ownZoneIsHere: true })).rejects.toMatchObject({ reason: "permission_denied" });
   });
+
+  it.each(["far", "unknown", "constructor", undefined])(
+    "is not fetched for any other agent (%s)",
+    async (destination) => {
+      await expect(fetchFor(destination)).rejects.toMatchObject({ reason: "permission_denied" });
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { createLog } from "../../../lambdas/shared/log.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
 import type { FileStore } from "../../../lambdas/verification/files/file-store.ts";
 import { FileRefused } from "../../../lambdas/verification/files/files.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { type Installation, SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import type { AskedFile } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
@@ -51,7 +51,7 @@ const keeping: FileStore = {
 function filesWith({
   store = keeping,
   maxCount = 10,
-  token = async ({ team }: { team: string }) => tokens[team] ?? "",
+  token = async ({ team }: Installation) => tokens[team] ?? "",
 } = {}) {
   return createFiles({
     slack: { startUpload: unexpected, sendUpload: unexpected },
@@ -204,7 +204,7 @@ describe("files of a message", () => {
     answer = () => new Response(png);
     const task = taskWith([file()]);
     const grid = { ...task, message: { ...task.message, team: "T9", enterprise: "E1" } };
-    const token = async ({ enterprise = "" }) => tokens[enterprise] ?? "";
+    const token = async ({ enterprise = "" }: Installation) => tokens[enterprise] ?? "";
     await filesWith({ token }).bringIn({ task: grid, signal: new AbortController().signal });
     expect(authorizations).toEqual(["Bearer xoxb-of-e1"]);
   });

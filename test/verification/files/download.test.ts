@@ -129,7 +129,11 @@ describe("a file of a message", () => {
     });
     const cut = await start(() => new Response(half));
     const silent = await start(() => new Promise(() => {}));
-    for (const { url, timeoutMs = 5000 } of [broken, cut, { ...silent, timeoutMs: 50 }]) {
+    for (const [{ url }, timeoutMs] of [
+      [broken, 5000],
+      [cut, 5000],
+      [silent, 50],
+    ] as const) {
       const failure: unknown = await fetchFrom({ url, timeoutMs }).catch((thrown: unknown) => thrown);
       expect(failure).toBeInstanceOf(SlackError);
       expect(failure).toMatchObject({ kind: "unavailable" });
