@@ -1,5 +1,6 @@
 /** Changes the record of the kept rules by compare-and-set. */
 import { type KeptRules, keptRulesId, noKeptRules } from "../../lambdas/verification/gate/kept-rules.ts";
+import { errorNameOf } from "../aws/aws-failure.ts";
 import type { RulePlace } from "./place.ts";
 
 /** So many people change the rules at once hardly ever. */
@@ -30,7 +31,8 @@ export async function readRules({ store }: { store: Pick<RulePlace["store"], "ge
   try {
     return await store.get({ id: keptRulesId });
   } catch (thrown) {
-    if (!(thrown instanceof Error) || thrown.name !== "ZodError") throw thrown;
+    // What cannot be read arrives from AWS as the cause of a call that failed.
+    if (errorNameOf(thrown) !== "ZodError") throw thrown;
     throw new Error("The rules there are of another version of Sekisho, which this one does not touch.", {
       cause: thrown,
     });

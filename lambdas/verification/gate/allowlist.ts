@@ -24,11 +24,6 @@ export function judge<Rule extends AllowlistRule>({
   return { rule: fitting.find(({ group }) => group === undefined), byGroup: fitting.filter(hasGroup) };
 }
 
-/** As far as it can be told without Slack: a rule with a group lets nobody in. */
-export function isAllowed({ rules, message }: { rules: readonly AllowlistRule[]; message: Asking }): boolean {
-  return judge({ rules, asking: message }).rule !== undefined;
-}
-
 function hasGroup<Rule extends AllowlistRule>(rule: Rule): rule is Rule & { group: string } {
   return rule.group !== undefined;
 }
