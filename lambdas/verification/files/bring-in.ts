@@ -5,7 +5,7 @@ import { type Installation, SlackError } from "../slack/slack.ts";
 import type { AskedFile } from "../task/messages.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import type { Download } from "./download.ts";
-import { isSignInPage, mimetypeOf } from "./file-kind.ts";
+import { fetchFile, type NewerToken } from "./fetch-file.ts";
 import { type FileStore, fileIdPattern, fileLifeMs } from "./file-store.ts";
 import { FileRefused, type Files } from "./files.ts";
 import { safeFileName } from "./safe-name.ts";
@@ -17,6 +17,7 @@ export type BringInOptions = {
   download: Download;
   store: FileStore;
   token: (installation: Installation) => Promise<string>;
+  newerToken: NewerToken;
   turns: Turns;
   maxBytes: number;
   maxCount: number;
@@ -27,7 +28,7 @@ export type BringInOptions = {
 
 /** All of them, or none: the first that cannot be had ends the work on the others. */
 export function createBringIn(options: BringInOptions): Files["bringIn"] {
-  const { store, turns, maxCount, lifeMs, now, log } = options;
+  const { download, store, newerToken, turns, maxBytes, maxCount, lifeMs, now, log } = options;
 
   return async ({ task, signal }) => {
     const { files = [] } = task.message;
@@ -57,9 +58,30 @@ export function createBringIn(options: BringInOptions): Files["bringIn"] {
     }
   }
 
+  async function fetched({
+    task,
+    file,
+    token,
+    signal,
+  }: {
+    task: Task;
+    file: AskedFile;
+    token: string;
+    signal: AbortSignal;
+  }) {
+    const installation = installationOf(task);
+    // The id becomes part of a name: Slack's own ids can.
+    const got = fileIdPattern.test(file.id)
+      ? await fetchFile({ file, installation, token, newerToken, download, maxBytes, signal })
+      : { refused: "not_to_be_had" as const };
+    if (!("refused" in got)) return got;
+    log.info("file_refused", { request_id: task.id, reason: got.refused });
+    throw refusal(file, { why: got.refused, ...(got.refused === "too_large" ? { most: maxBytes } : {}) });
+  }
+
   async function bringOne(request: { task: Task; file: AskedFile; token: string; signal: AbortSignal }) {
     const { task, file, signal } = request;
-    const { bytes, mimetype } = await fetchFile({ ...options, ...request });
+    const { bytes, mimetype } = await fetched(request);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     const nowMs = now();
     const wantedMs = Math.min(Math.max(nowMs + lifeMs, task.deadlineAtMs ?? 0), nowMs + fileLifeMs);
@@ -74,33 +96,6 @@ export function createBringIn(options: BringInOptions): Files["bringIn"] {
     const expires_at = new Date(expiresAtMs).toISOString();
     return { id: file.id, name: safeFileName(file.name), mimetype, size, url, sha256, expires_at } satisfies Attachment;
   }
-}
-
-async function fetchFile({
-  task,
-  file,
-  token,
-  signal,
-  download,
-  maxBytes,
-  log,
-}: Pick<BringInOptions, "download" | "maxBytes" | "log"> & {
-  task: Task;
-  file: AskedFile;
-  token: string;
-  signal: AbortSignal;
-}): Promise<{ bytes: Uint8Array; mimetype: string }> {
-  const { url, name, mimetype: said } = file;
-  const refuse = (why: "too_large" | "not_to_be_had") => {
-    log.info("file_refused", { request_id: task.id, reason: why });
-    return refusal(file, why === "too_large" ? { why, most: maxBytes } : { why });
-  };
-  if (url === undefined || !fileIdPattern.test(file.id)) throw refuse("not_to_be_had");
-  const got = await download({ url, token, maxBytes, signal });
-  if ("refused" in got) throw refuse(got.refused);
-  const { bytes, contentType } = got;
-  if (isSignInPage({ bytes, contentType, said, name })) throw refuse("not_to_be_had");
-  return { bytes, mimetype: await mimetypeOf({ bytes, said }) };
 }
 
 function refusal(file: AskedFile, outcome: { why: "too_large" | "too_many" | "not_to_be_had"; most?: number }) {

@@ -5,6 +5,7 @@ import type { Installation, SlackApi } from "../slack/slack.ts";
 import type { Task } from "../task/task.ts";
 import { createBringIn } from "./bring-in.ts";
 import { createDownload } from "./download.ts";
+import type { NewerToken } from "./fetch-file.ts";
 import type { FileStore } from "./file-store.ts";
 import type { Files } from "./files.ts";
 import { createTurns } from "./turns.ts";
@@ -21,6 +22,7 @@ const maxHeldBytes = 64 * 1024 * 1024;
 export function createFiles({
   slack,
   token,
+  newerToken = async () => undefined,
   apiUrl,
   store,
   publicFetch,
@@ -34,6 +36,7 @@ export function createFiles({
   slack: Pick<SlackApi, "startUpload" | "sendUpload">;
   /** The bot token of an installation. */
   token: (installation: Installation) => Promise<string>;
+  newerToken?: NewerToken;
   /** Of the Web API. */
   apiUrl: string;
   store: FileStore;
@@ -49,7 +52,7 @@ export function createFiles({
   const turns = createTurns({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
   const download = createDownload({ apiUrl, timeoutMs: transferTimeoutMs, now });
   return {
-    bringIn: createBringIn({ download, store, token, turns, maxBytes, maxCount, lifeMs, now, log }),
+    bringIn: createBringIn({ download, store, token, newerToken, turns, maxBytes, maxCount, lifeMs, now, log }),
     upload: createUpload({ slack, publicFetch, turns, maxBytes, fetchTimeoutMs: transferTimeoutMs, log }),
   };
 }

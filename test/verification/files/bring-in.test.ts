@@ -52,10 +52,12 @@ function filesWith({
   store = keeping,
   maxCount = 10,
   token = async ({ team }: Installation) => tokens[team] ?? "",
+  newerToken = async (_request: { tried: string }): Promise<string | undefined> => undefined,
 } = {}) {
   return createFiles({
     slack: { startUpload: unexpected, sendUpload: unexpected },
     token,
+    newerToken,
     apiUrl: `${slack.url}/api/`,
     store,
     publicFetch: () => unexpected,
@@ -207,6 +209,23 @@ describe("files of a message", () => {
     const token = async ({ enterprise = "" }: Installation) => tokens[enterprise] ?? "";
     await filesWith({ token }).bringIn({ task: grid, signal: new AbortController().signal });
     expect(authorizations).toEqual(["Bearer xoxb-of-e1"]);
+  });
+
+  it("are fetched with a newer token where Slack does not take the kept one, once", async () => {
+    const tried: string[] = [];
+    const newerToken = async (request: { tried: string }) => {
+      tried.push(request.tried);
+      return "xoxb-of-t1";
+    };
+    const token = async () => "xoxb-rotated";
+    expect(await bringIn([file()], { token, newerToken })).toHaveLength(1);
+    expect(authorizations).toEqual(["Bearer xoxb-rotated", "Bearer xoxb-of-t1"]);
+    expect(tried).toEqual(["xoxb-rotated"]);
+    answer = () => new Response(null, { status: 403 });
+    expect(await refusalOf(bringIn([file()], { token, newerToken }))).toMatchObject({ why: "not_to_be_had" });
+    expect(authorizations).toHaveLength(4);
+    const unread = () => Promise.reject(new Error("no secret"));
+    expect(await refusalOf(bringIn([file()], { newerToken: unread }))).toMatchObject({ why: "not_to_be_had" });
   });
 
   it("may come another time where Slack, the store or the token is away", async () => {
