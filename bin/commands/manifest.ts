@@ -1,6 +1,7 @@
 /** `sekisho manifest`: the manifest from which a Slack app is created. */
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { slackManifest } from "../../lambdas/verification/slack/manifest.ts";
 import { AwsFailure, lacksCredentials } from "../aws/aws-failure.ts";
 import { chooseStage } from "../aws/stage.ts";
@@ -10,11 +11,13 @@ const placeholderUrl = "https://YOUR-TUNNEL.example";
 
 export const manifest: Command = {
   help: `
-sekisho manifest [--stage NAME | --url URL] [--name NAME] [--config FILE]
+sekisho manifest [--socket] [--stage NAME | --url URL] [--name NAME] [--config FILE]
 
 Prints the Slack app manifest: https://api.slack.com/apps, "Create New App", "From a manifest".
+It asks for what the configuration uses and nothing else: print it anew when that changes, and paste it under "App Manifest".
 The address that it holds is that of a deployed stage; without stages in the configuration a placeholder.
 
+  --socket       for Socket Mode: Slack needs no address of yours (sekisho start with SLACK_APP_TOKEN)
   --stage NAME   of the configuration's stages; without it the first
   --url URL      instead of a stage: the https address at which Slack reaches the Verification zone, without a path
   --name NAME    the app's name, at most 35 characters (Sekisho)
@@ -24,31 +27,34 @@ The address that it holds is that of a deployed stage; without stages in the con
     const { values } = parseArgs({
       args: run.words,
       options: {
+        socket: { type: "boolean" },
         stage: { type: "string" },
         url: { type: "string" },
         name: { type: "string" },
         config: { type: "string" },
       },
     });
-    const { stage, url, name = "Sekisho", config } = values;
+    const { stage, url, name = "Sekisho", socket = false } = values;
     if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
       throw new UsageError(`--url: "${url}" is no https address.`);
     }
     if (url !== undefined && stage !== undefined) throw new UsageError("--stage or --url, not both.");
     if (name.length < 1 || name.length > 35) throw new UsageError("--name: 1 to 35 characters.");
+    const config = loadConfig({ directory: run.directory, file: values.config });
+    // Over Socket Mode no address is needed, so that none is asked for at a stage either.
+    const address = url ?? (socket && stage === undefined ? placeholderUrl : undefined);
     const eventsUrl =
-      url === undefined ? await eventsUrlOf(run, { stage, config }) : new URL("/slack/events", url).href;
-    run.print(JSON.stringify(slackManifest({ name, eventsUrl }), null, 2));
+      address === undefined ? await eventsUrlOf(run, { stage, config }) : new URL("/slack/events", address).href;
+    run.print(JSON.stringify(slackManifest({ name, config, eventsUrl, socket }), null, 2));
     return exitCodes.success;
   },
 };
 
 /** The client of CloudFormation is loaded only where there is a stage to ask. */
 async function eventsUrlOf(
-  { directory, signal }: CommandRun,
-  { stage, config: file }: { stage: string | undefined; config: string | undefined },
+  { signal }: CommandRun,
+  { stage, config }: { stage: string | undefined; config: Config },
 ): Promise<string> {
-  const config = loadConfig({ directory, file });
   if (Object.keys(config.stages).length === 0 && stage === undefined) {
     return new URL("/slack/events", placeholderUrl).href;
   }

@@ -7,7 +7,7 @@ import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
@@ -16,7 +16,7 @@ import { openStandIn, startBothZones } from "../local/both-zones.ts";
 import { createJourney } from "../local/journey/journey.ts";
 import { lockFolder } from "../local/lock-folder.ts";
 import { createPage } from "../local/page/page.ts";
-import { realSlackText } from "../local/real-slack-text.ts";
+import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
 import { aborted, type Command, type CommandRun, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { requireSecrets } from "./required-secrets.ts";
@@ -27,7 +27,8 @@ sekisho start [--once TEXT] [--config FILE]
 
 Runs both zones on 127.0.0.1 until Ctrl-C, with a page that stands in for Slack:
 Verification on port 3000 (SEKISHO_PORT), Execution on 8080 (SEKISHO_EXECUTION_PORT).
-With SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set it talks to the real Slack, and the page is off.
+With SLACK_APP_TOKEN and SLACK_BOT_TOKEN set it talks to the real Slack over Socket Mode, which needs no tunnel, and the page
+is off. With SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set Slack's events come in at /slack/events, through a tunnel.
 Tasks are kept in .sekisho/ and survive a restart.
 
   --once TEXT     does one task the same way, prints the answer and ends
@@ -49,17 +50,16 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
       ...secretsOfCards(config.execution.a2a),
     ]);
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
-    const { signingSecret, botToken } = config.slack;
-    const [secret, token] = [hasSecret(signingSecret), hasSecret(botToken)];
-    if (secret !== token) {
-      const missing = nameOfSecret(secret ? botToken : signingSecret);
-      throw new UsageError(
-        `${missing} is not set. Set both secrets to talk to the real Slack, or none for the stand-in.`,
-      );
+    const { signingSecret, botToken, appToken } = config.slack;
+    const isReal = [signingSecret, botToken, appToken].some(hasSecret);
+    const missing = missingSecret(config);
+    if (isReal && missing !== undefined) {
+      const advice = "Set both secrets to talk to the real Slack (docs/slack.md), or none for the stand-in.";
+      throw new UsageError(`${missing} is not set. ${advice}`);
     }
     const lock = lockFolder({ folder: storeFolderOf(run) });
     try {
-      return await (secret ? withRealSlack : withStandIn)(run, given);
+      return await (isReal ? withRealSlack : withStandIn)(run, given);
     } finally {
       lock.release();
     }
@@ -75,7 +75,8 @@ async function withStandIn(run: CommandRun, given: Given): Promise<number> {
     log: log("sekisho"),
     file: join(storeFolderOf(run), "stand-in.json"),
   });
-  const journey = createJourney({ secrets: [await slack.signingSecret(), await slack.botToken()] });
+  const secrets = [slack.signingSecret, slack.botToken].filter((read) => read !== undefined);
+  const journey = createJourney({ secrets: await Promise.all(secrets.map((read) => read())) });
   const page = createPage({ standIn, journey });
   const { observe, tap } = watchTasks({ add: journey.add });
   try {
@@ -94,17 +95,13 @@ async function withStandIn(run: CommandRun, given: Given): Promise<number> {
 }
 
 async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
-  const { apiUrl, signingSecret, botToken } = given.config.slack;
-  const slack = {
-    apiUrl,
-    signingSecret: () => readSecret(signingSecret),
-    botToken: () => readSecret(botToken),
-    extraRules: [],
-  };
+  const { config } = given;
+  const { access, text } = await openRealSlack({ config, signal: run.signal });
+  const slack = { apiUrl: config.slack.apiUrl, ...access, extraRules: [] };
   const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given.environment) });
   run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
   run.print(`Execution zone:    ${zones.executionUrl}`);
-  run.print(realSlackText({ port: zones.verificationPort }));
+  run.print(text({ port: zones.verificationPort }));
   await untilStopped(run, zones.close);
   return exitCodes.success;
 }

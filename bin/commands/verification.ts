@@ -8,11 +8,10 @@ import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { openSqliteEngine } from "../local/engine.ts";
-import { realSlackText } from "../local/real-slack-text.ts";
+import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
 import { startVerificationZone } from "../local/verification-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { portOf } from "./execution.ts";
-import { requireSecrets } from "./required-secrets.ts";
 
 export const verification: Command = {
   help: `
@@ -22,6 +21,7 @@ Runs the Verification zone on 127.0.0.1 until Ctrl-C: Slack's events come in at 
 (through a tunnel), tasks go to the destinations of the configuration.
 The signing secret and the bot token come from where the configuration says
 (SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN unless told otherwise).
+With an app token (SLACK_APP_TOKEN) Slack's events come over Socket Mode: no tunnel, and no signing secret.
 
   --port N        instead of SEKISHO_PORT (3000); 0 takes a free one
   --store FILE    where tasks are kept, instead of .sekisho/verification.db
@@ -37,9 +37,11 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     });
     const { port, executionPort, logLevel, awsRegion: region } = readEnvironment();
     const config = loadConfig({ directory, file: values.config });
-    const { signingSecret, botToken, apiUrl } = config.slack;
-    requireSecrets([signingSecret, botToken]);
+    const missing = missingSecret(config);
+    if (missing !== undefined) throw new UsageError(`The environment variable ${missing} is not set.`);
     refuseInProcess(config);
+    const slack = await openRealSlack({ config, signal: run.signal });
+    const dataFolder = join(directory, ".sekisho");
     const log = createLog({ service: "verification", level: logLevel ?? "info" });
     const destinations = createDestinations({
       config,
@@ -51,16 +53,16 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     });
     const zone = await startVerificationZone({
       config,
-      openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "verification.db") }),
+      openEngine: () => openSqliteEngine({ file: values.store ?? join(dataFolder, "verification.db") }),
+      dataFolder,
       port: values.port === undefined ? port : portOf(values.port),
-      signingSecret: () => readSecret(signingSecret),
-      botToken: () => readSecret(botToken),
-      slackApiUrl: apiUrl,
+      ...slack.access,
+      slackApiUrl: config.slack.apiUrl,
       destinations,
       log,
     });
     print(`Verification zone: ${zone.url}`);
-    print(realSlackText({ port: zone.port }));
+    print(slack.text({ port: zone.port }));
     await untilStopped(run, async () => {
       await zone.close();
       await Promise.all([...destinations.values()].map(({ client }) => client.close()));

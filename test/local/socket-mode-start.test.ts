@@ -1,0 +1,81 @@
+/** `sekisho start` and `sekisho verification` with an app token: both zones with a Slack that is met over Socket Mode alone. */
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { workspace } from "../../bin/local/stand-in/workspace.ts";
+import { commandsInFolder } from "../bin/commands-in-folder.ts";
+import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
+
+const { folder, run, start } = commandsInFolder();
+const tokens = {
+  SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
+  SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
+};
+const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
+
+let standIn: SlackStandIn;
+let slack: SocketModeSlack;
+beforeAll(async () => {
+  standIn = await startSlackStandIn({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
+  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: standIn.apiUrl });
+  const allowlist = [{ team: workspace.team }];
+  const config = { slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } }, allowlist };
+  writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
+});
+afterAll(async () => {
+  await slack.close();
+  await standIn.close();
+});
+
+describe("sekisho start with an app token", () => {
+  it("says who it is and what to type, answers over the connection, and ends cleanly", async () => {
+    const process = start(["start"], { ...tokens, ...anyPort });
+    await process.prints("Connected to Slack over Socket Mode");
+    for (const text of ["hello", "/invite @", "/sekisho", "allowlist"]) expect(process.output()).toContain(text);
+    expect(process.output()).not.toContain("tunnel");
+
+    const asked = standIn.ask({ eventsUrl: slack.eventsUrl, text: "hello over the socket" });
+    expect((await asked.delivered).status).toBe(200);
+    const deadlineMs = Date.now() + 20_000;
+    const answer = () =>
+      standIn
+        .thread(asked.message)
+        .map(({ text }) => text)
+        .join("\n");
+    // What the echo agent makes of it, below the question itself.
+    while (answer().split("hello over the socket").length < 3) {
+      if (Date.now() > deadlineMs) throw new Error(`no answer: ${answer()}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+
+    const [, port] = /http:\/\/127\.0\.0\.1:(\d+)\/slack\/events/.exec(process.output()) ?? [];
+    const unsigned = await fetch(`http://127.0.0.1:${port}/slack/events`, { method: "POST", body: "{}" });
+    expect(unsigned.status).toBe(500);
+
+    const { code, stdout, stderr } = await process.kill("SIGTERM");
+    expect(code).toBe(0);
+    for (const token of Object.values(tokens)) expect(stdout + stderr).not.toContain(token);
+    expect(slack.connections()).toBe(0);
+  });
+});
+
+describe("an app token that does not do", () => {
+  it.each([
+    ["without a bot token", { SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],
+    ["of somebody else", { SLACK_APP_TOKEN: "xapp-1-another" }, 1, "does not take the app token (invalid_auth)"],
+    [
+      "beside a wrong bot token",
+      { SLACK_BOT_TOKEN: "xoxb-another" },
+      1,
+      "does not take SLACK_BOT_TOKEN (invalid_auth)",
+    ],
+  ])("ends the start in words: %s", async (_what, change, code, words) => {
+    const ended = await run(["start"], { ...tokens, ...anyPort, ...change });
+    expect(ended).toMatchObject({ code, stderr: expect.stringContaining(words) });
+    for (const token of [...Object.values(tokens), "xapp-1-another", "xoxb-another"]) {
+      expect(ended.stdout + ended.stderr).not.toContain(token);
+    }
+  });
+});

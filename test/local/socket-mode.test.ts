@@ -1,0 +1,159 @@
+/** Socket Mode: Slack's own client against Slack's side of it on loopback. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { type SocketMode, startSocketMode } from "../../bin/local/socket-mode.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
+import { createIntake, type IngressQueue, type Intake } from "../../lambdas/verification/ingress/intake.ts";
+import { type QueueMessage, queueMessageSchema } from "../../lambdas/verification/task/messages.ts";
+import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
+import { fixture } from "../verification/ingress/slack-request.ts";
+
+const appToken = "xapp-1-A0APP00001-the-app-token-of-this-test";
+const mention = { type: "events_api", payload: fixture("app-mention") };
+
+let slack: SocketModeSlack;
+let running: SocketMode | undefined;
+let lines: string[];
+let sent: QueueMessage[];
+beforeEach(async () => {
+  slack = await startSocketModeSlack({ appToken });
+  [lines, sent] = [[], []];
+});
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+  await slack.close();
+});
+
+const remember: IngressQueue["send"] = async ({ body }) => {
+  sent.push(queueMessageSchema.parse(JSON.parse(body)));
+};
+
+async function start({ token = appToken, send = remember }: { token?: string; send?: IngressQueue["send"] } = {}) {
+  const log = createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) });
+  const intake: Intake = createIntake({ queue: { send }, log });
+  running = await startSocketMode({
+    appToken: async () => token,
+    apiUrl: slack.apiUrl,
+    intake,
+    log,
+    random: () => 0,
+  });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadlineMs = Date.now() + 7000;
+  while (!condition()) {
+    if (Date.now() > deadlineMs) throw new Error("it never came to that");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+describe("over Socket Mode", () => {
+  it("everything that Slack sends goes the same way as over HTTP, and is acknowledged", async () => {
+    await start();
+    const envelopes = [
+      mention,
+      { type: "slash_commands", payload: { ...fixture("slash-command"), is_enterprise_install: false } },
+      { type: "interactive", payload: fixture("block-actions") },
+      { type: "events_api", payload: fixture("assistant-thread-started") },
+    ];
+    const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
+    expect(deliveries).toEqual([1, 1, 1, 1]);
+    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "greet", "press"]);
+  });
+
+  it("what is not for the bot is acknowledged and forgotten, also what nobody knows", async () => {
+    await start();
+    for (const envelope of [
+      { type: "events_api", payload: fixture("own-message") },
+      { type: "events_api", payload: { type: "event_callback", event: { type: "reaction_added" } } },
+      { type: "interactive", payload: { type: "shortcut" } },
+      { type: "something_new", payload: {} },
+    ]) {
+      expect(await slack.deliver(envelope)).toBe(1);
+    }
+    expect(sent).toEqual([]);
+  });
+
+  it("a message that the queue did not take is not acknowledged, so that it comes again as the same one", async () => {
+    let failures = 2;
+    await start({
+      send: async (request) => {
+        if (failures-- > 0) throw new Error("the queue is away");
+        await remember(request);
+      },
+    });
+    expect(await slack.deliver(mention, { ackTimeoutMs: 50 })).toBeGreaterThanOrEqual(3);
+    expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(1);
+    const failed = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "enqueue_failed");
+    expect(failed.map(({ request_id }) => request_id)).toEqual([sent[0]?.requestId, sent[0]?.requestId]);
+  });
+
+  it("a connection that Slack refreshes is followed by another one, and nothing is lost", async () => {
+    await start();
+    await slack.deliver(mention);
+    slack.refresh();
+    await until(() => slack.hellos() === 2);
+    await slack.deliver(mention);
+    expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(1);
+  });
+
+  it("a connection that was cut is followed by another one, however often Slack is away meanwhile", async () => {
+    await start();
+    slack.refuse(503);
+    slack.cut();
+    await until(() => lines.filter((line) => line.includes("socket_mode_unconnected")).length >= 2);
+    const delivered = slack.deliver(mention);
+    slack.refuse(undefined);
+    expect(await delivered).toBe(1);
+  });
+
+  it("the end lets what is under way be acknowledged, and leaves no connection", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    await start({
+      send: async (request) => {
+        arrived.resolve();
+        await release.promise;
+        await remember(request);
+      },
+    });
+    const delivered = slack.deliver(mention);
+    await arrived.promise;
+    const closed = running?.close();
+    release.resolve();
+    await closed;
+    expect([await delivered, sent.length]).toEqual([1, 1]);
+    await until(() => slack.connections() === 0);
+    expect(slack.hellos()).toBe(1);
+  });
+
+  it("neither texts nor tokens nor the address of the connection are in the log", async () => {
+    await start();
+    await slack.deliver(mention);
+    slack.cut();
+    await until(() => slack.hellos() === 2);
+    const log = lines.join("");
+    expect(log).toContain("message_enqueued");
+    for (const text of ["sekisho?", appToken, "xapp-", "ticket", "ws://"]) expect(log).not.toContain(text);
+  });
+});
+
+describe("a start that cannot be", () => {
+  it.each([
+    ["another app's token", "xapp-1-another", undefined, "(invalid_auth)"],
+    ["a bot token", "xoxb-1-a-bot-token", undefined, "begins with xapp-"],
+    ["a token without the scope", appToken, "missing_scope", "connections:write"],
+    ["an app without Socket Mode", appToken, "not_allowed", "manifest --socket"],
+    ["Slack being away", appToken, 503, "not to be reached"],
+  ])("says why in words, without the token: %s", async (_what, token, answer, words) => {
+    slack.refuse(answer);
+    const refused = await start({ token }).then(
+      () => undefined,
+      (thrown: unknown) => (thrown instanceof Error ? thrown.message : ""),
+    );
+    expect(refused).toContain(words);
+    expect(refused).not.toContain(token);
+    expect(slack.connections()).toBe(0);
+  });
+});
