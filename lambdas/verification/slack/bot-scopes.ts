@@ -20,8 +20,8 @@ export function botScopes(config: ScopeConfig): string[] {
     ...(reactions === false ? [] : ["reactions:write"]),
     ...(locale === "user" ? ["users:read"] : []),
     ...(namesGroup(config) ? ["usergroups:read"] : []),
-    ...(command === undefined ? [] : ["commands"]),
-    ...(command?.answerIn === "person" ? ["im:write"] : []),
+    // Where the bot may not post in the channel, a command is answered in a direct message, wherever it should have been.
+    ...(command === undefined ? [] : ["commands", "im:write"]),
     ...(assistant === undefined ? [] : ["assistant:write"]),
   ].sort();
 }

@@ -93,11 +93,7 @@ describe("a scope", () => {
       { destinations: { local: { transport: "https", questions: { answerBy: "anyone" } } } },
     ],
     ["commands", { slack: { command: { name: "/ask" } } }, {}],
-    [
-      "im:write",
-      { slack: { command: { name: "/ask", answerIn: "person" } } },
-      { slack: { command: { name: "/ask" } } },
-    ],
+    ["im:write", { slack: { command: { name: "/ask" } } }, {}],
     ["assistant:write", { slack: { assistant: {} } }, {}],
   ] satisfies [string, z.input<typeof configSchema>, z.input<typeof configSchema>][])(
     "%s is asked for with %j and not with %j",
