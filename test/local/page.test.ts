@@ -77,15 +77,26 @@ describe("the page", () => {
     const { status, headers, body } = await ask("/");
     expect(status).toBe(200);
     const policy = String(headers["content-security-policy"]);
-    expect(policy).toMatch(/default-src 'none'.*script-src 'sha256-[^']+'.*frame-ancestors 'none'/);
+    expect(policy).toMatch(/default-src 'none'.*style-src 'sha256-[^']+'.*frame-ancestors 'none'/);
+    expect(policy).toContain(`; script-src ${server.url}/local/script/; img-src data: ${server.url}/local/files/; `);
     expect(policy).not.toMatch(/unsafe|\*/);
-    expect(body).not.toMatch(/(src|href)="(?!data:)/);
-    expect(body).toContain("new EventSource");
+    expect(body.match(/(src|href)="(?!data:)[^"]*/g)).toEqual(['src="/local/script/client.js']);
+    expect(body).not.toMatch(/<script[^>]*>[^<]/);
   });
 
-  it("puts text in as text: its script knows no HTML", async () => {
-    const { body } = await ask("/");
-    expect(body).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write/);
+  it("puts text in as text: its scripts know no HTML, and come from this server alone", async () => {
+    const queue = ["client.js"];
+    const seen = new Map<string, string>();
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      const { status, headers, body } = await ask(`/local/script/${name}`);
+      expect([status, headers["content-type"]]).toEqual([200, "text/javascript; charset=utf-8"]);
+      expect(body).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|srcdoc|https?:/);
+      seen.set(name, body);
+      for (const [, imported = ""] of body.matchAll(/from "\.\/([^"]+)"/g))
+        if (!seen.has(imported)) queue.push(imported);
+    }
+    expect(seen.size).toBeGreaterThan(3);
+    expect((await ask("/local/script/page.ts")).status).toBe(404);
   });
 
   it("sends a signed event for what was typed, and shows it as the first steps", async () => {
@@ -174,7 +185,7 @@ describe("the page", () => {
 });
 
 describe("another site in the same browser", () => {
-  it.each(["/", "/local/events", "/local/messages"])(
+  it.each(["/", "/local/events", "/local/messages", "/local/presses", "/local/files", "/local/files/F1"])(
     "cannot reach %s under another name (DNS rebinding)",
     async (path) => {
       for (const host of [
@@ -184,7 +195,7 @@ describe("another site in the same browser", () => {
         "127.0.0.1:1",
         `127.0.0.1.evil.example:${server.port}`,
       ]) {
-        const method = path === "/local/messages" ? "POST" : "GET";
+        const method = /messages|presses|files$/.test(path) ? "POST" : "GET";
         const answer = await ask(path, {
           method,
           headers: { host, origin: `http://${host}`, "content-type": "application/json" },

@@ -1,26 +1,39 @@
-/** The page as one document: style and script inlined, and a policy that lets nothing else in. */
+/** The page's document, its style inlined, and its scripts, with a policy that lets nothing else in. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-export type PageDocument = { html: string; contentSecurityPolicy: string };
+export type PageDocument = {
+  html: string;
+  /** By the name at the end of its address. */
+  scripts: ReadonlyMap<string, string>;
+  /** For the page under that host: scripts and images come from the paths that are theirs, and from nowhere else. */
+  contentSecurityPolicy(host: string): string;
+};
+
+/** The first is the one that the document starts. */
+const scriptNames = ["client.js", "composer.js", "dom.js", "draw-thread.js", "draw-way.js"];
+
+export const scriptPath = "/local/script/";
+export const filePath = "/local/files/";
 
 export function loadDocument(): PageDocument {
-  const style = ["./page.css", "./thread.css", "./way.css"].map(read).join("\n");
-  const script = read("./client.js");
-  const html = read("./index.html")
-    .replace("<style></style>", () => `<style>${style}</style>`)
-    .replace("<script></script>", () => `<script type="module">${script}</script>`);
-  const contentSecurityPolicy = [
-    "default-src 'none'",
-    `style-src '${hashOf(style)}'`,
-    `script-src '${hashOf(script)}'`,
-    "img-src data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
-  return { html, contentSecurityPolicy };
+  const style = ["./page.css", "./thread.css", "./message.css", "./composer.css", "./way.css"].map(read).join("\n");
+  const html = read("./index.html").replace("<style></style>", () => `<style>${style}</style>`);
+  return {
+    html,
+    scripts: new Map(scriptNames.map((name) => [name, read(`./${name}`)])),
+    contentSecurityPolicy: (host) =>
+      [
+        "default-src 'none'",
+        `style-src '${hashOf(style)}'`,
+        `script-src http://${host}${scriptPath}`,
+        `img-src data: http://${host}${filePath}`,
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+      ].join("; "),
+  };
 }
 
 function read(file: string): string {

@@ -1,11 +1,10 @@
 /** What the page shows, as a stream of server-sent events: all that there is, then each change. */
 import type { ServerResponse } from "node:http";
-import { requestIdOf } from "../../../lambdas/verification/ingress/request-id.ts";
-import { metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
 import type { Journey, Step } from "../journey/journey.ts";
 import type { SlackStandIn, StandInChange } from "../slack-stand-in.ts";
-import type { StandInMessage } from "../stand-in/messages.ts";
-import { workspace } from "../stand-in/workspace.ts";
+import { channels, people, workspace } from "../stand-in/workspace.ts";
+import { messageView, nameOf } from "./message-view.ts";
+import { mrkdwnTree } from "./mrkdwn-tree.ts";
 
 /** `streams` are the open ones; ending them lets a server close. */
 export type EventStream = { open(response: ServerResponse): void; close(): void };
@@ -21,12 +20,19 @@ export function createEventStream({ standIn, journey }: { standIn: SlackStandIn;
     for (const stream of streams) stream.write(format(data));
   }
 
+  function* all(): Generator<object> {
+    yield { type: "reset", ...whoAndWhere() };
+    for (const message of standIn.messages()) yield fromChange({ type: "message", message });
+    for (const whisper of standIn.whispers()) yield fromChange({ type: "whisper", ...whisper });
+    for (const status of standIn.statuses()) yield fromChange({ type: "status", ...status });
+    for (const prompts of standIn.prompts()) yield fromChange({ type: "prompts", ...prompts });
+    for (const step of journey.steps()) yield fromStep(step);
+  }
+
   return {
     open(response) {
       response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-      response.write(format({ type: "reset", workspace }));
-      for (const message of standIn.messages()) response.write(format(fromChange({ type: "message", message })));
-      for (const step of journey.steps()) response.write(format(fromStep(step)));
+      for (const data of all()) response.write(format(data));
       streams.add(response);
       response.on("close", () => streams.delete(response));
     },
@@ -37,16 +43,21 @@ export function createEventStream({ standIn, journey }: { standIn: SlackStandIn;
   };
 }
 
-function fromChange(change: StandInChange): object {
-  if (change.type !== "message") return change;
-  const { message } = change;
-  return { type: "message", message: { ...message, metadata: undefined, requestId: requestIdOfMessage(message) } };
+/** The people of the first workspace, and the channels that they are in. */
+function whoAndWhere() {
+  const ofTeam = ({ team, sharedWith }: { team: string; sharedWith?: string }) =>
+    team === workspace.team && sharedWith === undefined;
+  return {
+    people: people.filter(ofTeam).map(({ id, name, locale }) => ({ id, name, locale })),
+    channels: channels.filter(ofTeam).map(({ id, name, direct, people: who }) => ({ id, name, direct, people: who })),
+  };
 }
 
-/** A person's message is a task's own; the bot's say which task they belong to. */
-function requestIdOfMessage({ user, channel, ts, metadata }: StandInMessage): string | undefined {
-  if (user !== workspace.botUser) return requestIdOf({ appId: workspace.app, channel, ts });
-  return metadataSchema.parse(metadata)?.event_payload.request_id;
+function fromChange(change: StandInChange): object {
+  if (change.type === "message") return { type: "message", message: messageView(change.message) };
+  if (change.type !== "whisper") return change;
+  const { text, user, ...place } = change;
+  return { ...place, user, name: nameOf(user), shown: mrkdwnTree(text, nameOf) };
 }
 
 function fromStep(step: Step): object {

@@ -1,6 +1,7 @@
 /** What people do in the stand-in: each deed changes the workspace and goes to the app as a signed request. */
 import { requestIdOf } from "../../../lambdas/verification/ingress/request-id.ts";
 import { escapeMrkdwn } from "../../../lambdas/verification/slack/escape.ts";
+import { metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
 import { assistantPayload, eventPayload } from "../event-payload.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
 import { buttonsOf } from "./blocks.ts";
@@ -45,7 +46,10 @@ export type Persons = {
       | { actionId: string }
       | { label: string }
     ),
-  ): { delivered: Promise<Delivery> };
+  ): {
+    /** Of the message's task, where it is one of ours. */ requestId: string | undefined;
+    delivered: Promise<Delivery>;
+  };
   /** `text` is what follows the command. */
   command(request: { eventsUrl: string; text: string; command?: string; channel?: string; user?: string }): {
     requestId: string;
@@ -157,7 +161,8 @@ export function createPersons({
         actionTs: messages.newTs(),
         filesUrl: state.filesUrl(),
       });
-      return { delivered: sendForm({ url: eventsUrl, signingSecret, form, now, signal }) };
+      const requestId = metadataSchema.parse(message.metadata)?.event_payload.request_id;
+      return { requestId, delivered: sendForm({ url: eventsUrl, signingSecret, form, now, signal }) };
     },
     command({ eventsUrl, text, command = "/sekisho", channel = workspace.channel.id, user }) {
       const place = placeOf(channel);

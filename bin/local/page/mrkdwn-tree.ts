@@ -1,0 +1,57 @@
+/** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text) as the page draws it. Pure. */
+import { decoded, emojiOf, link, node, type Shown } from "./shown.ts";
+
+const pieces =
+  /(```[\s\S]*?```|`[^`\n]+`|<[^<>\n]+>|(?<![\w*])\*[^*\n]+\*(?![\w*])|(?<![\w_])_[^_\n]+_(?![\w_])|(?<![\w~])~[^~\n]+~(?![\w~])|:[a-z0-9_+'-]+:)/;
+
+/** `nameOf` gives the name of a user or a channel that is mentioned. */
+export function mrkdwnTree(text: string, nameOf: (id: string) => string): Shown[] {
+  const shown: Shown[] = [];
+  let quoted: string[] = [];
+  const endQuote = () => {
+    if (quoted.length > 0) shown.push(node("blockquote", inline(quoted.join("\n"), nameOf)));
+    quoted = [];
+  };
+  // A code block may hold lines that look like a quote.
+  for (const part of text.split(/(```[\s\S]*?```)/)) {
+    if (part.startsWith("```")) {
+      endQuote();
+      shown.push(...inline(part, nameOf));
+      continue;
+    }
+    const lines = part.split("\n");
+    for (const [index, line] of lines.entries()) {
+      if (/^(&gt;|>)/.test(line)) {
+        quoted.push(line.replace(/^(&gt;|>) ?/, ""));
+        continue;
+      }
+      endQuote();
+      shown.push(...inline(index < lines.length - 1 ? `${line}\n` : line, nameOf));
+    }
+  }
+  endQuote();
+  return shown.filter((each) => each !== "");
+}
+
+function inline(text: string, nameOf: (id: string) => string): Shown[] {
+  return text.split(pieces).flatMap((piece): Shown[] => {
+    const inner = piece.slice(1, -1);
+    if (piece.startsWith("```") && piece.length > 5) return [node("pre", [decoded(piece.slice(3, -3).trim())])];
+    if (/^`.+`$/.test(piece)) return [node("code", [decoded(inner)])];
+    if (/^<.+>$/.test(piece)) return special(inner, nameOf);
+    if (/^\*.+\*$/.test(piece)) return [node("strong", inline(inner, nameOf))];
+    if (/^_.+_$/.test(piece)) return [node("em", inline(inner, nameOf))];
+    if (/^~.+~$/.test(piece)) return [node("del", inline(inner, nameOf))];
+    if (/^:.+:$/.test(piece)) return [emojiOf(inner)];
+    return piece === "" ? [] : [decoded(piece)];
+  });
+}
+
+/** Mentions, dates, broadcasts and links. */
+function special(inner: string, nameOf: (id: string) => string): Shown[] {
+  const [target = "", label] = inner.split("|");
+  if (/^[@#]/.test(target)) return [node("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];
+  if (target.startsWith("!date^")) return [decoded(label ?? "")];
+  if (target.startsWith("!")) return [node("mention", [`@${label ?? target.slice(1)}`])];
+  return link({ href: decoded(target), children: [decoded(label ?? target)] });
+}

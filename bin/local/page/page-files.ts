@@ -1,0 +1,44 @@
+/** Files on the page: one that a person attaches, and one of a message that is looked at or saved. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readBody } from "../../../lambdas/verification/ingress/read-body.ts";
+import type { SlackStandIn } from "../slack-stand-in.ts";
+import { personOf } from "../stand-in/workspace.ts";
+import { imageTypes } from "./message-view.ts";
+import { commonHeaders, refuse, respondJson } from "./respond.ts";
+
+type Exchange = { standIn: SlackStandIn; request: IncomingMessage; response: ServerResponse };
+
+const maxFileBytes = 25 * 1024 * 1024;
+const maxNameLength = 255;
+
+/** `POST /local/files?name=…&type=…&user=…` with the bytes: the id for a message that brings the file along. */
+export async function takeFile({ standIn, request, response }: Exchange): Promise<void> {
+  if (request.headers["content-type"] !== "application/octet-stream") return refuse(request, response, "not_bytes");
+  const { searchParams } = new URL(request.url ?? "", "http://127.0.0.1");
+  const name = searchParams.get("name") ?? "";
+  const mimetype = searchParams.get("type") || "application/octet-stream";
+  const person = personOf(searchParams.get("user") ?? undefined);
+  const body = await readBody({ request, maxBytes: maxFileBytes });
+  if (body === undefined) return refuse(request, response, "file_too_large");
+  if (name === "" || name.length > maxNameLength || body.byteLength === 0) return refuse(request, response, "no_file");
+  const { id } = standIn.upload({ name, mimetype, bytes: body, ...(person === undefined ? {} : { user: person.id }) });
+  respondJson(response, 202, { id });
+}
+
+/** Images are shown; everything else can only be saved, whatever it says that it is. */
+export function giveFile({ standIn, id, request, response }: Exchange & { id: string }): void {
+  const file = standIn.file(id);
+  if (file === undefined) {
+    refuse(request, response, "not_found");
+    return;
+  }
+  const isImage = imageTypes.includes(file.mimetype);
+  response.writeHead(200, {
+    ...commonHeaders,
+    "content-type": isImage ? file.mimetype : "application/octet-stream",
+    "content-disposition": `${isImage ? "inline" : "attachment"}; filename*=UTF-8''${encodeURIComponent(file.name)}`,
+    "content-security-policy": "default-src 'none'; sandbox",
+    "content-length": file.bytes.byteLength,
+  });
+  response.end(file.bytes);
+}
