@@ -9,7 +9,7 @@ const keepMs = 24 * 3600_000;
 /** Where Slack does not say, it is not asked for every message again. */
 const keepUnknownMs = 60_000;
 /** Whoever waits for an answer waits for it, not for its language. */
-const mostWaitMs = 3000;
+const longestWaitMs = 3000;
 const maxUsers = 5000;
 
 /** Never rejects: who cannot be found out about reads English. */
@@ -17,10 +17,12 @@ export function createLocales({
   setting,
   slack,
   now,
+  mostWaitMs = longestWaitMs,
 }: {
   setting: Config["slack"]["locale"];
   slack: Pick<SlackApi, "person">;
   now: () => number;
+  mostWaitMs?: number;
 }): Gate["localeOf"] {
   const kept = createKeptValues<Locale>({ now, maxEntries: maxUsers });
   return async ({ installation, user, requestId, signal }) => {

@@ -5,6 +5,7 @@ import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/tas
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createGate } from "../../../lambdas/verification/gate/create-gate.ts";
 import { noKeptRules, parseKeptRules } from "../../../lambdas/verification/gate/kept-rules.ts";
+import { createLocales } from "../../../lambdas/verification/gate/locales.ts";
 import { parseUsage } from "../../../lambdas/verification/gate/usage.ts";
 import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
@@ -120,12 +121,16 @@ describe("who may ask", () => {
   });
 
   it("rejects where Slack cannot say for now, unless another group has the person", async () => {
-    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { channel: "C1", group: "S2" }] });
+    const { allowed } = setUp({
+      allowlist: [{ group: "S1" }, { channel: "C1", group: "S2" }, { team: "T1", group: "S1" }],
+    });
     for (const kind of ["rate_limited", "unavailable", "ambiguous"] as const) {
       groups = { S1: new SlackError(kind), S2: ["U1"] };
       nowMs += 5 * 60_000;
       expect(await allowed()).toBe(true);
+      calls.length = 0;
       await expect(allowed({ user: "U2" })).rejects.toMatchObject({ kind });
+      expect(calls.map(({ group }) => group)).toEqual(["S1"]);
       groups = { S1: ["U2"], S2: [] };
       expect(await allowed({ user: "U2" })).toBe(true);
     }
@@ -250,5 +255,13 @@ describe("the language", () => {
     locale = async () => ({ locale: "ja-JP" });
     nowMs += 60_000;
     expect(await localeOf(gate)).toBe("ja");
+  });
+
+  it("is English where Slack keeps everybody waiting, and where the signal ends", async () => {
+    const silent = { person: () => new Promise<never>(() => {}) };
+    const language = createLocales({ setting: "user", slack: silent, now: () => nowMs, mostWaitMs: 5 });
+    const asked = { installation: { team: "T1" }, user: "U1", requestId, signal };
+    expect(await language(asked)).toBe("en");
+    expect(await language({ ...asked, signal: AbortSignal.abort() })).toBe("en");
   });
 });
