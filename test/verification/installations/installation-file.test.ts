@@ -1,0 +1,56 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createInstallationFile } from "../../../lambdas/verification/installations/installation-file.ts";
+import { stored } from "./stored.ts";
+
+let folder = "";
+let file = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-installations-"));
+  file = join(folder, "data", "installations.json");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("installations in a file", () => {
+  it("are there after a restart, for the owner of the file alone", async () => {
+    await createInstallationFile({ file }).put({ id: "T1", installation: stored() });
+    expect(await createInstallationFile({ file }).get({ id: "T1" })).toEqual(stored());
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "data")).mode & 0o777).toBe(0o700);
+    expect(readdirSync(join(folder, "data"))).toEqual(["installations.json"]);
+  });
+
+  it("are none where there is no file, nor under a name that every object has", async () => {
+    const installations = createInstallationFile({ file });
+    expect(await installations.get({ id: "T1" })).toBeUndefined();
+    await installations.put({ id: "T1", installation: stored() });
+    expect(await installations.get({ id: "constructor" })).toBeUndefined();
+  });
+
+  it("are all kept where several are written at once, and the last one of a workspace counts", async () => {
+    const installations = createInstallationFile({ file });
+    const ids = ["T1", "T2", "T3", "E1"];
+    await Promise.all(ids.map((id) => installations.put({ id, installation: stored({ botToken: `xoxb-${id}` }) })));
+    await installations.put({ id: "T1", installation: stored({ botToken: "xoxb-again" }) });
+    const tokens = await Promise.all(ids.map(async (id) => (await installations.get({ id }))?.botToken));
+    expect(tokens).toEqual(["xoxb-again", "xoxb-T2", "xoxb-T3", "xoxb-E1"]);
+  });
+
+  it("are not taken for none, and not written over, where the file holds something else", async () => {
+    const installations = createInstallationFile({ file });
+    await installations.put({ id: "T1", installation: stored() });
+    const broken = '{"T1":{"botToken":"xoxb-secret"}}';
+    writeFileSync(file, broken);
+    const error = await installations.get({ id: "T1" }).catch((thrown: Error) => thrown);
+    expect(String(error)).toContain("holds no installations");
+    expect(String(error)).not.toContain("xoxb");
+    await expect(installations.put({ id: "T2", installation: stored() })).rejects.toThrow("holds no installations");
+    expect(readFileSync(file, "utf8")).toBe(broken);
+  });
+
+  it.each(["../T1", "t1", "__proto__", ""])("are not written under the id %j", async (id) => {
+    await expect(createInstallationFile({ file }).put({ id, installation: stored() })).rejects.toThrow("No id");
+  });
+});

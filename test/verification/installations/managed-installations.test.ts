@@ -1,0 +1,105 @@
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
+import { createManagedInstallations } from "../../../lambdas/verification/installations/managed-installations.ts";
+import { createStageTokens } from "../../../lambdas/verification/installations/stage-tokens.ts";
+import { sigv4Problem } from "../../doubles/sigv4-check.ts";
+import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { stored } from "./stored.ts";
+
+const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret" };
+const region = "eu-central-1";
+const prefix = "sekisho/dev/installations/";
+let server: WebServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+/** Secrets Manager as far as it is used here; `secrets` by name. */
+async function secretsManager(secrets: Record<string, string> = {}, refuse?: string) {
+  const calls: string[] = [];
+  server = await startWebServer({
+    handle: async (received) => {
+      const problem = sigv4Problem({ received, credentials, service: "secretsmanager", region });
+      if (problem !== undefined) return failure(problem);
+      const operation = String(received.request.headers.get("x-amz-target")).split(".")[1] ?? "";
+      const { SecretId, Name, SecretString, ClientRequestToken } = JSON.parse(Buffer.from(received.body).toString());
+      const name = SecretId ?? Name;
+      calls.push(`${operation} ${name}`);
+      if (refuse !== undefined) return failure(refuse);
+      if (operation === "GetSecretValue")
+        return name in secrets ? Response.json({ SecretString: secrets[name] }) : failure("ResourceNotFoundException");
+      if (!/^[a-zA-Z0-9-]{32,64}$/.test(ClientRequestToken)) return failure("InvalidParameterException");
+      if (operation === "CreateSecret" && name in secrets) return failure("ResourceExistsException");
+      secrets[name] = SecretString;
+      return Response.json({ Name: name });
+    },
+  });
+  const endpoint = new URL(server.url);
+  const aws = { region, credentials: async () => credentials, endpointOf: () => endpoint };
+  return { calls, secrets, aws, installations: createManagedInstallations({ prefix, aws }) };
+}
+
+function failure(name: string): Response {
+  return Response.json({ __type: name, Message: "xoxb-secret" }, { status: 400 });
+}
+
+describe("installations in Secrets Manager", () => {
+  it("are a secret each, below the prefix of the stage", async () => {
+    const { installations, secrets, calls } = await secretsManager();
+    await installations.put({ id: "T1", installation: stored() });
+    expect(JSON.parse(secrets[`${prefix}T1`] ?? "")).toEqual(stored());
+    expect(await installations.get({ id: "T1" })).toEqual(stored());
+    expect(calls).toEqual([`CreateSecret ${prefix}T1`, `GetSecretValue ${prefix}T1`]);
+  });
+
+  it("are written anew where there is one already", async () => {
+    const { installations, calls } = await secretsManager();
+    await installations.put({ id: "E1", installation: stored({ botToken: "xoxb-old" }) });
+    await installations.put({ id: "E1", installation: stored({ botToken: "xoxb-new" }) });
+    expect((await installations.get({ id: "E1" }))?.botToken).toBe("xoxb-new");
+    expect(calls).toContain(`PutSecretValue ${prefix}E1`);
+  });
+
+  it("are none where there is no such secret, and unknown where Secrets Manager refuses", async () => {
+    expect(await (await secretsManager()).installations.get({ id: "T1" })).toBeUndefined();
+    await server?.close();
+    const { installations } = await secretsManager({}, "AccessDeniedException");
+    await expect(installations.get({ id: "T1" })).rejects.toThrow(/AccessDenied/);
+    await expect(installations.put({ id: "T1", installation: stored() })).rejects.toThrow(/AccessDenied/);
+  });
+
+  it("say nothing of a value that is none", async () => {
+    const { installations } = await secretsManager({ [`${prefix}T1`]: '{"botToken":"xoxb-secret"}' });
+    const error = await installations.get({ id: "T1" }).catch((thrown: Error) => thrown);
+    expect(`${String(error)} ${(error as Error).stack}`).not.toContain("xoxb");
+    expect(String(error)).toContain("T1");
+  });
+
+  it.each(["../dev/SLACK_BOT_TOKEN", "T1/../../x", "t1", ""])("are not asked for under the id %j", async (id) => {
+    const { installations, calls } = await secretsManager();
+    await expect(installations.get({ id })).rejects.toThrow("No id");
+    expect(calls).toEqual([]);
+  });
+});
+
+describe("the tokens of a stage", () => {
+  const slack = { botToken: { secretsManager: "sekisho/dev/SLACK_BOT_TOKEN" } };
+  const apiUrl = "http://127.0.0.1:1/api/";
+
+  it("are the bot token's secret where the app is installed by hand", async () => {
+    const { aws, calls } = await secretsManager({ "sekisho/dev/SLACK_BOT_TOKEN": "xoxb-hand" });
+    const readManagedSecret = createReadManagedSecret(aws);
+    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: undefined, apiUrl });
+    expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-hand");
+    expect(calls).toEqual(["GetSecretValue sekisho/dev/SLACK_BOT_TOKEN"]);
+  });
+
+  it("do without a bot token where the app is installed by several", async () => {
+    const { aws } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
+    const readManagedSecret = createReadManagedSecret(aws);
+    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, apiUrl });
+    expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
+    await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
+  });
+});
