@@ -47,7 +47,7 @@ describe("an answer is read", () => {
     const artifacts = [{ ...answer, parts: [part, ...answer.parts] }];
     expect(taskOf({ artifacts })).toEqual({ task: read });
     expect(wire(readAnswerSchema.parse({ message: says(part, { text: "a" }) }))).toEqual({
-      message: { role: "ROLE_AGENT", parts: [{ text: "a" }] },
+      message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "a" }] },
     });
   });
 

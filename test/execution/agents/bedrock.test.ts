@@ -103,12 +103,12 @@ describe("a model of Bedrock", () => {
     expect(updates).toEqual([{ type: "answer", text: "関所🏯" }]);
   });
 
-  it("is reported on at most once a second, by the number of characters", async () => {
+  it("is told while it is written, at most once a second", async () => {
     let nowMs = 0;
     const parts = Array.from({ length: 10 }, () => text("x"));
     const updates = await updatesOf(send(...parts, stop("end_turn")), { now: () => (nowMs += 400) });
     const reports = updates.filter(({ type }) => type === "progress");
-    expect(reports[0]).toEqual({ type: "progress", text: "3 characters so far" });
+    expect(reports[0]).toEqual({ type: "progress", partial: "xxx" });
     expect(reports.length).toBeLessThan(5);
   });
 

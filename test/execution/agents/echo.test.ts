@@ -70,6 +70,18 @@ describe("the echo agent", () => {
     expect([slept, updates[0]?.type]).toEqual([[], "answer"]);
   });
 
+  it("asks a second time on ask twice, and tells both answers", async () => {
+    const said = (prompt: string) => ({ prompt, text: "", option_id: "yes" });
+    const first = await updatesOf("ask twice");
+    const second = await updatesOf("ask twice", { answers: [said("Shall I go on?")] });
+    const last = await updatesOf("ask me twice", { answers: [said("Shall I go on?"), said("Are you sure?")] });
+    expect([...first.updates, ...second.updates, ...last.updates]).toMatchObject([
+      { type: "question", prompt: "Shall I go on?" },
+      { type: "question", prompt: "Are you sure?" },
+      { type: "answer", text: expect.stringMatching(/Shall I go on\? yes\nAre you sure\? yes/) },
+    ]);
+  });
+
   it("stops waiting when its signal aborts", async () => {
     const abort = new AbortController();
     const updates = createEchoAgent()(agentTask({ channel: "C1", text: "slow 60s" }), agentContext(abort.signal));

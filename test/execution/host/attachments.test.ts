@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createLocalAttachmentFetch } from "../../../lambdas/execution/host/local-attachment-fetch.ts";
 import { createPublicFetch, type PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { raw, silence } from "../../doubles/answers.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
@@ -93,6 +94,37 @@ describe("an agent that reads an attachment", () => {
     const { url, requests } = await startFiles();
     expect((await answerFor({ url })).text).toBe("permission_denied");
     expect(requests).toEqual([]);
+  });
+
+  it("gets what a Verification zone on its machine keeps, where the host was made for that", async () => {
+    const { url } = await startFiles();
+    const asked = { publicFetch: createLocalAttachmentFetch(), sha256 };
+    expect((await answerFor({ ...asked, url: `${url}/files/r1/F1?expires=1&signature=x` })).text).toBe(content);
+    const { port } = new URL(url);
+    expect((await answerFor({ ...asked, url: `http://localhost:${port}/files/r1/F1` })).text).toBe(content);
+  });
+
+  it.each([
+    ["another path", (url: string) => `${url}/admin`],
+    ["a way out of the path", (url: string) => `${url}/files/../admin`],
+    ["a written-out way out of the path", (url: string) => `${url}/files/%2e%2e/admin`],
+    ["credentials", (url: string) => `${url.replace("//", "//user:password@")}/files/F1`],
+    ["an address of another network", () => "https://10.0.0.1/files/F1"],
+    ["a platform's own address", () => "https://169.254.169.254/files/F1"],
+  ])("gets nothing else of that machine: %s", async (_what, addressOf) => {
+    const { url, requests } = await startFiles();
+    const { text } = await answerFor({ url: addressOf(url), publicFetch: createLocalAttachmentFetch() });
+    expect(text).toBe("permission_denied");
+    expect(requests).toEqual([]);
+  });
+
+  it("follows no redirect out of there", async () => {
+    const other = await startFiles();
+    const { url } = await startFiles(
+      () => new Response(null, { status: 302, headers: { location: `${other.url}/admin` } }),
+    );
+    const { text } = await answerFor({ url: `${url}/files/F1`, publicFetch: createLocalAttachmentFetch() });
+    expect([text, other.requests]).toEqual(["invalid_response", []]);
   });
 
   it("stops reading when its task is canceled", async () => {

@@ -20,7 +20,9 @@ export type Answer = {
     correlation_id?: string;
     expires_at: string;
     poll_after_ms: number;
-    progress?: { text?: string; percent?: number };
+    progress?: { text?: string; percent?: number; partial_text?: string };
+    prompt?: string;
+    question_id?: string;
   };
   error?: { code: number; message: string; data: { reason: string; task_id?: string; [name: string]: unknown } };
 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { messageSchema } from "../../../../contracts/a2a/part.ts";
+import { readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
 import { a2aTaskSchema, type SendResult } from "../../../../contracts/a2a/task.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
 import { decodeError } from "../../../../contracts/decode-error.ts";
@@ -75,6 +76,24 @@ describe("what comes of an A2A task", () => {
     });
   });
 
+  it("has a text with a file's name for a file, and every other text for the answer", () => {
+    const table = { text: "a,b", mediaType: "text/csv", filename: "table.csv" };
+    const read = (parts: object[], more = {}) => {
+      const task = a2aTaskSchema.parse({
+        ...{ id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED", ...more } },
+        artifacts: [{ ...artifact(...parts), name: "report" }],
+      });
+      return toZoneResult({ result: { task: readTaskSchema.parse(task) }, retryAfterMs: undefined });
+    };
+    const artifacts = [{ name: "table.csv", mimetype: "text/csv", text: "a,b" }];
+    expect(read([{ text: "here" }, table])).toEqual({ status: "success", response_text: "here", artifacts });
+    expect(read([table], { message: says("see the table") })).toMatchObject({
+      response_text: "see the table",
+      artifacts,
+    });
+    expect(read([table])).toMatchObject({ response_text: "", artifacts });
+  });
+
   it("has names no longer than the contract allows", () => {
     const artifacts = [{ ...artifact({ raw: "aGk=" }), name: "n".repeat(1000) }];
     expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({ artifacts: [{ name: "n".repeat(255) }] });
@@ -92,16 +111,27 @@ describe("what comes of an A2A task", () => {
     const options = [{ id: "y", label: "Yes", style: "primary" }];
     const metadata = { "urn:sekisho:question:v1": { options } };
     expect(outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { metadata }) })).toEqual({
-      ...{ status: "input_required", task_id: "t1", prompt: "Deploy?", options },
+      ...{ status: "input_required", task_id: "t1", prompt: "Deploy?", options, question_id: "m1" },
     });
     expect(outcomeOf("INPUT_REQUIRED", { history: [says("Which one?"), asks("?")] })).toEqual({
       ...{ status: "input_required", task_id: "t1", prompt: "Which one?" },
     });
   });
 
+  it("is a question that is known by the id of the message that asks, however long that is", () => {
+    const idOf = (messageId: string) => outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { messageId }) });
+    const ids = ["q", "q".repeat(128), "q".repeat(129), `${"q".repeat(129)}r`].map(
+      (id) => Object(idOf(id)).question_id,
+    );
+    expect(ids.slice(0, 2)).toEqual(["q", "q".repeat(128)]);
+    expect(new Set(ids).size).toBe(4);
+    expect(ids[2]).toMatch(/^[0-9a-f]{64}$/);
+  });
+
   it("is a question for credentials where the agent wants those", () => {
     expect(outcomeOf("AUTH_REQUIRED", { message: says("Log in at https://login.example") })).toEqual({
       ...{ status: "input_required", task_id: "t1", kind: "auth", prompt: "Log in at https://login.example" },
+      question_id: "m1",
     });
   });
 
@@ -141,7 +171,7 @@ describe("what comes of an A2A task", () => {
         details: { task_id: "t1" },
       });
       expect(outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { metadata }) })).toEqual({
-        ...{ status: "input_required", task_id: "t1", prompt: "Deploy?" },
+        ...{ status: "input_required", task_id: "t1", prompt: "Deploy?", question_id: "m1" },
       });
     },
   );

@@ -1,0 +1,33 @@
+import { expect, it } from "@jest/globals";
+import { createPartialTeller } from "../../../lambdas/execution/agents/partial-teller.ts";
+
+function teller() {
+  let nowMs = 0;
+  const tell = createPartialTeller({ now: () => nowMs });
+  return {
+    tell,
+    pass(ms: number) {
+      nowMs += ms;
+    },
+  };
+}
+
+it("what is written is told after a second, and then at most once a second", () => {
+  const { tell, pass } = teller();
+  expect(tell("a")).toEqual([]);
+  pass(1000);
+  expect(tell("ab")).toEqual([{ type: "progress", partial: "ab" }]);
+  pass(999);
+  expect(tell("abc")).toEqual([]);
+  pass(1);
+  expect(tell("abcd")).toEqual([{ type: "progress", partial: "abcd" }]);
+});
+
+it("nothing is told while nothing more is written, nor once all that is told of an answer was", () => {
+  const { tell, pass } = teller();
+  const told = ["", "a", "a", "x".repeat(11_999), "x".repeat(12_500), "x".repeat(13_000)].map((text) => {
+    pass(1000);
+    return tell(text).length;
+  });
+  expect(told).toEqual([0, 1, 0, 1, 1, 0]);
+});
