@@ -1,7 +1,7 @@
 /** Tables that Slack would not draw, as code fences: a message takes one table. Pure. */
 import { parseMarkdown, type Token, type Tokens } from "./markdown.ts";
 import { tableLines } from "./markdown-table.ts";
-import { blockText, scanBlocks, type TextBlock } from "./scan-blocks.ts";
+import { blockText, jointBefore, scanBlocks, type TextBlock } from "./scan-blocks.ts";
 import { maxMarkdownLength } from "./split-answer.ts";
 
 /** Of a table block (https://docs.slack.dev/reference/block-kit/blocks/table-block), which Slack makes of a table in Markdown. */
@@ -20,7 +20,7 @@ export function fencedTables(markdown: string): string {
   let text = "";
   let lastTableEnd = Number.NEGATIVE_INFINITY;
   for (const block of blocks) {
-    text += text === "" ? "" : block.isApart ? "\n\n" : "\n";
+    text += jointBefore({ block, isFirst: text === "" });
     const isAlone = text.length - lastTableEnd >= maxMarkdownLength;
     const isDrawn = block.kind === "table" && isAlone && fits(block);
     text += block.kind === "table" && !isDrawn ? fenced(block) : blockText(block);

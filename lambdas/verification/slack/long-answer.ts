@@ -12,7 +12,8 @@ export const longAnswerName = "answer.md";
  * blocks and the parts are other ones.
  */
 export function isLongAnswer(text: string): boolean {
-  return text.length > maxMarkdownLength && markdownParts(text).length > mostParts;
+  if (text.length <= maxMarkdownLength) return false;
+  return text.length > mostParts * maxMarkdownLength || markdownParts(text).length > mostParts;
 }
 
 /** The agent's Markdown in parts, safe to show, each for one markdown block. */

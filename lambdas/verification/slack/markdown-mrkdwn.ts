@@ -12,7 +12,13 @@ const maxDepth = 8;
 
 /** `markdown` comes from `safeMarkdown`; everything is escaped. */
 export function toMrkdwn(markdown: string): string {
-  return blocksMrkdwn({ tokens: parseMarkdown(markdown), depth: 0 }).trimEnd();
+  try {
+    return blocksMrkdwn({ tokens: parseMarkdown(markdown), depth: 0 }).trimEnd();
+  } catch (thrown) {
+    // Nested deeper than the stack is: as it was written.
+    if (thrown instanceof RangeError) return escapeMrkdwn(withoutJoiners(markdown)).trimEnd();
+    throw thrown;
+  }
 }
 
 function blocksMrkdwn({ tokens, depth }: { tokens: readonly Token[]; depth: number }): string {

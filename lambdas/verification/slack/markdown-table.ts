@@ -3,11 +3,13 @@ import type { Tokens } from "./markdown.ts";
 import { inlinePlain } from "./markdown-inline.ts";
 
 const minWidth = 3;
+/** A cell that is longer runs on: to fill a column up to it would make the table many times longer than its text. */
+const maxWidth = 48;
 
 /** Header, a rule of hyphens, rows; a letter of Chinese, Japanese or Korean takes two columns. Not escaped. */
 export function tableLines({ header, align, rows }: Pick<Tokens.Table, "header" | "align" | "rows">): string[] {
   const cells = [header, ...rows].map((row) => row.map(cellText));
-  const widths = header.map((_, column) => Math.max(minWidth, ...cells.map((row) => displayWidth(row[column] ?? ""))));
+  const widths = header.map((_, column) => widthOf(cells.map((row) => row[column] ?? "")));
   const line = (row: string[]) =>
     widths
       .map((width, column) => padded({ text: row[column] ?? "", width, align: align[column] ?? "left" }))
@@ -22,12 +24,17 @@ export function tableLines({ header, align, rows }: Pick<Tokens.Table, "header" 
   }
 }
 
+function widthOf(texts: readonly string[]): number {
+  const longest = texts.reduce((width, text) => Math.max(width, displayWidth(text)), minWidth);
+  return Math.min(maxWidth, longest);
+}
+
 function cellText({ tokens }: Tokens.TableCell): string {
   return inlinePlain(tokens).replace(/\s+/g, " ").replaceAll("```", "'''").trim();
 }
 
 function padded({ text, width, align }: { text: string; width: number; align: string }): string {
-  const missing = width - displayWidth(text);
+  const missing = Math.max(0, width - displayWidth(text));
   const before = align === "right" ? missing : align === "center" ? Math.floor(missing / 2) : 0;
   return " ".repeat(before) + text + " ".repeat(missing - before);
 }

@@ -1,12 +1,12 @@
 /** The end of a text that is still being written. Pure. */
-import { blockText, scanBlocks, type TextBlock } from "./scan-blocks.ts";
+import { blockText, joinBlocks, scanBlocks, type TextBlock } from "./scan-blocks.ts";
 
 const before = "…\n\n";
 
 /** At most `maxLength` UTF-16 units (at least 200) of Markdown, from its end; a fence that is open is closed, one that is cut is opened. */
 export function newestText({ text, maxLength }: { text: string; maxLength: number }): string {
   const blocks = scanBlocks(text);
-  const all = joined(blocks);
+  const all = joinBlocks(blocks);
   if (all.length <= maxLength) return all;
   const kept: TextBlock[] = [];
   let room = maxLength - before.length;
@@ -20,7 +20,7 @@ export function newestText({ text, maxLength }: { text: string; maxLength: numbe
     kept.unshift(block);
     room -= length + 2;
   }
-  return before + joined(kept);
+  return before + joinBlocks(kept);
 }
 
 function endOf({ block, room }: { block: TextBlock; room: number }): TextBlock | undefined {
@@ -44,8 +44,4 @@ function wellFormedEnd({ text, length }: { text: string; length: number }): stri
   const end = text.slice(-length);
   const [blank] = /^\S{0,30}\s+/.exec(end) ?? [""];
   return end.slice(blank.length).replace(/^[\uDC00-\uDFFF\p{M}\u200D]+/u, "");
-}
-
-function joined(blocks: readonly TextBlock[]): string {
-  return blocks.map((block, index) => (index === 0 ? "" : block.isApart ? "\n\n" : "\n") + blockText(block)).join("");
 }

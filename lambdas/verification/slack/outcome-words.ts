@@ -125,7 +125,7 @@ const fileRefused: Record<Extract<Outcome, { type: "file_refused" }>["why"], Fil
       todo: "Please send a smaller one, or only the part that matters.",
     }),
     ja: ({ name, most }) => ({
-      happened: `ファイル${name}は大きすぎます${most === undefined ? "" : `（上限は${megabytes(most)}）`}。`,
+      happened: `ファイル ${name} は大きすぎます${most === undefined ? "" : `（上限は${megabytes(most)}）`}。`,
       todo: "小さくするか、必要な部分だけを送ってください。",
     }),
   },
@@ -151,7 +151,7 @@ const fileRefused: Record<Extract<Outcome, { type: "file_refused" }>["why"], Fil
       todo: "Please upload it here once more, and ask again.",
     }),
     ja: ({ name }) => ({
-      happened: `ファイル${name}をSlackから取得できませんでした。`,
+      happened: `ファイル ${name} をSlackから取得できませんでした。`,
       todo: "ここにもう一度アップロードして、お願いし直してください。",
     }),
   },

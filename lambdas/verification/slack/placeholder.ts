@@ -41,7 +41,7 @@ function wordsOf({ task, locale }: Request): string {
 }
 
 function doingOf({ ending, question, retryOf, progress, state }: Task): Doing {
-  if (ending !== undefined) return "canceling";
+  if (ending !== undefined) return ending === "asked" ? "canceling" : "ending";
   if (state === "asking" && question?.answer === undefined) return "asking";
   if (progress?.partialText !== undefined && progress.partialText !== "") return "writing";
   return retryOf === undefined ? "working" : "retrying";

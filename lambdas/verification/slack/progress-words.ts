@@ -2,7 +2,7 @@
 import type { Locale } from "./failure-words.ts";
 
 /** What the task does at the moment. */
-export type Doing = "working" | "retrying" | "writing" | "asking" | "canceling";
+export type Doing = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
 
 const doing: Record<Doing, Record<Locale, string>> = {
   working: { en: "Working on it …", ja: "取りかかっています…" },
@@ -10,6 +10,7 @@ const doing: Record<Doing, Record<Locale, string>> = {
   writing: { en: "Writing …", ja: "回答を書いています…" },
   asking: { en: "Waiting for an answer to the question …", ja: "質問への回答を待っています…" },
   canceling: { en: "Canceling …", ja: "取り消しています…" },
+  ending: { en: "The time for this is up: stopping …", ja: "時間切れのため、終了しています…" },
 };
 
 /** Slack puts the app's name before it. */
@@ -19,6 +20,7 @@ const status: Record<Doing, Record<Locale, string>> = {
   writing: { en: "is writing…", ja: "が回答を書いています…" },
   asking: { en: "is waiting for your answer…", ja: "が回答を待っています…" },
   canceling: { en: "is canceling…", ja: "が取り消しています…" },
+  ending: { en: "is stopping…", ja: "が終了しています…" },
 };
 
 const queued: Record<Locale, (ahead: number) => string> = {
@@ -38,12 +40,16 @@ export function cancelLabel(locale: Locale): string {
 /** `ahead` tasks of the thread go before it. */
 export function doingWords({ what, ahead, locale }: { what: Doing; ahead: number; locale: Locale }): string {
   const now = doing[what][locale];
-  if (ahead === 0 || what === "canceling") return now;
+  if (ahead === 0 || isOver(what)) return now;
   return what === "retrying" ? `${now} ${queued[locale](ahead)}` : queued[locale](ahead);
 }
 
 export function statusWords({ what, ahead, locale }: { what: Doing; ahead: number; locale: Locale }): string {
-  return ahead > 0 && what !== "canceling" ? queuedStatus[locale] : status[what][locale];
+  return ahead > 0 && !isOver(what) ? queuedStatus[locale] : status[what][locale];
+}
+
+function isOver(what: Doing): boolean {
+  return what === "canceling" || what === "ending";
 }
 
 const barLength = 10;

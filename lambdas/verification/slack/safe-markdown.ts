@@ -9,7 +9,10 @@ const wordJoiner = "\u2060";
  * links with a label. Real Markdown and HTML are none of it (`<https://example.com>`, `<!DOCTYPE html>`, `<!-- … -->`).
  */
 const slackNotation =
-  /(?<open><|&lt;|&#0*60;|&#x0*3c;)(?=\\?[@#]\w|\\?!(?!doctype\b)[a-z]|[a-z][a-z0-9+.-]{0,20}:[^\s<>|]{0,2000}\|)/gi;
+  /(?<open><|&lt;|&#0*60;|&#x0*3c;)(?=\\?[@#]\w|\\?!(?!doctype\b)[a-z]|\\?[a-z][a-z0-9+.-]{0,20}:[^\s<>|]{0,2000}\|)/gi;
+
+/** By these an address would be read backwards. */
+const reversed = /[\u202D\u202E]/g;
 
 /** A link or an image with its address behind it; the label may hold brackets of one more level. */
 const inlineLink =
@@ -18,7 +21,7 @@ const definition = /^[ \t>]*\[(?<name>[^[\]\n]{1,200})\]:[ \t]*<?(?<address>[^\s
 const referenceLink = /!?\[(?<label>[^[\]\n]{1,1000})\](?:\[(?<name>[^[\]\n]{0,200})\])?(?![(:])/g;
 
 export function safeMarkdown(text: string): string {
-  const inert = text.replace(slackNotation, (open) => `${open}${wordJoiner}`);
+  const inert = text.replace(reversed, "").replace(slackNotation, (open) => `${open}${wordJoiner}`);
   const honest = inert.replace(inlineLink, (link, label: string, address: string) => shown({ link, label, address }));
   const addresses = new Map<string, string>();
   for (const { groups } of honest.matchAll(definition))

@@ -44,6 +44,14 @@ export function blockText({ head, body, tail }: TextBlock): string {
   return [...head, ...body, ...tail].join("\n");
 }
 
+export function joinBlocks(blocks: readonly TextBlock[]): string {
+  return blocks.map((block, index) => jointBefore({ block, isFirst: index === 0 }) + blockText(block)).join("");
+}
+
+export function jointBefore({ block, isFirst }: { block: TextBlock; isFirst: boolean }): string {
+  return isFirst ? "" : block.isApart ? "\n\n" : "\n";
+}
+
 type Found = { block: Omit<TextBlock, "isApart">; next: number };
 type Place = { lines: readonly string[]; at: number };
 

@@ -1,6 +1,6 @@
 /** An answer in parts that Slack takes, cut where a reader would cut it. Pure. */
 import { divideBlock } from "./divide-block.ts";
-import { blockText, scanBlocks, type TextBlock } from "./scan-blocks.ts";
+import { blockText, joinBlocks, jointBefore, scanBlocks, type TextBlock } from "./scan-blocks.ts";
 
 /**
  * All markdown blocks of one message hold 12,000 characters together (https://docs.slack.dev/reference/block-kit/blocks/markdown-block),
@@ -32,42 +32,43 @@ export function splitAnswer({ text, maxLength }: { text: string; maxLength: numb
   const parts: string[] = [];
   const waiting = scanBlocks(whole).reverse();
   let part: TextBlock[] = [];
+  let partLength = 0;
   for (let block = waiting.pop(); block !== undefined; block = waiting.pop()) {
-    const room = maxLength - partText([...part, { ...block, head: [], body: [""], tail: [] }]).length;
+    const room = maxLength - partLength - jointBefore({ block, isFirst: part.length === 0 }).length;
     const { length } = blockText(block);
     if (length <= room) {
-      part.push(block);
+      take(block);
       continue;
     }
     const isShort = room > maxLength * (1 - goodShare);
     const fitsNext = length <= maxLength && !(isShort && (block.kind === "text" || block.kind === "list"));
     if (part.length > 0 && (fitsNext || room < maxLength * leastRoom)) {
       waiting.push(block);
-      flush({ next: true });
+      // A heading goes along with what it is the heading of.
+      if (part.length > 1 && part.at(-1)?.kind === "heading") waiting.push(...part.splice(-1));
+      flush();
       continue;
     }
     const { kept, rest } = divideBlock({ block, room });
-    part.push(kept);
+    take(kept);
     if (hasText(rest)) waiting.push(rest);
-    flush({ next: false });
+    flush();
   }
-  flush({ next: false });
+  flush();
   return parts;
 
-  /** A heading goes along with what it is the heading of. */
-  function flush({ next }: { next: boolean }): void {
-    const last = part.at(-1);
-    if (next && part.length > 1 && last?.kind === "heading") waiting.push(...part.splice(-1));
-    const made = partText(part).trimEnd();
-    if (part.some(hasText)) parts.push(made);
+  function take(block: TextBlock): void {
+    partLength += jointBefore({ block, isFirst: part.length === 0 }).length + blockText(block).length;
+    part.push(block);
+  }
+
+  function flush(): void {
+    if (part.some(hasText)) parts.push(joinBlocks(part).trimEnd());
     part = [];
+    partLength = 0;
   }
 }
 
 function hasText({ kind, head, body }: TextBlock): boolean {
   return (kind === "table" && head.length > 0) || body.some((line) => line.trim() !== "");
-}
-
-function partText(blocks: readonly TextBlock[]): string {
-  return blocks.map((block, index) => (index === 0 ? "" : block.isApart ? "\n\n" : "\n") + blockText(block)).join("");
 }

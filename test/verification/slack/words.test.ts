@@ -1,157 +1,135 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, reasons } from "../../../contracts/errors.ts";
-import { createAnswerText } from "../../../lambdas/verification/slack/answer-text.ts";
-import { refusalWords, tooOldWords, wordsFor } from "../../../lambdas/verification/slack/words.ts";
+import { sentencesFor } from "../../../lambdas/verification/slack/words.ts";
 import type { Outcome } from "../../../lambdas/verification/task/task.ts";
-import { sampleTask } from "../task/sample.ts";
+import { askedAtMs, sampleTask } from "../task/sample.ts";
 
-const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+type Ended = Exclude<Outcome, { type: "answer" }>;
+
 const locales = ["en", "ja"] as const;
 const everyReason: readonly ClientReason[] = [...reasons, "ambiguous"];
-const cases = locales.flatMap((locale) => everyReason.map((reason) => ({ locale, reason })));
+const failed = (reason: ClientReason, lost = false): Ended => ({ type: "failed", reason, lost });
+const others: Ended[] = [
+  { type: "refused" },
+  { type: "too_old" },
+  { type: "unreadable" },
+  { type: "unanswered" },
+  { type: "not_yours" },
+  { type: "limited", by: "user" },
+  { type: "limited", by: "channel" },
+  { type: "limited", by: "user", retryAtMs: askedAtMs + 700_000 },
+  { type: "limited", by: "channel", retryAtMs: askedAtMs + 700_000 },
+  { type: "file_refused", why: "too_large", name: "a.zip", most: 20 * 1024 * 1024 },
+  { type: "file_refused", why: "too_large", name: "a.zip" },
+  { type: "file_refused", why: "too_many", name: "a.zip", most: 10 },
+  { type: "file_refused", why: "too_many", name: "a.zip", most: 0 },
+  { type: "file_refused", why: "too_many", name: "a.zip" },
+  { type: "file_refused", why: "not_to_be_had", name: "a.zip" },
+];
 
+function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: string): string {
+  return sentencesFor({ task: sampleTask(), outcome, locale, contact });
+}
+
+/** A file's name has a full stop of its own. */
 function sentencesOf(text: string): string[] {
-  return text.split("\n")[0]?.match(/[^.。]+[.。]/g) ?? [];
+  return text.replaceAll("a.zip", "it").match(/[^.。]+[.。]/g) ?? [];
 }
 
 describe("what a user reads when a task failed", () => {
-  it.each(cases)(
-    "is one sentence about what happened and one about what to do: $reason, $locale",
-    ({ reason, locale }) => {
-      const text = wordsFor({ reason, locale, requestId });
-      expect(sentencesOf(text).length).toBe(2);
-      expect(text).toMatch(locale === "ja" ? /照会番号： 0d1c2b3a_$/ : /Reference: 0d1c2b3a_$/);
-    },
-  );
+  const cases = locales.flatMap((locale) => everyReason.map((reason) => ({ locale, reason })));
+
+  it.each(cases)("is what happened and what to do, each in a sentence: $reason, $locale", ({ reason, locale }) => {
+    expect(sentencesOf(say(failed(reason), locale))).toHaveLength(2);
+  });
 
   it.each(cases)("has no code, no URL and no protocol's name: $reason, $locale", ({ reason, locale }) => {
-    const [words = ""] = wordsFor({ reason, locale, requestId }).split("\n");
-    expect(words).not.toMatch(/\d|https?:|JSON|RPC|HTTP|exception|_/i);
+    expect(say(failed(reason), locale)).not.toMatch(/\d|https?:|JSON|RPC|HTTP|exception|_/i);
   });
 
   it("is Japanese in Japanese and English in English", () => {
     for (const reason of everyReason) {
-      expect(wordsFor({ reason, locale: "ja", requestId })).toMatch(/[ぁ-ん]/);
-      expect(wordsFor({ reason, locale: "en", requestId })).toMatch(/^[\x20-\x7e\n]+$/);
+      expect(say(failed(reason), "ja")).toMatch(/[ぁ-ん]/);
+      expect(say(failed(reason), "en")).toMatch(/^[\x20-\x7e\n]+$/);
     }
   });
 
   it("tells a task that was lost on the way, one that may have run, and one that failed apart", () => {
     for (const locale of locales) {
-      const texts = [
-        wordsFor({ reason: "execution_failed", lost: true, locale, requestId }),
-        wordsFor({ reason: "ambiguous", locale, requestId }),
-        wordsFor({ reason: "execution_failed", locale, requestId }),
-      ];
-      expect(new Set(texts).size).toBe(3);
+      const texts = [failed("execution_failed", true), failed("ambiguous"), failed("execution_failed")];
+      expect(new Set(texts.map((outcome) => say(outcome, locale))).size).toBe(3);
     }
-    expect(wordsFor({ reason: "ambiguous", locale: "en", requestId })).toMatch(/may .*have run/);
+    expect(say(failed("ambiguous"))).toMatch(/may .*have run/);
+  });
+
+  it("does not say of a task that took too long that it was stopped, since nobody knows that", () => {
+    expect(say(failed("timeout"))).toMatch(/may still be running/);
+    expect(say(failed("timeout"), "ja")).toMatch(/まだ動いている可能性/);
+    for (const locale of locales) expect(say(failed("timeout"), locale)).not.toMatch(/stopped|停止/);
+  });
+
+  it("blames of a message without words neither the agent nor the administrator's setup", () => {
+    expect(say(failed("invalid_params"))).toMatch(/nothing in your message.*in words/);
+    expect(say(failed("invalid_params"), "ja")).toMatch(/見つかりません.*文章で/);
+    for (const locale of locales) expect(say(failed("invalid_params"), locale)).not.toMatch(/administrator|管理者/);
+  });
+
+  it("is said too where nobody knows why there is no outcome", () => {
+    expect(say(undefined)).toMatch(/Something went wrong/);
   });
 });
 
-describe("what a user reads while a task is under way", () => {
-  const placeholder = (locale: "en" | "ja", changes = {}) =>
-    createAnswerText({ locale }).placeholder(sampleTask(changes));
+describe("what a user reads when a task came to something else", () => {
+  it.each(locales.flatMap((locale) => others.map((outcome) => ({ locale, outcome }))))(
+    "is what happened and what to do, each in a sentence: $outcome, $locale",
+    ({ outcome, locale }) => {
+      const text = say(outcome, locale);
+      expect(sentencesOf(text)).toHaveLength(2);
+      if (locale === "ja") expect(text).toMatch(/[ぁ-ん]/);
+      else expect(text).toMatch(/^[\x20-\x7e]+$/);
+    },
+  );
 
-  it("says that it is worked on, tried again, or how many of the thread go before it", () => {
-    expect(placeholder("en")).toBe("Working on it …");
-    expect(placeholder("en", { retryOf: requestId })).toBe("Trying again …");
-    expect(placeholder("en", { ahead: 1 })).toMatch(/one by one: this one comes after the one before it …$/);
-    expect(placeholder("en", { ahead: 3 })).toMatch(/after the 3 before it …$/);
-    expect(placeholder("en", { ahead: 3, retryOf: requestId })).toMatch(/^Trying again … .* after the 3 before it …$/);
-    for (const changes of [{}, { retryOf: requestId }, { ahead: 3 }, { ahead: 3, retryOf: requestId }])
-      expect(placeholder("ja", changes)).toMatch(/[ぁ-ん]/);
-  });
-
-  it("tells of a retry before whatever it comes to, since the thread has an answer already", () => {
-    const outcomes: Outcome[] = [
-      { type: "answer", text: "A checkpoint." },
-      { type: "answer", text: "" },
-      { type: "failed", reason: "timeout", lost: false },
-      { type: "unreadable" },
-    ];
-    for (const locale of locales) {
-      for (const outcome of outcomes) {
-        const first = createAnswerText({ locale }).parts(sampleTask({ outcome }));
-        const again = createAnswerText({ locale }).parts(sampleTask({ outcome, retryOf: requestId }));
-        expect(again).toHaveLength(1);
-        expect(again[0]).toMatch(/^_.*0d1c2b3a.*_\n/);
-        expect(again[0]?.endsWith(first[0] ?? "-")).toBe(true);
-      }
-    }
-  });
-
-  it("answers the word to cancel with how many tasks it meant", () => {
-    for (const locale of locales) {
-      const texts = [0, 1, 2].map((count) =>
-        createAnswerText({ locale }).parts(sampleTask({ outcome: { type: "canceling", count } })),
-      );
-      expect(new Set(texts.map(String)).size).toBe(3);
-    }
-  });
-});
-
-describe("what a user reads of a message without words", () => {
-  it("says what to do, and blames neither the agent nor the administrator's setup", () => {
-    expect(wordsFor({ reason: "invalid_params", locale: "en", requestId })).toMatch(
-      /nothing in your message.*in words/,
-    );
-    expect(wordsFor({ reason: "invalid_params", locale: "ja", requestId })).toMatch(/見つかりません.*文章で/);
+  it("is something else for every one of them", () => {
     for (const locale of locales)
-      expect(wordsFor({ reason: "invalid_params", locale, requestId })).not.toMatch(/administrator|管理者/);
+      expect(new Set(others.map((outcome) => say(outcome, locale))).size).toBe(others.length);
   });
-});
 
-it("a user whose task took too long does not read that it was stopped, since nobody knows that", () => {
-  expect(wordsFor({ reason: "timeout", locale: "en", requestId })).toMatch(/may still be running/);
-  expect(wordsFor({ reason: "timeout", locale: "ja", requestId })).toMatch(/まだ動いている可能性/);
-  for (const locale of locales) expect(wordsFor({ reason: "timeout", locale, requestId })).not.toMatch(/stopped|停止/);
-});
-
-describe("what a user reads who is not served", () => {
-  it("names the ids that the allowlist needs", () => {
+  it("names whom to ask, and the command that lets the person in", () => {
     for (const locale of locales) {
-      const text = refusalWords({ asked: { team: "T01", channel: "C02", user: "U03" }, locale, requestId });
-      for (const id of ["T01", "C02", "U03"]) expect(text).toContain(id);
-      expect(sentencesOf(text).length).toBe(2);
+      const text = say({ type: "refused" }, locale, "<@UADMIN>");
+      expect(text).toContain("<@UADMIN>");
+      expect(text).toContain("`npx sekisho allow add --team T1 --channel C1 --user U1`");
+      expect(say({ type: "refused" }, locale)).toMatch(/administrator|管理者/);
     }
   });
 
-  it("says that a message came too late and was not acted on", () => {
-    for (const locale of locales) expect(sentencesOf(tooOldWords({ locale, requestId })).length).toBe(2);
-    expect(tooOldWords({ locale: "en", requestId })).toMatch(/did not act/);
-  });
-});
-
-describe("the texts of a task", () => {
-  const { placeholder, parts } = createAnswerText({ locale: "en" });
-  const textOf = (outcome: Outcome) => parts(sampleTask({ outcome }));
-
-  it("start with a placeholder", () => {
-    expect(placeholder(sampleTask())).toBe("Working on it …");
+  it("tells the time until the next task, in words and in the reader's own time", () => {
+    const outcome: Ended = { type: "limited", by: "user", retryAtMs: askedAtMs + 700_000 };
+    expect(say(outcome)).toMatch(
+      /in 12 minutes \(<!date\^1760000700\^\{date_short_pretty\} at \{time\}\|2025-10-09 09:05 UTC>\)/,
+    );
+    expect(say(outcome, "ja")).toMatch(/12分後（<!date\^1760000700\^/);
+    expect(say({ ...outcome, retryAtMs: askedAtMs + 100 })).toMatch(/in 1 second /);
+    expect(say({ ...outcome, retryAtMs: askedAtMs + 7_200_000 })).toMatch(/in 2 hours /);
+    expect(say({ ...outcome, retryAtMs: askedAtMs - 1 })).toMatch(/in 1 second /);
   });
 
-  it("are the agent's answer, unable to notify anybody", () => {
-    expect(textOf({ type: "answer", text: "Hello <!channel> & <@U1>" })).toEqual([
-      "Hello &lt;!channel&gt; &amp; &lt;@U1&gt;",
-    ]);
+  it("tells how large a file may be, and never more than that", () => {
+    const most = (bytes: number) => say({ type: "file_refused", why: "too_large", name: "a.zip", most: bytes });
+    expect(most(20 * 1024 * 1024)).toMatch(/at most 20 MB/);
+    expect(most(1.99 * 1024 * 1024)).toMatch(/at most 1\.9 MB/);
+    expect(most(2047)).toMatch(/at most 1 KB/);
+    expect(most(10)).toMatch(/at most 10 bytes/);
   });
 
-  it("stay within what an edit takes, escapes included", () => {
-    const split = textOf({ type: "answer", text: "<&>".repeat(5000) });
-    for (const part of split) expect(part.length).toBeLessThanOrEqual(4000);
-    expect(split.join("").replaceAll(/&lt;&amp;&gt;/g, "")).toBe("");
+  it("cannot be made to notify by the name of a file", () => {
+    const text = say({ type: "file_refused", why: "not_to_be_had", name: "<!channel> `x` <@U1>.txt" });
+    expect(text).toContain("`&lt;!channel&gt; 'x' &lt;@U1&gt;.txt`");
   });
 
-  it("are never empty: not for an empty answer, not without an outcome", () => {
-    expect(textOf({ type: "answer", text: " \n " })).toEqual(["The agent answered, but without any text."]);
-    expect(parts(sampleTask())[0]).toMatch(/Something went wrong/);
-  });
-
-  it("are words for each other outcome", () => {
-    expect(textOf({ type: "refused" })[0]).toMatch(/not on the list/);
-    expect(textOf({ type: "too_old" })[0]).toMatch(/a day late/);
-    expect(textOf({ type: "failed", reason: "execution_failed", lost: true })[0]).toMatch(/interrupted/);
-    expect(textOf({ type: "failed", reason: "timeout", lost: false })[0]).toMatch(/too long|longer/);
+  it("says to the wish to cancel how many tasks it meant", () => {
+    for (const locale of locales)
+      expect(new Set([0, 1, 2].map((count) => say({ type: "canceling", count }, locale))).size).toBe(3);
   });
 });
