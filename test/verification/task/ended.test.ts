@@ -1,29 +1,26 @@
 /** What the record of a task keeps once its outcome is known, and once it is over. */
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+import { play } from "./play.ts";
+import { askedAtMs, sampleTask } from "./sample.ts";
 
-const policy = samplePolicy();
 const nowMs = askedAtMs;
 const woken: TaskEvent = { type: "woken", nowMs, resumed: false };
 
-const alone: TaskEvent = { type: "lined_up", nowMs, ahead: 0, freeAtMs: nowMs };
-
 function answered(text: string): TaskEvent {
-  return { type: "answered", nowMs, result: { status: "success", response_text: text } };
+  return { type: "answered", nowMs, act: "send", result: { status: "success", response_text: text } };
 }
 
 function recordAfter(task: Task, ...events: TaskEvent[]): Task {
-  return events.reduce((known, event) => next({ task: known, event, policy }).task, task);
+  return play(events, { task }).task;
 }
 
 /** Announced and sent; its text is as long as one can be in a language of three bytes a character. */
 function sent(): Task {
   const task = sampleTask();
   const long = { ...task, message: { ...task.message, text: "関".repeat(40_000) } };
-  return recordAfter(long, woken, alone, { type: "announced", nowMs, ts: "1.0" }, woken);
+  return recordAfter(long, woken, { type: "announced", nowMs, ts: "1.0" }, woken);
 }
 
 describe("the record of a task", () => {
@@ -57,9 +54,9 @@ describe("the record of a task", () => {
     });
     expect(undelivered).toMatchObject({ state: "done", outcome: { type: "answer", text: "A checkpoint." } });
     expect(undelivered.message.text).toBe("");
-    const { task, effects } = next({ task: undelivered, event: { type: "redriven", nowMs, resumed: false }, policy });
+    const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
     expect(task.state).toBe("delivering");
-    expect(effects).toEqual([{ type: "deliver", heal: true }]);
+    expect(last).toEqual([{ type: "deliver", heal: true }]);
   });
 
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {

@@ -53,8 +53,8 @@ describe("the stories of a task", () => {
   });
 
   it("refuses a person who is not allowed, without a placeholder and without sending", () => {
-    const { task, last } = play([woken], { policy: samplePolicy({ allowed: false }) });
-    expect(task).toMatchObject({ state: "delivering", outcome: { type: "refused" } });
+    const { task, last } = play([woken, { type: "permitted", nowMs, allowed: false, locale: "ja" }]);
+    expect(task).toMatchObject({ state: "delivering", outcome: { type: "refused" }, locale: "ja" });
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
   });
 
@@ -76,15 +76,6 @@ describe("the stories of a task", () => {
       const task = sampleTask({ message: { ...sampleTask().message, text } });
       expect(play([woken], { task }).task.outcome).toMatchObject({ type: "failed", reason });
     }
-  });
-
-  it("takes a question of the agent as its answer", () => {
-    const question = {
-      type: "answered",
-      nowMs,
-      result: { status: "input_required", task_id: "t", prompt: "Which one?" },
-    } as const;
-    expect(play([woken, announced, woken, question]).task.outcome).toEqual({ type: "answer", text: "Which one?" });
   });
 
   it("ends a session of its own when the task is over, if the destination says so", () => {

@@ -1,5 +1,5 @@
 /** Lets a task live through events; the events that most stories are made of. */
-import type { CallFailure, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { Policy } from "../../../lambdas/verification/task/policy.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -12,17 +12,20 @@ export const announced = { type: "announced", nowMs, ts: "1.1" } as const;
 export const success = {
   type: "answered",
   nowMs,
+  act: "send",
   result: { status: "success", response_text: "A checkpoint." },
 } as const;
-export const accepted = { type: "answered", nowMs, result: { status: "accepted", task_id: "t-1" } } as const;
+export const accepted = {
+  type: "answered",
+  nowMs,
+  act: "send",
+  result: { status: "accepted", task_id: "t-1" },
+} as const;
+type Answered = Extract<TaskEvent, { type: "answered" }>;
 type Failure = Extract<TaskEvent, { type: "call_failed" }>;
 
 export const ambiguous = failure({ reason: "ambiguous", retryable: false });
 export const unavailable = failure({ reason: "unavailable", retryable: true });
-
-function alone(atMs: number): TaskEvent {
-  return { type: "lined_up", nowMs: atMs, ahead: 0, freeAtMs: atMs };
-}
 
 type GivenFailure = Pick<CallFailure, "reason" | "retryable"> & Partial<CallFailure>;
 
@@ -35,21 +38,71 @@ export function lookedUp(event: Failure): Failure {
   return { ...event, act: "poll" };
 }
 
-/** Lets the events happen one after the other, in a thread with nobody else; gives the record and what each step asked for. */
+/** The agent asks. */
+export function asking(
+  question: Partial<Extract<Answered["result"], { status: "input_required" }>> = {},
+  { act = "poll", atMs = nowMs }: { act?: CallAct; atMs?: number } = {},
+): Answered {
+  const options = [
+    { id: "yes", label: "Yes" },
+    { id: "no", label: "No" },
+  ];
+  const result = { status: "input_required", task_id: "t-1", prompt: "Shall I?", options, ...question } as const;
+  return { type: "answered", nowMs: atMs, act, result };
+}
+
+/** What follows an act where nothing out of the way happens, and nobody else is there. */
+const dull: { [E in TaskEffect["type"]]?: (atMs: number) => TaskEvent } = {
+  permit: (atMs) => ({ type: "permitted", nowMs: atMs, allowed: true, locale: "en" }),
+  give_answer: (atMs) => ({ type: "answer_given", nowMs: atMs, verdict: "none" }),
+  charge: () => ({ type: "charged", over: undefined }),
+  line_up: (atMs) => ({ type: "lined_up", nowMs: atMs, ahead: 0, freeAtMs: atMs }),
+  hold_thread: () => ({ type: "thread_held" }),
+  leave_thread: () => ({ type: "left_thread" }),
+};
+
+/** The events of a story that stand for themselves, since they are how one of the dull acts ended. */
+const told: readonly TaskEvent["type"][] = [
+  "permitted",
+  "answer_given",
+  "charged",
+  "lined_up",
+  "thread_full",
+  "thread_held",
+];
+
+/** Lets the events happen one after the other; gives the record and what each step asked for. */
 export function play(
-  events: TaskEvent[],
+  events: readonly TaskEvent[],
   { task = sampleTask(), policy = samplePolicy() }: { task?: Task; policy?: Policy } = {},
 ) {
   const asked: TaskEffect[][] = [];
   let current = task;
-  for (const event of events) {
-    let step = next({ task: current, event, policy });
-    const [effect] = step.effects;
+  for (const [index, event] of events.entries()) {
     const atMs = "nowMs" in event ? event.nowMs : nowMs;
-    if (effect?.type === "line_up") step = next({ task: step.task, event: alone(atMs), policy });
-    if (effect?.type === "leave_thread") step = next({ task: step.task, event: { type: "left_thread" }, policy });
+    const following = events[index + 1];
+    const isTold = (act: TaskEffect["type"]) =>
+      following !== undefined && told.includes(following.type) && typeOf(dull[act]) === typeOf(following);
+    let step = next({ task: current, event, policy });
+    for (;;) {
+      const [effect] = step.effects;
+      const dullEvent = effect && dull[effect.type];
+      if (effect === undefined || dullEvent === undefined || isTold(effect.type)) break;
+      step = next({ task: step.task, event: dullEvent(atMs), policy });
+    }
     current = step.task;
     asked.push(step.effects);
   }
   return { task: current, asked, last: asked.at(-1) ?? [] };
+}
+
+/** A thread that is full is a place in it, too. */
+function typeOf(event: TaskEvent | ((atMs: number) => TaskEvent) | undefined): string | undefined {
+  const type = (typeof event === "function" ? event(nowMs) : event)?.type;
+  return type === "thread_full" ? "lined_up" : type;
+}
+
+/** The same for what each step asked for, by type. */
+export function typesOf(asked: readonly (readonly TaskEffect[])[]): string[][] {
+  return asked.map((effects) => effects.map(({ type }) => type));
 }

@@ -35,25 +35,30 @@ const defaults = {
   idempotent: true,
   stopAfterResult: false,
   concurrency: "thread",
+  questionMs: 3600_000,
 } as const;
 
 export function samplePolicy({
-  allowed = true,
   routed = true,
+  threadReplies = true,
+  commandsPrivately = false,
   ...destination
 }: Partial<{
-  allowed: boolean;
   routed: boolean;
+  threadReplies: boolean;
+  commandsPrivately: boolean;
   deadlineMs: number;
   address: string;
   idempotent: boolean;
   stopAfterResult: boolean;
   concurrency: "thread" | "parallel";
+  questionMs: number;
 }> = {}): Policy {
   return {
-    isAllowed: () => allowed,
     routeOf: () => (routed ? ["host"] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
+    threadReplies,
+    commandsPrivately,
     sweepAfterMs: 120_000,
   };
 }

@@ -1,77 +1,73 @@
 import { describe, expect, it } from "@jest/globals";
-import {
-  type PostKey,
-  type SlackApi,
-  SlackError,
-  type SlackErrorKind,
-} from "../../../lambdas/verification/slack/slack.ts";
+import { type SlackApi, SlackError, type SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { announce } from "../../../lambdas/verification/worker/announce.ts";
 import { deliver, sweep } from "../../../lambdas/verification/worker/deliver.ts";
 import { sampleTask } from "../task/sample.ts";
+import { createFates } from "./world-fates.ts";
+import { worldText } from "./world-people.ts";
+import { createWorldSlack, type Post } from "./world-slack.ts";
 
 const task = sampleTask({
   state: "delivering",
-  placeholderTs: "1.0",
+  placeholderTs: `${Number(sampleTask().message.ts) + 1}`,
   outcome: { type: "answer", text: "A checkpoint." },
 });
-const answerText = { placeholder: () => "Working on it", parts: () => ["A checkpoint."] };
+const { channel, ts: threadTs } = task.message;
 const signal = new AbortController().signal;
+const reactions = { received: "eyes", done: "check", failed: "cross" };
+const request = { task, text: worldText, decor: { reactions, assistant: false }, signal, nowMs: task.receivedAtMs };
 
 /** A thread with the placeholder (or the answer that it became), in which some methods fail. */
 function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = {}, part = 0) {
-  let posts: { ts: string; text: string; key: PostKey }[] = [
-    { ts: "1.0", text: "Working on it", key: { requestId: task.id, part } },
-  ];
-  const check = (method: keyof SlackApi) => {
-    const kind = failing[method];
-    if (kind !== undefined) throw new SlackError(kind);
+  const { operate } = createFates({
+    fate({ name }) {
+      const kind = failing[name as keyof SlackApi];
+      if (kind !== undefined) throw new SlackError(kind);
+      return "ok";
+    },
+    now: Date.now,
+  });
+  let count = 1;
+  const newTs = () => `${Number(threadTs) + ++count}`;
+  const { posts, api } = createWorldSlack({ operate, now: () => 0, newTs, inSlack: [], refuses: () => false });
+  const first: Post = {
+    ts: task.placeholderTs ?? "",
+    channel,
+    threadTs,
+    text: "Working on it",
+    key: { requestId: task.id, part },
+    from: "self",
+    user: "UBOT",
+    fileIds: [],
+    hasBlocks: true,
   };
-  const slack: SlackApi = {
-    async post({ text, key }) {
-      check("post");
-      posts.push({ ts: `${posts.length + 1}.0`, text, key });
-      return { ts: `${posts.length}.0` };
-    },
-    async update({ ts, text, key }) {
-      check("update");
-      posts = posts.map((post) => (post.ts === ts ? { ts, text, key } : post));
-    },
-    async remove({ ts }) {
-      check("remove");
-      posts = posts.filter((post) => post.ts !== ts);
-    },
-    async react() {
-      check("react");
-    },
-    async replies({ appId }) {
-      check("replies");
-      return posts.map((post) => (appId === task.message.appId ? post : { ...post, key: undefined }));
-    },
-  };
-  return { slack, texts: () => posts.map(({ text }) => text) };
+  posts.push(first);
+  const add = (post: Partial<Post>) => void posts.push({ ...first, ts: newTs(), key: undefined, ...post });
+  return { slack: api({ yes: true }), texts: () => posts.map(({ text }) => text), posts, add };
 }
-
-const request = { task, answerText, signal };
 
 describe("a delivery", () => {
   it.each(["no_such_message", "refused"] as const)(
     "posts anew where the edit is impossible (%s), and leaves no placeholder behind",
     async (kind) => {
       const { slack, texts } = slackThread({ update: kind });
-      await deliver({ ...request, slack, heal: false, nowMs: task.receivedAtMs });
+      await deliver({ ...request, slack, heal: false });
       expect(texts()).toEqual(["A checkpoint."]);
     },
   );
 
   it("goes by the record where Slack does not let us look into the thread", async () => {
-    const { slack, texts } = slackThread({ replies: "refused" });
-    await deliver({ ...request, slack, heal: true, nowMs: task.receivedAtMs });
-    expect(texts()).toEqual(["A checkpoint."]);
+    for (const kind of ["refused", "gone"] as const) {
+      const { slack, texts } = slackThread({ replies: kind });
+      await deliver({ ...request, slack, heal: true });
+      expect(texts()).toEqual(["A checkpoint."]);
+    }
   });
 
   it("does not mind a reaction that cannot be removed", async () => {
     const { slack, texts } = slackThread({ react: "refused" });
-    await deliver({ ...request, slack, heal: false, nowMs: task.receivedAtMs });
+    await deliver({ ...request, slack, heal: false });
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
@@ -81,12 +77,50 @@ describe("a delivery", () => {
     await deliver({ ...request, task: announced, slack, heal: false, nowMs: task.receivedAtMs + 60_001 });
     expect(texts()).toEqual(["A checkpoint."]);
   });
+
+  it("is a new message where an edit of the placeholder may still land", async () => {
+    const { slack, texts } = slackThread({ update: "gone" });
+    const inDoubt: Task = { ...task, progress: { shownAtMs: task.receivedAtMs, inDoubt: true } };
+    await deliver({ ...request, task: inDoubt, slack, heal: false });
+    expect(texts()).toEqual(["A checkpoint."]);
+  });
+
+  it("takes for a stream of its own only what it knows, or what may be one that nobody knows of", async () => {
+    const known = slackThread();
+    known.add({ text: "A check" });
+    known.add({ text: "of another task" });
+    const [, ours, others] = known.posts;
+    const stream = { messages: [{ ts: ours?.ts ?? "", startedAtMs: 0 }], length: 7 };
+    await deliver({ ...request, task: { ...task, stream }, slack: known.slack, heal: true });
+    expect(known.posts.map(({ ts, text }) => [ts, text])).toEqual([
+      [ours?.ts, "A checkpoint."],
+      [others?.ts, "of another task"],
+    ]);
+
+    const lost = slackThread();
+    lost.add({ text: "A check" });
+    lost.add({ text: "a file", fileIds: ["F9"] });
+    lost.add({ text: "said by a person", from: "person" });
+    lost.add({ text: "said by another bot", from: "other_bot" });
+    const doubt: Task["stream"] = { messages: [], length: 0, inDoubt: true };
+    await deliver({ ...request, task: { ...task, stream: doubt }, slack: lost.slack, heal: false });
+    expect(lost.texts()).toEqual(["A checkpoint.", "a file", "said by a person", "said by another bot"]);
+  });
 });
 
-it("the sweep deletes nothing where Slack does not let us look", async () => {
-  const { slack, texts } = slackThread({ replies: "refused" }, 1);
-  await expect(sweep({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
-  expect(texts()).toHaveLength(1);
+describe("the sweep", () => {
+  it("deletes nothing where Slack does not let us look", async () => {
+    const { slack, texts } = slackThread({ replies: "refused" }, 1);
+    await expect(sweep({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
+    expect(texts()).toHaveLength(1);
+  });
+
+  it("posts nothing: what was acknowledged and is gone was deleted by someone", async () => {
+    const { slack, posts } = slackThread();
+    posts.length = 0;
+    await sweep({ ...request, slack });
+    expect(posts).toEqual([]);
+  });
 });
 
 it("an announcement is made although Slack does not let us look for an earlier one", async () => {

@@ -12,10 +12,11 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../../lambdas/verification/task/thread.ts";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
-import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import { createThreads } from "../../../lambdas/verification/worker/threads.ts";
-import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
+import { createZoneWorker } from "../../../lambdas/verification/worker/zone-worker.ts";
 import { sampleAsk, samplePolicy } from "../task/sample.ts";
+import { createFates, type Fate } from "./world-fates.ts";
+import { worldFiles, worldGate, worldText } from "./world-people.ts";
+import { createWorldSlack } from "./world-slack.ts";
 
 const concurrency = 8;
 const maxSends = 6;
@@ -41,23 +42,26 @@ it("a destination that hangs holds no more slots than are its own, and the other
     call: async () => ({ status: "success", response_text: "Here." }) as never,
     close: async () => {},
   };
-  const slack = {
-    post: async ({ key, text }: { key: { part: number }; text: string }) => {
-      if (key.part > 0 || text === "Here.") answered.resolve();
-      return { ts: "1.1" };
-    },
-    update: async () => answered.resolve(),
-    remove: async () => {},
-    react: async () => {},
-    replies: async () => [],
-  };
+  const { operate } = createFates({ fate: ({ name }) => (name === "update" ? told() : "ok"), now: Date.now });
+  const alive = { yes: true };
+  let ts = 0;
+  const thread = { operate, now: Date.now, newTs: () => `${++ts}.0`, inSlack: [], refuses: () => false };
+  function told(): Fate {
+    answered.resolve();
+    return "ok";
+  }
   const destinationOf = (client: ExecutionClient) => ({ client, callTimeoutMs: 30_000, maxSends, longPollMs: 0 });
   const sample = samplePolicy();
   const [policy] = sample.destinations.values();
   if (policy === undefined) throw new Error("the sample has a destination");
-  const worker = createWorker({
+  const worker = createZoneWorker({
     store,
+    threadStore,
     queue,
+    slack: createWorldSlack(thread).api(alive),
+    gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
+    files: worldFiles({ operate, alive, uploads: [], given: {} }),
+    text: worldText,
     policy: {
       ...sample,
       routeOf: ({ channel }) => [channel === "C1" ? "hangs" : "works"],
@@ -66,17 +70,11 @@ it("a destination that hangs holds no more slots than are its own, and the other
         ["works", policy],
       ]),
     },
-    runAct: createRunAct({
-      slack,
-      threads: createThreads({ store: threadStore, queue, now: Date.now }),
-      destinations: new Map([
-        ["hangs", destinationOf(hangs)],
-        ["works", destinationOf(works)],
-      ]),
-      answerText: { placeholder: () => "Working on it", parts: () => ["Here."] },
-      newId: randomUUID,
-    }),
-    leaseMs: 60_000,
+    destinations: new Map([
+      ["hangs", destinationOf(hangs)],
+      ["works", destinationOf(works)],
+    ]),
+    config: { slack: { reactions: false, assistant: undefined, streaming: false }, limits: { leaseMs: 60_000 } },
     log: silentLog,
     newId: randomUUID,
   });

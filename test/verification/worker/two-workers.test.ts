@@ -15,8 +15,10 @@ import { sampleAsk, samplePolicy } from "../task/sample.ts";
 
 const tasks = 60;
 const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
+  permit: (nowMs) => ({ type: "permitted", nowMs, allowed: true, locale: "en" }),
+  charge: () => ({ type: "charged", over: undefined }),
   announce: (nowMs) => ({ type: "announced", nowMs, ts: "1.1" }),
-  send: (nowMs) => ({ type: "answered", nowMs, result: { status: "success", response_text: "done" } }),
+  send: (nowMs) => ({ type: "answered", nowMs, act: "send", result: { status: "success", response_text: "done" } }),
   line_up: (nowMs) => ({ type: "lined_up", nowMs, ahead: 0, freeAtMs: nowMs }),
   leave_thread: () => ({ type: "left_thread" }),
   deliver: () => ({ type: "delivered" }),
@@ -54,6 +56,9 @@ it("two workers on one queue share the work without waiting for each other's lea
       queue,
       policy: samplePolicy(),
       runAct,
+      isKnownThread: async () => false,
+      press: async () => {},
+      greet: async () => {},
       leaseMs: 60_000,
       log,
       newId: randomUUID,
@@ -77,7 +82,7 @@ it("two workers on one queue share the work without waiting for each other's lea
   await Promise.all(zones.map(({ loop }) => loop));
   await Promise.all(zones.map(({ database }) => database.close()));
   rmSync(folder, { recursive: true, force: true });
-  expect(acts).toHaveLength(tasks * 5);
-  expect(new Set(acts).size).toBe(tasks * 5);
+  expect(acts).toHaveLength(tasks * 7);
+  expect(new Set(acts).size).toBe(tasks * 7);
   expect(lines.filter(({ message, delay_ms }) => message === "lease_held" && Number(delay_ms) > 30_000)).toEqual([]);
 });

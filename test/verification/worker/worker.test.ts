@@ -19,7 +19,7 @@ describe("the worker", () => {
     const world = createWorld();
     world.deliver(ask);
     await world.run();
-    expect(world.posts.map(({ text, key }) => [key.part, text])).toEqual([[1, "A checkpoint."]]);
+    expect(world.posts.map(({ text, key }) => [key?.part, text])).toEqual([[1, "A checkpoint."]]);
     expect(world.starts).toHaveLength(1);
     expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", swept: true });
     expect(world.records.get(ask.requestId)?.lease).toBeUndefined();

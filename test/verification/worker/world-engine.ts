@@ -1,0 +1,66 @@
+/** The engine in memory: records by id, and messages that come after their delay. */
+import type { TaskItem, TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import type { Alive, Operate } from "./world-fates.ts";
+
+export type QueuedMessage = { body: string; visibleAtMs: number };
+
+const errors = {
+  refused: () => new Error("engine out of reach"),
+  unknown: () => new Error("engine out of reach"),
+};
+
+export function worldStore<T extends TaskItem>({
+  operate,
+  alive,
+  records,
+}: {
+  operate: Operate;
+  alive: Alive;
+  records: Map<string, T>;
+}): TaskStore<T> {
+  const at = <R>(name: string, effect: () => R): Promise<R> =>
+    operate({ alive, operation: { party: "store", name }, errors, effect });
+  return {
+    get: ({ id }) => at("get", () => structuredClone(records.get(id))),
+    create: ({ item }) =>
+      at("create", () => {
+        if (records.has(item.id)) return undefined;
+        records.set(item.id, structuredClone({ ...item, revision: 1 }));
+        return structuredClone(records.get(item.id));
+      }),
+    replace: ({ item }) =>
+      at("replace", () => {
+        if (records.get(item.id)?.revision !== item.revision) return undefined;
+        records.set(item.id, structuredClone({ ...item, revision: item.revision + 1 }));
+        return structuredClone(records.get(item.id));
+      }),
+    list: () => Promise.reject(new Error("not used")),
+  };
+}
+
+export function worldQueue({
+  operate,
+  alive,
+  messages,
+  groups,
+  now,
+}: {
+  operate: Operate;
+  alive: Alive;
+  messages: QueuedMessage[];
+  groups: Set<string | undefined>;
+  now: () => number;
+}): TaskQueue {
+  return {
+    send: ({ body, delayMs = 0, group }) =>
+      operate({
+        alive,
+        operation: { party: "queue", name: "send" },
+        errors,
+        effect: () => {
+          groups.add(group);
+          messages.push({ body, visibleAtMs: now() + delayMs });
+        },
+      }),
+  };
+}

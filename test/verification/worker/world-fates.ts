@@ -1,0 +1,72 @@
+/** What becomes of the operations of a worker: each may go wrong, or be the worker's last. */
+
+/** `refused`: certainly not done. `lost`: not done, nobody knows. `done_unknown`: done, nobody knows. `late`: done within a minute, nobody knows. */
+export type Fate = "ok" | "refused" | "lost" | "done_unknown" | "late" | "dies_before" | "dies_after";
+export type Operation = { party: "store" | "queue" | "slack" | "host" | "gate"; name: string };
+/** A worker that died does nothing more. */
+export type Alive = { yes: boolean };
+/** How a party says that it did not do it, and how it looks when nobody knows. */
+export type PartyErrors = { refused: () => Error; unknown: () => Error };
+
+export type Operate = <T>(request: {
+  alive: Alive;
+  operation: Operation;
+  errors: PartyErrors;
+  effect: () => T;
+}) => Promise<T>;
+
+const lateMs = 45_000;
+
+export function createFates({
+  fate,
+  now,
+}: {
+  fate: (operation: Operation) => Fate | Promise<Fate>;
+  now: () => number;
+}): { operate: Operate /** What was to come late comes: all of it, or what is due. */; land(all: boolean): void } {
+  const landings: { atMs: number; land: () => void }[] = [];
+
+  const operate: Operate = async ({ alive, operation, errors, effect }) => {
+    const dead = () => new Error("this worker is dead");
+    if (!alive.yes) throw dead();
+    switch (await fate(operation)) {
+      case "ok":
+        return effect();
+      case "refused":
+        throw errors.refused();
+      case "lost":
+        throw errors.unknown();
+      case "done_unknown":
+        effect();
+        throw errors.unknown();
+      case "late":
+        landings.push({ atMs: now() + lateMs, land: () => attempt(effect) });
+        throw errors.unknown();
+      case "dies_before":
+        alive.yes = false;
+        throw dead();
+      case "dies_after":
+        effect();
+        alive.yes = false;
+        throw dead();
+    }
+  };
+
+  return {
+    operate,
+    land(all) {
+      for (const landing of landings.splice(0)) {
+        if (all || landing.atMs <= now()) landing.land();
+        else landings.push(landing);
+      }
+    },
+  };
+}
+
+function attempt(effect: () => unknown): void {
+  try {
+    effect();
+  } catch {
+    // A late edit of a message that is gone: Slack refuses it, and nobody hears of it.
+  }
+}

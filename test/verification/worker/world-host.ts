@@ -1,0 +1,141 @@
+/** An Execution host in memory: runs that are at work for some polls, ask questions one after the other, and end. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { ExecuteTaskParams, MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { Call, ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
+import type { Alive, Operate } from "./world-fates.ts";
+
+type Accepted = Extract<TaskResult, { status: "accepted" }>;
+/** What the agent asks. `expiresAfterMs`: as the host says it. `solvedAfterPolls`: credentials that come by themselves. */
+export type Asked = {
+  prompt: string;
+  options?: { id: string; label: string }[];
+  kind?: "auth";
+  expiresAfterMs?: number;
+  solvedAfterPolls?: number;
+};
+
+type Run = {
+  /** Since it began, or was last answered; -1 before its first call. */
+  polls: number;
+  arrivals: number;
+  canceled: boolean;
+  /** How many questions are over. */
+  asked: number;
+};
+type GivenAnswer = { requestId: string; question: number; callId: string; params: Record<string, unknown> };
+
+export type WorldHost = {
+  client(alive: Alive): ExecutionClient;
+  /** The request id of each time that the agent was started. */
+  starts: string[];
+  sent: ExecuteTaskParams[];
+  /** The answers that the agent got. */
+  given: GivenAnswer[];
+  cancels: { params: unknown; recordedAs: Task["state"] | undefined; answers: number }[];
+  calls(): number;
+};
+
+const errors = { refused: () => new SekishoError("unavailable"), unknown: () => new SekishoError("ambiguous") };
+
+export function createWorldHost({
+  operate,
+  now,
+  story,
+  questions,
+  questionIds,
+  progress,
+  pollsUntilDone,
+  idempotent,
+  cancelable,
+  seen,
+}: {
+  operate: Operate;
+  now: () => number;
+  story: (requestId: string) => TaskResult;
+  questions: readonly Asked[];
+  questionIds: boolean;
+  progress: (polls: number) => Accepted["progress"];
+  pollsUntilDone: number;
+  idempotent: boolean;
+  cancelable: boolean;
+  /** What the other side shows while it cancels. */
+  seen: (requestId: string) => { recordedAs: Task["state"] | undefined; answers: number };
+}): WorldHost {
+  const runs = new Map<string, Run>();
+  const starts: string[] = [];
+  const sent: ExecuteTaskParams[] = [];
+  const given: GivenAnswer[] = [];
+  const cancels: WorldHost["cancels"] = [];
+
+  function take(requestId: string, call: Call<MethodName>, run: Run): void {
+    const known = idempotent ? given.find(({ callId }) => callId === call.id) : undefined;
+    if (known !== undefined) return;
+    const params = call.params as Record<string, unknown>;
+    if (run.asked >= questions.length || run.polls < pollsUntilDone) throw new SekishoError("invalid_state");
+    if (params.question_id !== undefined && params.question_id !== `q-${run.asked}`) {
+      throw new SekishoError("invalid_state");
+    }
+    given.push({ requestId, question: run.asked, callId: call.id, params });
+    run.asked += 1;
+    run.polls = -1;
+  }
+
+  function stateOf(requestId: string, run: Run): TaskResult {
+    const taskId = `t-${[...runs.keys()].indexOf(requestId) + 1}`;
+    if (run.polls < pollsUntilDone) {
+      const told = progress(run.polls);
+      return { status: "accepted", task_id: taskId, poll_after_ms: 1000, ...(told && { progress: told }) };
+    }
+    const question = questions[run.asked];
+    if (question === undefined) return story(requestId);
+    const { expiresAfterMs, solvedAfterPolls, ...rest } = question;
+    if (solvedAfterPolls !== undefined && run.polls - pollsUntilDone >= solvedAfterPolls) {
+      run.asked += 1;
+      run.polls = 0;
+      return stateOf(requestId, run);
+    }
+    return {
+      status: "input_required",
+      task_id: taskId,
+      ...rest,
+      ...(questionIds ? { question_id: `q-${run.asked}` } : {}),
+      ...(expiresAfterMs === undefined ? {} : { expires_at: new Date(now() + expiresAfterMs).toISOString() }),
+    };
+  }
+
+  function answer(call: Call<MethodName>): TaskResult {
+    const { task_id: taskId, request_id: byRequest } = call.params as { task_id?: string; request_id?: string };
+    const byTask = [...runs.keys()][Number(taskId?.slice(2)) - 1];
+    const requestId = call.method === "execute_task" ? call.id : (byRequest ?? byTask ?? "");
+    if (call.method === "cancel_task") cancels.push({ params: call.params, ...seen(requestId) });
+    const run = runs.get(requestId) ?? { polls: -1, arrivals: 0, canceled: false, asked: 0 };
+    if (call.method === "execute_task") {
+      if (run.arrivals === 0 || !idempotent) starts.push(requestId);
+      sent.push(call.params as ExecuteTaskParams);
+      run.arrivals += 1;
+    } else if (run.arrivals === 0) throw new SekishoError("task_not_found");
+    runs.set(requestId, run);
+    run.canceled ||= call.method === "cancel_task" && cancelable;
+    if (run.canceled && call.method !== "cancel_task") throw new SekishoError("canceled");
+    if (call.method === "answer_task") take(requestId, call, run);
+    run.polls += 1;
+    return run.canceled ? { status: "success", response_text: "" } : stateOf(requestId, run);
+  }
+
+  return {
+    client: (alive) => ({
+      async call<M extends MethodName>(call: Call<M>) {
+        const operation = { party: "host", name: call.method } as const;
+        const effect = () => answer(call as Call<MethodName>);
+        return (await operate({ alive, operation, errors, effect })) as ResultOf<M>;
+      },
+      close: async () => {},
+    }),
+    starts,
+    sent,
+    given,
+    cancels,
+    calls: () => [...runs.values()].reduce((sum, { polls }) => sum + polls + 1, 0),
+  };
+}

@@ -1,0 +1,97 @@
+/** Who may, which files there are, and what is said: the world's gate, files and texts. */
+import type { Files } from "../../../lambdas/verification/files/files.ts";
+import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
+import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import type { TaskText } from "../../../lambdas/verification/slack/task-text.ts";
+import type { Alive, Operate } from "./world-fates.ts";
+
+const gateErrors = { refused: () => new Error("gate out of reach"), unknown: () => new Error("gate out of reach") };
+const slackErrors = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
+
+/** Everybody may ask; whoever asked may answer and cancel. `underWay` has what is charged and not released. */
+export function worldGate({
+  operate,
+  alive,
+  underWay,
+  rules,
+}: {
+  operate: Operate;
+  alive: Alive;
+  underWay: Set<string>;
+  rules: Partial<Gate>;
+}): Gate {
+  const gate: Gate = {
+    permit: async () => ({ allowed: true, locale: "en" }),
+    mayCancel: async ({ task, user }) => task.message.user === user,
+    mayAnswer: async ({ task, user }) => task.message.user === user,
+    localeOf: async () => "en",
+    charge: async ({ task }) => void underWay.add(task.id),
+    release: async ({ task }) => void underWay.delete(task.id),
+    ...rules,
+  };
+  const at = async <T>(name: string, effect: () => Promise<T>): Promise<T> =>
+    operate({ alive, operation: { party: "gate", name }, errors: gateErrors, effect });
+  return {
+    permit: (request) => at("permit", () => gate.permit(request)),
+    mayCancel: (request) => at("mayCancel", () => gate.mayCancel(request)),
+    mayAnswer: (request) => at("mayAnswer", () => gate.mayAnswer(request)),
+    localeOf: (request) => at("localeOf", () => gate.localeOf(request)),
+    charge: (request) => at("charge", () => gate.charge(request)),
+    release: (request) => at("release", () => gate.release(request)),
+  };
+}
+
+/** `uploads` has each time that Slack was given a file. */
+export function worldFiles({
+  operate,
+  alive,
+  uploads,
+  given,
+}: {
+  operate: Operate;
+  alive: Alive;
+  uploads: { index: number; fileId: string }[];
+  given: Partial<Files>;
+}): Files {
+  const files: Files = {
+    bringIn: async ({ task }) =>
+      (task.message.files ?? []).map(({ id, name, mimetype, size }) => {
+        return { id, name, mimetype, size, url: `https://files.example/${id}` };
+      }),
+    async upload({ index }) {
+      const fileId = `F${uploads.length + 1}`;
+      uploads.push({ index, fileId });
+      return { fileId };
+    },
+    ...given,
+  };
+  const at = async <T>(name: string, effect: () => Promise<T>): Promise<T> =>
+    operate({ alive, operation: { party: "slack", name }, errors: slackErrors, effect });
+  return {
+    bringIn: (request) => at("bringIn", () => files.bringIn(request)),
+    upload: (request) => at("upload", () => files.upload(request)),
+  };
+}
+
+function content(text: string, plain?: true) {
+  return plain ? { text } : { text, blocks: [{ type: "markdown", text }] };
+}
+
+/** Answers are divided at each `|`; what is not an answer is told as the record has it. */
+export const worldText: TaskText = {
+  placeholder: ({ progress }) => content(progress?.text ?? "Working on it"),
+  parts({ outcome, plain }) {
+    if (outcome?.type !== "answer") return [{ text: JSON.stringify(outcome) }];
+    const failed = (outcome.uploads ?? []).filter((upload) => "failed" in upload).length;
+    const note = failed === 0 ? "" : ` (${failed} files are missing)`;
+    return `${outcome.text}${note}`.split("|").map((text) => content(text, plain));
+  },
+  question({ task: { question, plain }, nowMs }) {
+    const { prompt = "", answer, expiresAtMs = 0 } = question ?? {};
+    if (answer !== undefined) return { text: `${prompt} ${answer.user}: ${answer.option ?? answer.text}` };
+    return nowMs >= expiresAtMs ? { text: `${prompt} It is too late.` } : content(prompt, plain);
+  },
+  opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
+  status: () => "is working",
+  pressRefused: ({ refusal }) => JSON.stringify(refusal),
+};

@@ -1,0 +1,145 @@
+/** Slack in memory: messages in channels and threads, streams, files, and what only one person sees. */
+import {
+  type Content,
+  type PostedMessage,
+  type SlackApi,
+  SlackError,
+} from "../../../lambdas/verification/slack/slack.ts";
+import type { Alive, Operate } from "./world-fates.ts";
+
+export type Post = PostedMessage & {
+  channel: string;
+  /** Undefined: in the channel itself. */
+  threadTs: string | undefined;
+  hasBlocks: boolean;
+  /** When it began; undefined once it was stopped. */
+  streamingSinceMs?: number | undefined;
+};
+
+/** What somebody else wrote into whichever thread is looked at. */
+export type Foreign = { ts: string; text: string } & Partial<Pick<PostedMessage, "from" | "user">>;
+
+export type WorldSlack = {
+  posts: Post[];
+  api(alive: Alive): SlackApi;
+  whispers: { user: string; channel: string; threadTs: string | undefined; text: string }[];
+  statuses: string[];
+  prompts: string[];
+  marks: Set<string>;
+  /** How often a post was made although the thread showed that part already. */
+  doubled(): number;
+};
+
+/** Slack ends a stream by itself after that. */
+const streamLifeMs = 300_000;
+const errors = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
+
+export function createWorldSlack({
+  operate,
+  now,
+  newTs,
+  inSlack,
+  refuses,
+}: {
+  operate: Operate;
+  now: () => number;
+  newTs: () => string;
+  inSlack: readonly Foreign[];
+  refuses: (content: Content) => boolean;
+}): WorldSlack {
+  const posts: Post[] = [];
+  const whispers: WorldSlack["whispers"] = [];
+  const statuses: string[] = [];
+  const prompts: string[] = [];
+  const marks = new Set<string>();
+  let doubled = 0;
+
+  function find(channel: string, ts: string): Post {
+    const post = posts.find((candidate) => candidate.channel === channel && candidate.ts === ts);
+    if (post === undefined) throw new SlackError("no_such_message");
+    return post;
+  }
+
+  function take({ text, blocks }: Content): { text: string; hasBlocks: boolean } {
+    if (refuses({ text, blocks })) throw new SlackError("refused");
+    return { text, hasBlocks: blocks !== undefined && blocks.length > 0 };
+  }
+
+  function add(post: Pick<Post, "channel" | "threadTs" | "text" | "key"> & Partial<Post>): { ts: string } {
+    const ts = newTs();
+    posts.push({ ts, from: "self", user: "UBOT", fileIds: [], hasBlocks: false, ...post });
+    return { ts };
+  }
+
+  function streamed(channel: string, ts: string): Post | undefined {
+    const post = find(channel, ts);
+    const { streamingSinceMs } = post;
+    return streamingSinceMs !== undefined && now() - streamingSinceMs < streamLifeMs ? post : undefined;
+  }
+
+  function api(alive: Alive): SlackApi {
+    const at = <T>(name: string, effect: () => T): Promise<T> =>
+      operate({ alive, operation: { party: "slack", name }, errors, effect });
+    return {
+      post: ({ channel, threadTs, content, key }) =>
+        at("post", () => {
+          const same = posts.some((post) => post.key?.part === key.part && post.key.requestId === key.requestId);
+          const taken = take(content);
+          if (same) doubled += 1;
+          return add({ channel, threadTs, ...taken, key });
+        }),
+      update: ({ channel, ts, content, key }) =>
+        at("update", () => {
+          if (streamed(channel, ts) !== undefined) throw new SlackError("unavailable");
+          Object.assign(find(channel, ts), { ...take(content), key });
+        }),
+      remove: ({ channel, ts }) => at("remove", () => void posts.splice(posts.indexOf(find(channel, ts)), 1)),
+      react: ({ ts, name, present }) =>
+        at("react", () => void (present ? marks.add(`${ts} ${name}`) : marks.delete(`${ts} ${name}`))),
+      replies: ({ channel, threadTs, oldestTs }) =>
+        at("replies", () => {
+          const foreign = inSlack.map(
+            (said): PostedMessage => ({ key: undefined, from: "person", user: "U1", fileIds: [], ...said }),
+          );
+          const own = posts.filter((post) => post.channel === channel && [post.threadTs, post.ts].includes(threadTs));
+          return structuredClone([...foreign, ...own].filter(({ ts }) => Number(ts) >= Number(oldestTs)));
+        }),
+      posts: ({ channel, oldestTs }) =>
+        at("posts", () =>
+          structuredClone(
+            posts.filter(
+              (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
+            ),
+          ),
+        ),
+      whisper: ({ user, channel, threadTs, text }) =>
+        at("whisper", () => void whispers.push({ user, channel, threadTs, text })),
+      openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
+      person: () => at("person", () => ({ locale: undefined })),
+      groupMembers: () => at("groupMembers", () => []),
+      startStream: ({ channel, threadTs, markdown }) =>
+        at("startStream", () => add({ channel, threadTs, text: markdown, key: undefined, streamingSinceMs: now() })),
+      appendStream: ({ channel, ts, markdown }) =>
+        at("appendStream", () => {
+          const post = streamed(channel, ts);
+          if (post === undefined) throw new SlackError("no_such_message");
+          post.text += markdown;
+        }),
+      stopStream: ({ channel, ts }) =>
+        at("stopStream", () => void Object.assign(find(channel, ts), { streamingSinceMs: undefined })),
+      startUpload: () => Promise.reject(new Error("not used: the files have a double of their own")),
+      sendUpload: () => Promise.reject(new Error("not used: the files have a double of their own")),
+      shareUploads: ({ channel, threadTs, files }) =>
+        at("shareUploads", () => {
+          const fileIds = files.map(({ fileId }) => fileId);
+          if (posts.some((post) => post.fileIds.some((id) => fileIds.includes(id)))) doubled += 1;
+          add({ channel, threadTs, text: files.map(({ title }) => title).join(","), key: undefined, fileIds });
+        }),
+      setStatus: ({ status }) => at("setStatus", () => void statuses.push(status)),
+      suggestPrompts: (given) =>
+        at("suggestPrompts", () => void prompts.push(...given.prompts.map(({ title }) => title))),
+    };
+  }
+
+  return { posts, api, whispers, statuses, prompts, marks, doubled: () => doubled };
+}
