@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { Intake } from "../../lambdas/verification/ingress/intake.ts";
 import type { VerifiedPayload } from "../../lambdas/verification/ingress/understand.ts";
-import { openSocketModeConnection, type SocketModeConnection } from "./socket-mode-connection.ts";
+import { type Envelope, openSocketModeConnection, type SocketModeConnection } from "./socket-mode-connection.ts";
 import { refusedBySlack } from "./socket-mode-refused.ts";
 
 export type SocketMode = { close(): Promise<void> };
@@ -13,7 +13,8 @@ const longestPauseMs = 30_000;
 /** A connection that ended sooner counts as failed: Slack allows ten of an app at once and ends further ones. */
 const shortLifeMs = 10_000;
 
-const types: readonly string[] = ["events_api", "slash_commands", "interactive"] satisfies VerifiedPayload["type"][];
+/** What else may come is acknowledged and forgotten. */
+const types: readonly VerifiedPayload["type"][] = ["events_api", "slash_commands", "interactive"];
 
 /**
  * Resolves when Slack has said hello; rejects with words for a person where Slack does not take the token or is not to be reached.
@@ -40,20 +41,18 @@ export async function startSocketMode({
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
 
-  async function receive({ type, payload, ack }: Parameters<Parameters<typeof open>[0]>[0]): Promise<void> {
-    const known = types.includes(type);
-    const taken = known ? await intake({ type: type as VerifiedPayload["type"], payload }) : "dropped";
+  async function receive({ type: given, payload, ack }: Envelope): Promise<void> {
+    const type = types.find((known) => known === given);
+    const taken = type === undefined ? "dropped" : await intake({ type, payload });
     if (taken === "failed") return;
     // A connection that has ended meanwhile: Slack delivers again, and the request id is the same.
     await ack().catch(() => log.debug("socket_mode_unacknowledged"));
   }
-  const open = (onEnvelope: Parameters<typeof openSocketModeConnection>[0]["onEnvelope"]) =>
-    openSocketModeConnection({ appToken, apiUrl, onEnvelope });
-  const connect = () =>
-    open((envelope) => {
-      const received = receive(envelope).finally(() => underWay.delete(received));
-      underWay.add(received);
-    });
+  function onEnvelope(envelope: Envelope): void {
+    const received = receive(envelope).finally(() => underWay.delete(received));
+    underWay.add(received);
+  }
+  const connect = () => openSocketModeConnection({ appToken, apiUrl, onEnvelope });
 
   let connection: SocketModeConnection = await connect().catch((thrown: unknown) => {
     throw refusedBySlack({ thrown, apiUrl, name: "the app token", kind: "app" });

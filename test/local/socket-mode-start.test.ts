@@ -20,8 +20,7 @@ let slack: SocketModeSlack;
 beforeAll(async () => {
   standIn = await startSlackStandIn({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
   slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: standIn.apiUrl });
-  const allowlist = [{ team: workspace.team }];
-  const config = { slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } }, allowlist };
+  const config = { slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } };
   writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
 });
 afterAll(async () => {
@@ -29,26 +28,32 @@ afterAll(async () => {
   await standIn.close();
 });
 
+/** The echo agent's answer to the text, wherever the bot posted it. */
+async function answered(text: string): Promise<void> {
+  const deadlineMs = Date.now() + 20_000;
+  const posts = () => standIn.messages().filter((message) => message.user === workspace.botUser);
+  while (!posts().some((post) => post.text.includes("I am the echo agent") && post.text.includes(text))) {
+    if (Date.now() > deadlineMs) throw new Error(`no answer among: ${posts().map((post) => post.text)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 describe("sekisho start with an app token", () => {
-  it("says who it is and what to type, answers over the connection, and ends cleanly", async () => {
+  it("says who it is, how people are let in and what to type, answers over the connection, and ends cleanly", async () => {
     const process = start(["start"], { ...tokens, ...anyPort });
     await process.prints("Connected to Slack over Socket Mode");
-    for (const text of ["hello", "/invite @", "/sekisho", "allowlist"]) expect(process.output()).toContain(text);
-    expect(process.output()).not.toContain("tunnel");
-
-    const asked = standIn.ask({ eventsUrl: slack.eventsUrl, text: "hello over the socket" });
-    expect((await asked.delivered).status).toBe(200);
-    const deadlineMs = Date.now() + 20_000;
-    const answer = () =>
-      standIn
-        .thread(asked.message)
-        .map(({ text }) => text)
-        .join("\n");
-    // What the echo agent makes of it, below the question itself.
-    while (answer().split("hello over the socket").length < 3) {
-      if (Date.now() > deadlineMs) throw new Error(`no answer: ${answer()}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    const { team } = workspace;
+    for (const text of ["hello", "/invite @", "/sekisho", `npx sekisho allow add --team ${team}`]) {
+      expect(process.output()).toContain(text);
     }
+    expect(process.output()).not.toContain("tunnel");
+    expect((await run(["allow", "add", "--team", team])).code).toBe(0);
+
+    const { eventsUrl } = slack;
+    expect(await standIn.ask({ eventsUrl, text: "over the socket" }).delivered).toMatchObject({ status: 200 });
+    await answered("over the socket");
+    expect(await standIn.command({ eventsUrl, text: "by a command" }).delivered).toMatchObject({ status: 200 });
+    await answered("by a command");
 
     const [, port] = /http:\/\/127\.0\.0\.1:(\d+)\/slack\/events/.exec(process.output()) ?? [];
     const unsigned = await fetch(`http://127.0.0.1:${port}/slack/events`, { method: "POST", body: "{}" });
@@ -64,12 +69,12 @@ describe("sekisho start with an app token", () => {
 describe("tokens that do not do", () => {
   it("end the start in words, without a token in them", async () => {
     const rows = [
-      [{ SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],
-      [{ SLACK_APP_TOKEN: "xapp-1-another" }, 1, "does not take the app token (invalid_auth)"],
-      [{ SLACK_BOT_TOKEN: "xoxb-another" }, 1, "does not take SLACK_BOT_TOKEN (invalid_auth)"],
+      ["start", { SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],
+      ["verification", { SLACK_APP_TOKEN: "xapp-1-another" }, 1, "does not take the app token (invalid_auth)"],
+      ["start", { SLACK_BOT_TOKEN: "xoxb-another" }, 1, "does not take SLACK_BOT_TOKEN (invalid_auth)"],
     ] as const;
-    for (const [change, code, words] of rows) {
-      const ended = await run(["start"], { ...tokens, ...anyPort, ...change });
+    for (const [command, change, code, words] of rows) {
+      const ended = await run([command], { ...tokens, ...anyPort, ...change });
       expect(ended).toMatchObject({ code, stderr: expect.stringContaining(words) });
       for (const token of [...Object.values(tokens), "xapp-1-another", "xoxb-another"]) {
         expect(ended.stdout + ended.stderr).not.toContain(token);
