@@ -4,7 +4,8 @@ import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
 import { presignedProblem } from "./s3-check.ts";
 
-export type S3Object = { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string> };
+/** `checksum`: the one that came with it, if any; it was right. */
+export type S3Object = { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string>; checksum: string | null };
 export type S3Double = {
   /** By `bucket/key`. */
   objects: Map<string, S3Object>;
@@ -65,7 +66,8 @@ export function createS3Double({
           const value = request.headers.get(header);
           return value === null ? [] : [[header, value] as const];
         });
-        objects.set(name, { bytes: body, headers: Object.fromEntries(headers) });
+        const checksum = request.headers.get("x-amz-checksum-sha256");
+        objects.set(name, { bytes: body, headers: Object.fromEntries(headers), checksum });
         return new Response(null, { status: 200 });
       }
       const found = objects.get(name);

@@ -52,6 +52,7 @@ function filesWith({
   store = keeping,
   maxCount = 10,
   token = async ({ team }: Installation) => tokens[team] ?? "",
+  transferTimeoutMs = 2000,
   newerToken = async (_request: { tried: string }): Promise<string | undefined> => undefined,
 } = {}) {
   return createFiles({
@@ -63,7 +64,7 @@ function filesWith({
     publicFetch: () => unexpected,
     maxBytes: 1000,
     maxCount,
-    transferTimeoutMs: 2000,
+    transferTimeoutMs,
     now: () => nowMs,
     log: createLog({
       service: "verification",
@@ -249,7 +250,8 @@ describe("files of a message", () => {
       started.resolve();
       return new Promise(() => {});
     };
-    const refused = refusalOf(bringIn([file(), file({ id: "F2", name: "gone.png" })]));
+    const files = [file(), file({ id: "F2", name: "gone.png" })];
+    const refused = refusalOf(bringIn(files, { transferTimeoutMs: 60_000 }));
     expect(await refused).toMatchObject({ name: "gone.png" });
     await hungUp.promise;
 

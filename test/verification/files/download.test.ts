@@ -98,10 +98,12 @@ describe("a file of a message", () => {
   });
 
   it("is refused by its announced length before it is read, and taken at exactly the limit", async () => {
-    const of = (length: number) =>
-      start(() => new Response("x".repeat(length), { headers: { "content-length": `${length}` } }));
-    expect(await fetchFrom({ url: (await of(1001)).url })).toEqual({ refused: "too_large" });
-    expect(await fetchFrom({ url: (await of(1000)).url })).toMatchObject({ bytes: { byteLength: 1000 } });
+    const of = (body: ReadableStream | string, length: number) =>
+      start(() => new Response(body, { headers: { "content-length": `${length}` } }));
+    const { url } = await of(new ReadableStream(), 1001);
+    expect(await fetchFrom({ url })).toEqual({ refused: "too_large" });
+    const fitting = await of("x".repeat(1000), 1000);
+    expect(await fetchFrom({ url: fitting.url })).toMatchObject({ bytes: { byteLength: 1000 } });
   });
 
   it.each([301, 400, 401, 403, 404, 410])("is not to be had where Slack answers %d", async (status) => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { AwsCredentials } from "../../../lambdas/shared/aws/credentials.ts";
 import { createS3FileStore } from "../../../lambdas/verification/files/s3-store.ts";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
+import { presignedProblem } from "../../doubles/aws/s3-check.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { png } from "./sample-files.ts";
 
@@ -42,6 +43,32 @@ function put({ store = storeWith(), bytes = png, mimetype = "image/png", lifeMs 
   return store.put({ key, bytes, mimetype, sha256, expiresAtMs: nowMs + lifeMs, signal });
 }
 
+describe("a presigned URL", () => {
+  it("is checked here as AWS does it in its own example", () => {
+    // https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+    const target =
+      "/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request" +
+      "&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host" +
+      "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404";
+    const example = {
+      received: {
+        request: new Request("https://examplebucket.s3.amazonaws.com/", {
+          headers: { host: "examplebucket.s3.amazonaws.com" },
+        }),
+        target,
+      },
+      credentials: { accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY" },
+      region: "us-east-1",
+      nowMs: Date.UTC(2013, 4, 24, 12),
+    };
+    expect(presignedProblem(example)).toBeUndefined();
+    expect(presignedProblem({ ...example, nowMs: Date.UTC(2013, 4, 25) })).toBe("expired");
+    expect(presignedProblem({ ...example, received: { ...example.received, target: `${target}0` } })).toBe(
+      "wrong signature",
+    );
+  });
+});
+
 describe("a file in S3", () => {
   it("is read by its URL alone, as something to save, with the bytes and the type that were put there", async () => {
     const { url, expiresAtMs } = await put();
@@ -54,6 +81,8 @@ describe("a file in S3", () => {
     expect(expiresAtMs).toBe(nowMs + hourMs);
     expect(url.length).toBeLessThan(4096);
     expect(url).not.toContain(credentials.secretAccessKey);
+    const [kept] = s3.objects.values();
+    expect(kept?.checksum).toBe(createHash("sha256").update(png).digest("base64"));
   });
 
   it("lies where it lay when it is put there again", async () => {
