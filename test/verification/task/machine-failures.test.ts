@@ -159,9 +159,11 @@ describe("failures of Slack", () => {
     expect(last).toEqual([]);
   });
 
-  it("let an answer that Slack does not take be told in words of ours, once", () => {
+  it("let an answer that Slack does not take be told without blocks, and then in words of ours, once", () => {
     const refused = { type: "slack_failed", nowMs, kind: "refused" } as const;
-    const { task } = play([woken, announced, woken, success, woken, refused]);
+    const plain = play([woken, announced, woken, success, woken, refused]);
+    expect(plain.task).toMatchObject({ state: "delivering", outcome: { type: "answer" }, plain: true });
+    const { task } = play([woken, refused], { task: plain.task });
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
     expect(play([woken, refused], { task }).task.state).toBe("done");
   });

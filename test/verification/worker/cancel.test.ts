@@ -12,6 +12,14 @@ const wish = {
 };
 const bare = { ...wish, message: { ...wish.message, unaddressed: true as const } };
 
+/** The bot has been asked in the thread before, and nothing is under way. */
+async function afterAnAnswer(options: Parameters<typeof createWorld>[0] = {}) {
+  const world = createWorld(options);
+  world.deliver(ask);
+  await world.run();
+  return world;
+}
+
 describe("the word to cancel, alone in a thread", () => {
   it("ends the task at the host, and both messages are answered", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
@@ -47,10 +55,10 @@ describe("the word to cancel, alone in a thread", () => {
     world.deliver(wish);
     await world.run();
     expect(world.answers()).toEqual(['{"type":"canceling","count":0}']);
-    const quiet = createWorld();
+    const quiet = await afterAnAnswer();
     quiet.deliver(bare);
     await quiet.run();
-    expect(quiet.posts).toEqual([]);
+    expect(quiet.answers()).toEqual(["A checkpoint."]);
     expect(quiet.records.get(bare.requestId)).toMatchObject({ state: "done", swept: true });
   });
 });
@@ -59,21 +67,26 @@ describe("a message that speaks to nobody", () => {
   const late = 25 * 3600_000;
 
   it("is never answered for being old, not allowed, tried again or a dead letter", async () => {
-    const old = createWorld();
+    const old = await afterAnAnswer();
     old.deliver(bare);
     old.pass(late);
     await old.run();
-    let isBurying = false;
-    const buried = createWorld({ fate: ({ name }) => (isBurying || name !== "replace" ? "ok" : "refused") });
+    let isAway = false;
+    const buried = await afterAnAnswer({ fate: ({ name }) => (isAway && name === "replace" ? "refused" : "ok") });
+    isAway = true;
     buried.deliver(bare);
     await buried.run({ maxSteps: 1 });
-    isBurying = true;
+    expect(buried.records.get(bare.requestId)?.state).toBe("received");
+    isAway = false;
     await buried.buryAll();
     await buried.run();
-    const again = createWorld({ inSlack: [{ ts: bare.message.ts, text: "Delete everything" }] });
+    const again = await afterAnAnswer({ inSlack: [{ ts: bare.message.ts, text: "Delete everything" }] });
     again.deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } });
     await again.run();
-    for (const world of [old, buried, again]) expect([world.posts, world.starts]).toEqual([[], []]);
+    for (const world of [old, buried, again]) {
+      expect([world.posts.length, world.starts]).toEqual([1, [ask.requestId]]);
+      expect(world.records.get(bare.requestId)).toMatchObject({ state: "done", swept: true });
+    }
   });
 });
 
@@ -145,7 +158,7 @@ describe("canceling", () => {
       },
     });
     world.deliver(ask);
-    await world.run({ maxSteps: 1 });
+    await world.run({ maxSteps: 2 });
     const sending = world.handleDue();
     await started.promise;
     world.cancel(ask.requestId);

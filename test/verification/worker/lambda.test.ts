@@ -75,6 +75,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       SEKISHO_QUEUE_ARN: ownArn,
       SEKISHO_DEAD_LETTERS_URL: archiveUrl,
       SEKISHO_ROUTES_PARAMETER: "routes",
+      SEKISHO_FILES_BUCKET: "files",
       SEKISHO_SLACK_API_URL: slack.apiUrl,
       SEKISHO_LOG_LEVEL: "error",
     };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, type Operation } from "./world.ts";
 
@@ -66,7 +65,7 @@ describe("the worker", () => {
 
   it("goes on after a crash at any single point, and each message still gets one answer from one run", async () => {
     for (const fate of ["dies_before", "dies_after"] as const) {
-      for (let nth = 0; nth < 40; nth++) {
+      for (let nth = 0; nth < 60; nth++) {
         let seen = 0;
         const world = createWorld({ pollsUntilDone: 2, fate: () => (seen++ === nth ? fate : "ok") });
         world.deliver(ask);
@@ -78,6 +77,7 @@ describe("the worker", () => {
           posts: 1,
         });
         expect(world.starts).toHaveLength(1);
+        expect(world.underWay.size).toBe(0);
         expect(world.doubled()).toBe(0);
       }
     }
@@ -152,19 +152,27 @@ describe("the worker", () => {
   });
 
   it("leaves no part of an answer in the thread whose rest Slack refuses: words of its own are the answer", async () => {
-    let posts = 0;
     const world = createWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      fate: ({ name }) => {
-        // The first is the placeholder, which becomes the first part.
-        if (name === "post" && ++posts === 2) throw new SlackError("refused");
-        return "ok";
-      },
+      refuses: ({ text }) => text === "two",
     });
     world.deliver(ask);
     await world.run();
     expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
     expect(world.posts).toHaveLength(1);
+  });
+
+  it("gives the answer without blocks where Slack takes none, and leaves nothing of the first try", async () => {
+    const world = createWorld({
+      story: () => ({ status: "success", response_text: "one|two" }),
+      refuses: ({ text, blocks }) => text === "two" && blocks !== undefined,
+    });
+    world.deliver(ask);
+    await world.run();
+    expect(world.posts.map(({ text, hasBlocks }) => [text, hasBlocks])).toEqual([
+      ["one", false],
+      ["two", false],
+    ]);
   });
 
   it("drops a wake-up whose task is gone", async () => {

@@ -1,0 +1,100 @@
+/** What the Execution zone gets to read of a thread: within the contract's limits, and only of people and the bot. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { executeTaskParamsSchema } from "../../../contracts/methods.ts";
+import {
+  answerPart,
+  filesPart,
+  insteadPart,
+  openingPart,
+  placeholderPart,
+  plainPart,
+  questionPart,
+} from "../../../lambdas/verification/slack/post-parts.ts";
+import type { PostedMessage } from "../../../lambdas/verification/slack/slack.ts";
+import { threadHistory } from "../../../lambdas/verification/slack/thread-history.ts";
+
+const message = { ts: "1000.000000", botUsers: ["UBOT"] };
+
+function said(ts: number, text: string, other: Partial<PostedMessage> = {}): PostedMessage {
+  return { ts: ts.toFixed(6), text, key: undefined, from: "person", user: "U1", fileIds: [], ...other };
+}
+
+function ours(ts: number, text: string, part: number | undefined): PostedMessage {
+  const key = part === undefined ? undefined : { requestId: "r", part };
+  return said(ts, text, { from: "self", user: "UBOT", key });
+}
+
+describe("the history of a thread", () => {
+  it("is what people and the bot said before the message, oldest first, in whatever order it came", () => {
+    const messages = [said(30, "third"), ours(20, "second", answerPart), said(10, "first", { user: "U2" })];
+    expect(threadHistory({ messages, message })).toEqual([
+      { role: "user", text: "first", user_id: "U2", ts: "10.000000" },
+      { role: "assistant", text: "second", ts: "20.000000" },
+      { role: "user", text: "third", user_id: "U1", ts: "30.000000" },
+    ]);
+  });
+
+  it("has nothing of the message itself, nor of what came after it", () => {
+    expect(threadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message })).toEqual([]);
+  });
+
+  it("has nothing of other bots, and of ours neither placeholders nor questions nor what is no words", () => {
+    const messages = [
+      said(1, "of another bot", { from: "other_bot" }),
+      ...[placeholderPart, insteadPart, questionPart, openingPart, filesPart, undefined].map((part, n) =>
+        ours(10 + n, "ours, and no answer", part),
+      ),
+      ours(30, "an answer", answerPart + 1),
+      ours(31, "a plain answer", plainPart),
+      said(32, "  "),
+    ];
+    expect(threadHistory({ messages, message }).map(({ text }) => text)).toEqual(["an answer", "a plain answer"]);
+  });
+
+  it("has the words that were meant: without the bot's mention, and with the characters that Slack writes otherwise", () => {
+    const messages = [said(1, "<@UBOT> is 1 &lt; 2?"), ours(2, "1 &lt; 2 &amp; 2 &gt; 1", answerPart)];
+    expect(threadHistory({ messages, message }).map(({ text }) => text)).toEqual(["is 1 < 2?", "1 < 2 & 2 > 1"]);
+  });
+
+  it("keeps the newest within the contract's limits, whatever the thread holds, and never half a character", () => {
+    const text = fc.oneof(
+      { weight: 3, arbitrary: fc.string({ maxLength: 40 }) },
+      fc.integer({ min: 3990, max: 4010 }).map((length) => `a${"😀".repeat(length / 2)}`),
+      fc.integer({ min: 1, max: 5000 }).map((length) => "関".repeat(length)),
+      fc.integer({ min: 1, max: 5000 }).map((length) => "\u0001".repeat(length)),
+    );
+    const posted = fc.record({ text, from: fc.constantFrom("person" as const, "self" as const, "other_bot" as const) });
+    fc.assert(
+      fc.property(fc.array(posted, { maxLength: 90 }), (list) => {
+        const messages = list.map(({ text: words, from }, n) =>
+          from === "self" ? ours(n + 1, words, answerPart) : said(n + 1, words, { from }),
+        );
+        const history = threadHistory({ messages, message });
+        expect(executeTaskParamsSchema.safeParse({ channel: "C1", text: "", history }).success).toBe(true);
+        expect(history.length).toBeLessThanOrEqual(50);
+        expect(Buffer.byteLength(JSON.stringify(history))).toBeLessThanOrEqual(64 * 1024);
+        for (const item of history) {
+          expect(item.text.length).toBeLessThanOrEqual(4000);
+          expect(item.text.isWellFormed()).toBe(true);
+        }
+        // The newest without a gap: each that could have been there is, from the last one on.
+        const all = threadHistory({ messages: messages.map((each) => ({ ...each, text: "x" })), message });
+        const meant = messages.filter(({ from, text: words }) => from !== "other_bot" && words.trim() !== "");
+        const newest = meant.slice(meant.length - history.length).map(({ ts }) => ts);
+        if (meant.length <= 50) expect(all.length).toBeGreaterThanOrEqual(history.length);
+        expect(history.map(({ ts }) => ts)).toEqual(newest);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("is as much as fits: fifty short ones, or what 64 KiB hold of long ones", () => {
+    const short = Array.from({ length: 80 }, (_, n) => said(n + 1, `message ${n + 1}`));
+    expect(threadHistory({ messages: short, message }).map(({ text }) => text)).toEqual(
+      short.slice(30).map(({ text }) => text),
+    );
+    const long = Array.from({ length: 30 }, (_, n) => said(n + 1, "関".repeat(4000)));
+    expect(threadHistory({ messages: long, message })).toHaveLength(5);
+  });
+});
