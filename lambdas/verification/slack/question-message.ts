@@ -9,6 +9,7 @@ import { answeredWords, closedWords, hintWords, noPromptWords, type Standing, un
 import { safeMarkdown } from "./safe-markdown.ts";
 import { shorten } from "./shorten.ts";
 import type { Block, Content } from "./slack.ts";
+import { maxMrkdwnLength } from "./split-answer.ts";
 
 const maxPromptLength = 8000;
 const maxPlainLength = 2500;
@@ -29,7 +30,7 @@ export function questionContent({ task, question, locale, nowMs }: Asked & { now
   }
   const hint = hintOf({ question, locale, isPlain: task.plain === true });
   return {
-    text: `${plainPrompt}\n\n${hint}`,
+    text: cut({ text: `${plainPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
     ...unlessPlain([markdownBlock(prompt), ...buttonsOf({ task, question }), context(hint)]),
   };
 

@@ -1,4 +1,5 @@
 /** An agent's Markdown made safe to show: nothing in it notifies anybody, and no link says that it leads elsewhere than it does. Pure. */
+import { withCjkEmphasis } from "./cjk-emphasis.ts";
 import { tellsAnotherAddress } from "./link-labels.ts";
 
 /** Invisible, and no place to break a line: behind it `<` begins nothing. */
@@ -20,7 +21,12 @@ const inlineLink =
 const definition = /^[ \t>]*\[(?<name>[^[\]\n]{1,200})\]:[ \t]*<?(?<address>[^\s<>]{1,2000})>?/gm;
 const referenceLink = /!?\[(?<label>[^[\]\n]{1,1000})\](?:\[(?<name>[^[\]\n]{0,200})\])?(?![(:])/g;
 
+/** Bold that Markdown would not take for bold between letters without blanks is made so, too. */
 export function safeMarkdown(text: string): string {
+  return withCjkEmphasis(inertMarkdown(text));
+}
+
+function inertMarkdown(text: string): string {
   const inert = text.replace(reversed, "").replace(slackNotation, (open) => `${open}${wordJoiner}`);
   const honest = inert.replace(inlineLink, (link, label: string, address: string) => shown({ link, label, address }));
   const addresses = new Map<string, string>();

@@ -97,6 +97,9 @@ describe("a question", () => {
   it("is cut where it is endless", () => {
     const shown = show({ prompt: "word ".repeat(10_000) });
     expect(shown.text.length).toBeLessThanOrEqual(3900);
+    const options = Array.from({ length: 80 }, (_, index) => ({ id: `${index}`, label: "&".repeat(75) }));
+    for (const plain of [{}, { plain: true as const }])
+      expect(show({ prompt: "word ".repeat(10_000), options }, plain).text.length).toBeLessThanOrEqual(3900);
     expect(String(shown.blocks?.[0]?.text).length).toBeLessThanOrEqual(8000);
   });
 });

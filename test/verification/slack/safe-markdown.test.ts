@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { toMrkdwn } from "../../../lambdas/verification/slack/markdown-mrkdwn.ts";
 import { safeMarkdown, withoutJoiners } from "../../../lambdas/verification/slack/safe-markdown.ts";
 
 /** What Slack takes for more than text, however it is spelled. */
@@ -65,6 +66,7 @@ describe("an agent's Markdown", () => {
     "[https://bank.example](https://bank.example.evil.example)",
     "[https://bank.example/a](https://bank.example/b)",
     "[https://bank。example](https://evil.example)",
+    "[ｈｔｔｐｓ://bank.example/](https://evil.example)",
     "![https://bank.example](https://evil.example/a.png)",
     "[see [https://bank.example]](https://evil.example)",
     "<div>[https://bank.example](https://evil.example)</div>",
@@ -93,6 +95,13 @@ describe("an agent's Markdown", () => {
 
   it("loses the signs that turn text around", () => {
     expect(safeMarkdown("https://evil.example/\u202Egpj.exe")).toBe("https://evil.example/gpj.exe");
+  });
+
+  it("is bold where Markdown between letters without blanks would show asterisks", () => {
+    expect(toMrkdwn(safeMarkdown("これは**「関所」**です。"))).toMatch(/^これは\s\*「関所」\*\sです。$/);
+    expect(toMrkdwn(safeMarkdown("ここは**（関所）**"))).toMatch(/^ここは\s\*（関所）\*$/);
+    for (const text of ["これは**関所**です。", "a**(b)**c", "**「関所」**", "2 ** 3、4 ** 5"])
+      expect(safeMarkdown(text)).toBe(text);
   });
 
   it("comes back as it was typed where it is escaped anyway", () => {

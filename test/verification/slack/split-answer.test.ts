@@ -69,6 +69,16 @@ describe("splitting an answer", () => {
     expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(140), `${"b".repeat(20)}\n${"c".repeat(120)}`]);
   });
 
+  it("begins a paragraph at the end of a part that would stay empty without", () => {
+    const text = `Gate.\n\n${"A sentence. ".repeat(16).trimEnd()}`;
+    expect(splitAnswer({ text, maxLength })[0]).toMatch(/^Gate\.\n\n(A sentence\. )+A sentence\.$/);
+  });
+
+  it("begins no paragraph in the last few lines of a part", () => {
+    const text = `${"a".repeat(170)}\n\n${"A sentence. ".repeat(30).trimEnd()}`;
+    expect(splitAnswer({ text, maxLength })[0]).toBe("a".repeat(170));
+  });
+
   it("cuts between lines rather than between sentences", () => {
     const text = `${"a".repeat(140)}\nShort. ${"c".repeat(120)}`;
     expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(140), `Short. ${"c".repeat(120)}`]);
