@@ -38,6 +38,28 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
+    name: "what is written of an answer comes back while the task is under way",
+    needs: ["extra-fields"],
+    script: (call) => result(call, { ...accepted, progress: { text: "Writing", partial_text: "関所は" } }),
+    async check({ execute }) {
+      expect(await execute()).toMatchObject({ progress: { text: "Writing", partial_text: "関所は" } });
+    },
+  },
+  {
+    name: "a question comes back with its id, which goes with the answer",
+    needs: ["extra-fields"],
+    script: (call) =>
+      call.count === 1
+        ? result(call, { status: "input_required", task_id: "task-1", prompt: "Shall I?", question_id: "q1" })
+        : success(call),
+    async check({ execute, client, calls }) {
+      expect(await execute()).toMatchObject({ status: "input_required", prompt: "Shall I?", question_id: "q1" });
+      const params = { task_id: "task-1", text: "yes", question_id: "q1" };
+      await client.call({ method: "answer_task", params, id: randomUUID(), ...common });
+      expect(calls[1]?.params).toEqual(params);
+    },
+  },
+  {
     name: "an accepted task that fails is the reason that the peer gives, and is not repeated",
     script: (call) =>
       call.count === 1 ? result(call, accepted) : failure(call, "execution_failed", { details: { lost: true } }),

@@ -69,6 +69,27 @@ describe("a task over A2A", () => {
     expect(agent.calls[1]?.id).toBe(id);
   });
 
+  it.each(["1.0", "0.3"] as const)(
+    "that is an answer says nothing of which question it is to, in %s: there is no place for it",
+    async (version) => {
+      const agent = await agentOf({
+        version,
+        answer: () => (version === "1.0" ? working : { result: { kind: "task", ...task("working") } }),
+      });
+      const id = randomUUID();
+      const answer = { task_id: "t1", option_id: "yes", user_id: "U1" };
+      const { call } = clientTo(agent.cardUrl);
+      expect(await call("answer_task", { ...answer, question_id: "m1" }, { id })).toMatchObject({ status: "accepted" });
+      await call("answer_task", answer, { id });
+      expect(agent.calls[0]?.params).toEqual(agent.calls[1]?.params);
+      const schemas = version === "1.0" ? operations : v03Operations;
+      expect(schemas.SendMessage.parse(agent.calls[0]?.params).message).toMatchObject({
+        messageId: id,
+        taskId: "t1",
+      });
+    },
+  );
+
   it("goes to the tenant that the card names, and so does whatever follows", async () => {
     const agent = await agentOf({
       card: (_, base) =>
