@@ -6,6 +6,7 @@ const pemText = "a PEM text, whose lines come by the environment";
 
 const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> = {
   "signing secret": { pattern: /^[0-9a-f]{32}$/, expected: "32 hexadecimal digits" },
+  "Slack client secret": { pattern: /^[0-9a-f]{32}$/, expected: "32 hexadecimal digits" },
   "bot token": { pattern: /^xoxb-/, expected: 'a text that starts with "xoxb-"' },
   certificate: pem("CERTIFICATE"),
   "CA certificate": pem("CERTIFICATE"),

@@ -8,7 +8,7 @@ import { executionPlaceOf, managedSecretName, servesA2a } from "../../lambdas/sh
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { NamedStage } from "./stage.ts";
 
-export type SecretUse = "signing secret" | "bot token" | "API key" | AuthorizerSecretUse;
+export type SecretUse = "signing secret" | "bot token" | "Slack client secret" | "API key" | AuthorizerSecretUse;
 
 export type StageSecret = {
   zone: "Verification" | "Execution";
@@ -21,15 +21,34 @@ export type StageSecret = {
   id: string;
   /** Whose value the command line writes; undefined where someone else keeps the secret. */
   env: string | undefined;
+  /** The stage does without it as well. */
+  optional?: true;
 };
 
 /** Each secret once per zone. The stage's own Execution zone is called with a signature and so needs none. */
 export function secretsOfStage({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
   const verification = { zone: "Verification" as const, ...stage.verification };
-  const { signingSecret, botToken } = config.slack;
+  const { signingSecret, botToken, install } = config.slack;
   const secrets = [
     { ...verification, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
-    { ...verification, use: "bot token", purpose: "Slack bot token", reference: botToken },
+    {
+      ...verification,
+      use: "bot token",
+      purpose: "Slack bot token",
+      reference: botToken,
+      // Where there is an installation flow, every workspace gets a token by it.
+      ...(install === undefined ? {} : { optional: true }),
+    },
+    ...(install === undefined
+      ? []
+      : [
+          {
+            ...verification,
+            use: "Slack client secret" as const,
+            purpose: "Slack client secret",
+            reference: install.clientSecret,
+          },
+        ]),
     ...Object.entries(config.destinations).flatMap(([name, destination]) => {
       const authorizer = authorizerConfigOf(destination);
       if (authorizer === undefined || isOwnExecution(destination)) return [];

@@ -1,6 +1,7 @@
 /** `sekisho secrets put`: carries the secrets of a stage to Secrets Manager, from the environment or the terminal. */
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { callerAccount } from "../aws/account.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../aws/secret-store.ts";
@@ -16,7 +17,7 @@ sekisho secrets put [--stage NAME] [--only NAME] [--overwrite] [--force] [--conf
 Writes the secrets that a stage needs to AWS Secrets Manager. { "env": "NAME" } in the configuration is the
 secret sekisho/STAGE/NAME there; its value is that of the environment variable NAME, without spaces around it,
 or else is asked for on the terminal, without echo. A secret that exists is left as it is.
-{ "secretsManager": "..." } is only looked for: someone else keeps it.
+{ "secretsManager": "..." } is only looked for: someone else keeps it. With slack.install the bot token may be left out.
 
 Each secret belongs to the account of the zone that needs it. Those of the other account than the credentials'
 (AWS_PROFILE) are listed: run it once more with that account's profile.
@@ -60,8 +61,9 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
     }
     for (const { secret, state, value } of given) await write(run, { secret, state, value, named });
     const left = looked.filter((one) => !chosen.includes(one));
+    const isLacking = ({ secret, state }: Looked) => state !== "present" && !(state === "absent" && isLeftOut(secret));
     for (const { secret, state } of left) run.print(line(secret, wordsOf(secret, state)));
-    return left.some(({ state }) => state !== "present") ? exitCodes.failed : exitCodes.success;
+    return left.some(isLacking) ? exitCodes.failed : exitCodes.success;
   },
 };
 
@@ -104,8 +106,14 @@ function tellElsewhere(
 }
 
 /** One that is scheduled for deletion can only be restored, and one that someone else keeps is theirs to write. */
-function mayWrite({ env }: StageSecret, state: SecretState, overwrite: boolean): boolean {
-  return env !== undefined && (state === "absent" || state === "empty" || (state === "present" && overwrite));
+function mayWrite(secret: StageSecret, state: SecretState, overwrite: boolean): boolean {
+  if (secret.env === undefined || isLeftOut(secret)) return false;
+  return state === "absent" || state === "empty" || (state === "present" && overwrite);
+}
+
+/** Nobody is asked for what can be done without. */
+function isLeftOut({ env, optional }: StageSecret): boolean {
+  return optional === true && env !== undefined && !hasSecret({ env });
 }
 
 async function write(
@@ -124,7 +132,8 @@ async function write(
   }
 }
 
-function wordsOf({ env, id }: StageSecret, state: SecretState): string {
+function wordsOf(secret: StageSecret, state: SecretState): string {
+  const { env, id } = secret;
   switch (state) {
     case "present":
       return env === undefined ? "is there" : "is there already, left as it is (--overwrite writes it)";
@@ -133,7 +142,9 @@ function wordsOf({ env, id }: StageSecret, state: SecretState): string {
     case "empty":
       return "is there, but holds no value";
     case "absent":
-      return "is missing; the configuration says that it is there";
+      return isLeftOut(secret)
+        ? "is left out: workspaces get tokens of their own at /slack/install"
+        : "is missing; the configuration says that it is there";
   }
 }
 

@@ -93,6 +93,24 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
   });
 
+  it("puts the client secret of an installation flow, and the bot token only where one is given", async () => {
+    const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+    const path = writeConfig({ folder, name: "install.json", json: { ...twoAccounts, slack: { install } } });
+    const { SLACK_BOT_TOKEN, ...others } = values;
+    const given = { ...others, SLACK_CLIENT_SECRET: "fedcba9876543210fedcba9876543210" };
+    const ended = await put(["--config", path], given);
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("is left out") });
+    expect(aws.secrets.all.get("sekisho/prod/SLACK_CLIENT_SECRET")?.value).toBe(given.SLACK_CLIENT_SECRET);
+    expect(aws.secrets.all.has("sekisho/prod/SLACK_BOT_TOKEN")).toBe(false);
+    expect((await put(["--config", path], { ...given, SLACK_BOT_TOKEN })).code).toBe(0);
+    expect(aws.secrets.all.get("sekisho/prod/SLACK_BOT_TOKEN")?.value).toBe(SLACK_BOT_TOKEN);
+    const wrong = { ...given, SLACK_CLIENT_SECRET: "xoxb-none" };
+    const refused = await put(["--config", path, "--overwrite"], { ...wrong, SLACK_BOT_TOKEN });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("32 hexadecimal digits") });
+    const renewed = await put(["--config", path, "--overwrite"], given);
+    expect(renewed).toMatchObject({ code: 0, stdout: expect.stringMatching(/BOT_TOKEN .*left as it is/) });
+  });
+
   it("puts the token for an A2A agent as for any other endpoint", async () => {
     const { local, far } = twoAccounts.destinations;
     const agent = { transport: "a2a", card: "https://far.example/card.json", authorizer: far.authorizer };

@@ -41,8 +41,8 @@ async function installed(changed: Partial<Options> = {}, query?: Record<string, 
 const reasons = () => lines.map((line) => JSON.parse(line)).map(({ reason, slack_error }) => [reason, slack_error]);
 
 /** Slack, answering the exchange of the code like this. */
-async function answering(answer: () => Response): Promise<{ apiUrl: string; close(): Promise<void> }> {
-  const server = await startWebServer({ handle: async () => answer() });
+async function answering(answer: (target: string) => Response): Promise<{ apiUrl: string; close(): Promise<void> }> {
+  const server = await startWebServer({ handle: async ({ target }) => answer(target) });
   return { apiUrl: `${server.url}/api/`, close: server.close };
 }
 
@@ -130,7 +130,13 @@ describe("an installation that does not come to be", () => {
 
   it.each([
     ["a page", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
-    ["a redirect", () => new Response(null, { status: 302, headers: { location: "http://127.0.0.1:1/" } })],
+    [
+      "a redirect",
+      (target: string) =>
+        target === "/elsewhere"
+          ? Response.json(granted)
+          : new Response(null, { status: 307, headers: { location: "/elsewhere" } }),
+    ],
     ["more than it may be", () => Response.json({ ...granted, more: "x".repeat(70_000) })],
     ["an error with markup for a name", () => Response.json({ ok: false, error: "<script>" })],
   ])("is answered with %s", async (_what, answer) => {
