@@ -28,6 +28,12 @@ describe("the end of what is being written", () => {
     expect(newestText({ text, maxLength })).toMatch(/^…\n\nword (word )+end$/);
   });
 
+  it.each([200, 201])("begins with no half of a character, in %d", (length) => {
+    const text = newestText({ text: "👩".repeat(500), maxLength: length });
+    expect(text).toMatch(/^…\n\n👩(👩)+$/u);
+    expect(text.isWellFormed()).toBe(true);
+  });
+
   it("fits, whatever is written", () => {
     const piece = fc.oneof(
       fc.constantFrom(

@@ -165,10 +165,16 @@ describe("splitting an answer", () => {
       expect(part.replaceAll(family, "")).toBe("");
   });
 
-  it("keeps an escaped character whole", () => {
-    for (const part of splitAnswer({ text: escapeMrkdwn("<".repeat(500)), maxLength })) {
+  it.each([200, 201, 202, 203])("keeps an escaped character whole, in parts of %d", (length) => {
+    for (const part of splitAnswer({ text: escapeMrkdwn("<".repeat(500)), maxLength: length }))
       expect(part.replaceAll("&lt;", "")).toBe("");
-    }
+  });
+
+  it.each([200, 201, 202, 203])("cuts a character without end, but no surrogate pair, in parts of %d", (length) => {
+    const text = "👩\u200D".repeat(500);
+    const parts = splitAnswer({ text, maxLength: length });
+    expect(parts.join("")).toBe(text);
+    for (const part of parts) expect(part.isWellFormed()).toBe(true);
   });
 
   it("keeps every part within the bound and never cuts a surrogate pair", () => {
