@@ -128,6 +128,7 @@ export function messageRead(
 ): Step {
   if (text === undefined) return conclude(task, { type: "unreadable" });
   if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
+  if (task.message.unaddressed && !policy.threadReplies) return ignored(task);
   return accepted({ ...task, message: { ...task.message, text } }, { nowMs, policy });
 }
 

@@ -40,7 +40,9 @@ export function createHandlePress({
   async function answer({ press, task, signal }: Pressed): Promise<PressRefusal | undefined> {
     if (press.button.type !== "answer") return undefined;
     const { question: index, option } = press.button;
-    const isOffered = task.question?.index !== index || option < task.question.options.length;
+    // Of a question that is over the options are forgotten, but not who answered it.
+    const { question: asked } = task;
+    const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
     if (!isOffered) return { type: "over" };
     const given = { user: press.user, atMs: press.atMs, option };
     const verdict = await questions.give({ requestId: task.id, index, answer: given, signal });

@@ -80,7 +80,10 @@ describe("a message that speaks to nobody", () => {
     isAway = false;
     await buried.buryAll();
     await buried.run();
-    const again = await afterAnAnswer({ inSlack: [{ ts: bare.message.ts, text: "Delete everything" }] });
+    const again = await afterAnAnswer({
+      threadReplies: false,
+      inSlack: [{ ts: bare.message.ts, text: "Delete everything" }],
+    });
     again.deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } });
     await again.run();
     for (const world of [old, buried, again]) {
