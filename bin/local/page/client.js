@@ -96,9 +96,12 @@ function draw() {
   $("summary").replaceChildren(...summaryOf({ steps, chosen }));
 }
 
+/** An image takes its room when it is there. */
+$("messages").addEventListener("load", () => keepingEnd($("messages"), () => {}, 300), { capture: true });
+
 /** Who looks at the end goes on looking at the end. */
-function keepingEnd(box, change) {
-  const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+function keepingEnd(box, change, nearPx = 80) {
+  const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < nearPx;
   const { scrollTop } = box;
   change();
   box.scrollTop = isAtEnd ? box.scrollHeight : scrollTop;
@@ -115,14 +118,14 @@ function placesOf(who) {
 
 function drawPlaces() {
   const drawn = placesOf(person).map(({ id, name, direct }) => {
-    const label = direct ? "Direct message" : `# ${name}`;
+    const label = direct ? "Direct" : `# ${name}`;
     const made = button({ className: "", label, key: `place/${id}`, press: () => goTo(id) });
     made.setAttribute("aria-pressed", String(id === channel));
     return made;
   });
   redraw($("channels"), drawn);
   const options = people.map(({ id, name, locale }) => {
-    const option = element("option", "", `${name} (${locale})`);
+    const option = element("option", "", `${name} · ${locale.slice(0, 2)}`);
     option.value = id;
     option.selected = id === person;
     return option;

@@ -2,7 +2,7 @@
 import { $, button, element } from "./dom.js";
 import { sizeOf } from "./draw-thread.js";
 
-const suggestions = ["What is a sekisho?", "progress", "ask me", "long", "file", "stream", "slow 5s", "fail"];
+const suggestions = ["What is a sekisho?", "progress", "ask me", "long", "file", "stream", "fail"];
 
 /** `where()` is the channel, the thread and the person at that moment. */
 export function startComposer({ where, leaveThread }) {

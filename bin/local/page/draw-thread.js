@@ -45,7 +45,7 @@ function drawMessage({ message, chosen, act }) {
   if (isBot) who.append(element("span", "app", "APP"));
   const time = new Date(Number(ts) * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   who.append(element("small", "", time, edited ? " (edited)" : ""));
-  const avatar = element("div", `avatar${isBot ? " bot" : ""}`, isBot ? "関" : author.name.slice(0, 1));
+  const avatar = element("div", `avatar${isBot ? " bot" : ""}`, isBot ? gate() : author.name.slice(0, 1));
   avatar.setAttribute("aria-hidden", "true");
   const body = element("div", "body", ...parts.map((part) => drawPart({ part, message, act })));
   if (streaming) body.append(element("span", "writing", "writing"));
@@ -61,6 +61,11 @@ function drawMessage({ message, chosen, act }) {
     under.append(button({ className: "link", label: "Show its way", key: `show/${ts}`, press }));
   }
   return element("div", "message", avatar, who, body, under);
+}
+
+/** The mark of the page's head. */
+function gate() {
+  return document.querySelector(".mark").cloneNode(true);
 }
 
 function drawPart({ part, message: { channel, ts }, act }) {

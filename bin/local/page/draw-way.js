@@ -5,8 +5,8 @@ const zones = {
   event: "Slack → ingress",
   claim: "worker",
   decision: "worker",
-  request: "to the Execution zone",
-  response: "from the Execution zone",
+  request: "→ Execution zone",
+  response: "← Execution zone",
   delivery: "worker → Slack",
 };
 
@@ -20,7 +20,9 @@ export function drawSteps({ steps, chosen }) {
 
 export function summaryOf({ steps, chosen }) {
   if (chosen === undefined) return ["Send a message and watch it pass the checkpoint."];
-  if (steps.length === 0) return [`Request ${chosen} · nothing since the server started`];
+  const named = element("span", "", `Request ${chosen.slice(0, 8)}`);
+  named.title = chosen;
+  if (steps.length === 0) return [named, " · nothing since the server started"];
   const [first, last] = [steps[0], steps.at(-1)];
   const state = steps
     .findLast(({ kind }) => kind === "claim" || kind === "decision")
@@ -28,7 +30,7 @@ export function summaryOf({ steps, chosen }) {
     .at(-1);
   const hasFailed = steps.some(({ failed }) => failed);
   const where = element("span", hasFailed ? "failed" : "", `${state ?? "on its way"}${hasFailed ? ", failed" : ""}`);
-  return [`Request ${chosen} · `, where, ` · ${steps.length} steps in ${seconds(last.atMs - first.atMs)}`];
+  return [named, " · ", where, ` · ${steps.length} steps in ${seconds(last.atMs - first.atMs)}`];
 }
 
 function drawStep({ step: { kind, title, detail, atMs, failed }, key, first }) {

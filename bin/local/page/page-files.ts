@@ -35,6 +35,8 @@ export function giveFile({ standIn, id, request, response }: Exchange & { id: st
   const isImage = imageTypes.includes(file.mimetype);
   response.writeHead(200, {
     ...commonHeaders,
+    // A file never changes, and each drawing of the page asks for its images again.
+    "cache-control": "private, max-age=3600, immutable",
     "content-type": isImage ? file.mimetype : "application/octet-stream",
     "content-disposition": `${isImage ? "inline" : "attachment"}; filename*=UTF-8''${encodeURIComponent(file.name)}`,
     "content-security-policy": "default-src 'none'; sandbox",

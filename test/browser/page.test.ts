@@ -1,0 +1,122 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { findChromium, howToInstall, openBrowser } from "./browser.ts";
+import { openPage, type Person } from "./person.ts";
+import { type Started, startWithPage } from "./started.ts";
+
+const isMissing = findChromium() === undefined;
+// Elsewhere a browser is needed; on a machine of one's own its absence is seen in the list of tests.
+const withBrowser = isMissing && process.env.CI === undefined ? describe.skip : describe;
+if (isMissing) process.stderr.write(`${howToInstall}\n`);
+
+let started: Started;
+let browser: Browser;
+let page: Page;
+let person: Person;
+/** What the browser complained about: scripts that the policy stopped, addresses that it did not reach, errors. */
+const complaints: string[] = [];
+
+function isElsewhere(url: string): boolean {
+  return !url.startsWith(started.url) && !url.startsWith("data:");
+}
+
+withBrowser("the page in a browser", () => {
+  beforeAll(async () => {
+    [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
+    page = await browser.newPage();
+    page.setDefaultTimeout(15_000);
+    const complain = (words: string) => void complaints.push(words);
+    page.on("pageerror", ({ message }) => complain(message));
+    page.on("console", (message) => message.type() === "error" && complain(message.text()));
+    page.on("request", (request) => isElsewhere(request.url()) && complain(request.url()));
+    person = await openPage({ page, url: started.url });
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await started?.close();
+  });
+  afterEach(() => {
+    expect(complaints.splice(0)).toEqual([]);
+  });
+
+  it("shows the answer in the thread, and the way that the task went", async () => {
+    await person.say("What is a sekisho?");
+    await person.thread().getByText("I am the echo agent.").waitFor();
+    expect(await person.thread().locator(".message").count()).toBe(2);
+    await person.thread().getByTitle(":white_check_mark:").waitFor();
+    const steps = page.getByRole("list", { name: "Steps" });
+    await steps.getByText("Slack sends a signed event").waitFor();
+    await steps.getByText("execute_task").first().waitFor();
+    await page.locator("#summary").getByText("done").waitFor();
+  });
+
+  it("renders Markdown, in which HTML stays text", async () => {
+    await person.say("long");
+    await person.thread().locator("h3").first().waitFor();
+    expect(await person.thread().locator("pre").count()).toBeGreaterThan(0);
+    await person.say("say <img src=x onerror=alert(1)> and <script>alert(2)</script>");
+    await person.thread().getByText("I am the echo agent.").waitFor();
+    expect(await person.thread().locator(".body img, .body script").count()).toBe(0);
+    expect(await person.thread().getByText("<script>alert(2)</script>").count()).toBeGreaterThan(1);
+  });
+
+  it("asks the agent's question, and takes the answer by a button that keeps the focus while all is drawn again", async () => {
+    await person.say("ask me");
+    const yes = person.thread().getByRole("button", { name: "Yes", exact: true });
+    await yes.focus();
+    const drawn = await yes.elementHandle();
+    started.standIn.postAsOtherBot({ channel: "CRANDOM", text: "news from elsewhere" });
+    await drawn?.waitForElementState("hidden");
+    expect(await page.locator(":focus").innerText()).toBe("Yes");
+    await page.keyboard.press("Enter");
+    await person.thread().getByText("I am the echo agent.").waitFor();
+    expect(await yes.count()).toBe(0);
+  });
+
+  it("takes the answer in words too, as a reply in the thread", async () => {
+    await person.say("ask me");
+    await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();
+    await person.reply("as you like");
+    await person.thread().getByText("I am the echo agent.").waitFor();
+  });
+
+  it("cancels a task by the button on its placeholder", async () => {
+    await person.say("slow 60s");
+    await person.press("Cancel");
+    await person
+      .thread()
+      .getByText(/cancel+ed|stopped/i)
+      .waitFor();
+    await page.locator("#summary").getByText("done").waitFor();
+  });
+
+  it("says in words that a person may not ask, and whom to ask", async () => {
+    await person.goTo("# random");
+    await person.say("What is a sekisho?");
+    await person.thread().getByText("the platform team").waitFor();
+    expect(await person.thread().locator(".message").count()).toBe(2);
+    await person.goTo("# general");
+  });
+
+  it("says in words that the agent failed", async () => {
+    await person.say("fail");
+    await person.thread().getByTitle(":x:").waitFor();
+    expect(await person.thread().locator(".message").last().innerText()).not.toMatch(/Error|-32|execution_failed/);
+  });
+
+  it("brings a file along and gives one back", async () => {
+    const file = { name: "travellers.csv", mimeType: "text/csv", buffer: Buffer.from("name,stamp\nBasho,yes\n") };
+    await page.getByLabel("Attach files").setInputFiles(file);
+    await page.getByLabel("Files to send").getByText("travellers.csv").waitFor();
+    await person.say("read files");
+    await person
+      .thread()
+      .getByText(/travellers\.csv.*21 bytes/)
+      .waitFor();
+    await person.say("file");
+    const link = person.thread().getByRole("link", { name: "checkpoints.csv" });
+    await link.waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+    expect(download.suggestedFilename()).toBe("checkpoints.csv");
+  });
+});

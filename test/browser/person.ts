@@ -1,0 +1,39 @@
+/** What a person does in the browser, in the words of the page. */
+import type { Locator, Page } from "playwright-core";
+
+export type Person = {
+  /** In the conversation itself, even where they were in a thread. */
+  say(text: string): Promise<void>;
+  reply(text: string): Promise<void>;
+  /** The thread of the latest message in the conversation. */
+  thread(): Locator;
+  press(label: string): Promise<void>;
+  goTo(place: string): Promise<void>;
+};
+
+export async function openPage({ page, url }: { page: Page; url: string }): Promise<Person> {
+  await page.goto(url);
+  await page.getByText("connected", { exact: true }).waitFor();
+  const thread = () => page.getByRole("article").last();
+  const press = (label: string) => thread().getByRole("button", { name: label, exact: true }).click();
+  const type = async (text: string) => {
+    await page.getByLabel("Message", { exact: true }).fill(text);
+    await page.getByLabel("Message", { exact: true }).press("Enter");
+  };
+  return {
+    async say(text) {
+      const leave = page.getByRole("button", { name: "Leave the thread" });
+      if (await leave.isVisible()) await leave.click();
+      const count = await page.getByRole("article").count();
+      await type(text);
+      await page.getByRole("article").nth(count).waitFor();
+    },
+    async reply(text) {
+      await press("Reply in thread");
+      await type(text);
+    },
+    thread,
+    press,
+    goTo: (place) => page.getByRole("navigation").getByRole("button", { name: place }).click(),
+  };
+}

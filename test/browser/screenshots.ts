@@ -1,0 +1,72 @@
+/**
+ * Pictures of the local page for the documentation, into `docs/images/`. Emoji and Japanese are only as good as the fonts of
+ * the machine: on Debian `fonts-noto-color-emoji` and `fonts-vlgothic` (or Noto CJK).
+ */
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { openBrowser } from "./browser.ts";
+import { openPage, type Person } from "./person.ts";
+import { startWithPage } from "./started.ts";
+
+type Shot = { name: string; stage: (person: Person, page: Page) => Promise<void> };
+
+const answered = (person: Person) => person.thread().getByText("I am the echo agent.").waitFor();
+
+const shots: readonly Shot[] = [
+  {
+    name: "answer",
+    async stage(person) {
+      await person.say("What is a sekisho?");
+      await answered(person);
+      await person.thread().getByTitle(":white_check_mark:").waitFor();
+    },
+  },
+  {
+    name: "long-answer",
+    async stage(person, page) {
+      await person.say("long");
+      await person.thread().getByTitle(":white_check_mark:").waitFor();
+      await person.thread().locator("h3").nth(1).scrollIntoViewIfNeeded();
+      await page.mouse.move(300, 300);
+      await page.mouse.wheel(0, 120);
+    },
+  },
+  {
+    name: "question",
+    async stage(person) {
+      await person.say("ask me");
+      await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();
+    },
+  },
+  {
+    name: "refusal",
+    async stage(person) {
+      await person.goTo("# random");
+      await person.say("What is a sekisho?");
+      await person.thread().getByText("the platform team").waitFor();
+    },
+  },
+  {
+    name: "failure",
+    async stage(person) {
+      await person.say("fail");
+      await person.thread().getByTitle(":x:").waitFor();
+    },
+  },
+];
+
+const folder = fileURLToPath(new URL("../../docs/images/", import.meta.url));
+mkdirSync(folder, { recursive: true });
+const browser = await openBrowser();
+for (const { name, stage } of shots) {
+  // A stand-in of its own, so that each picture tells one story.
+  const started = await startWithPage();
+  const page = await browser.newPage({ viewport: { width: 1100, height: 600 }, colorScheme: "light" });
+  await stage(await openPage({ page, url: started.url }), page);
+  await page.waitForTimeout(700);
+  await page.screenshot({ path: `${folder}${name}.png`, animations: "disabled", caret: "hide" });
+  await page.close();
+  await started.close();
+}
+await browser.close();
