@@ -57,6 +57,16 @@ describe("an answer", () => {
     }
   });
 
+  it("in mrkdwn has what follows it in a message of its own where the last one is full", () => {
+    const contents = partsOf(
+      { text: "word ".repeat(779), artifacts: [{ text: "x" }], uploads: [{ failed: true }] },
+      { plain: true },
+    );
+    expect(contents).toHaveLength(2);
+    expect(contents[1]?.text).toMatch(/^I could not attach this file .*\n_Reference: 0d1c2b3a_$/);
+    for (const { text } of contents) expect(text.length).toBeLessThanOrEqual(3900);
+  });
+
   it("has its reference on the last message only", () => {
     const contents = partsOf({ text: prose(30_000) });
     expect(contents.length).toBeGreaterThan(1);
