@@ -8,6 +8,8 @@ import type { AcceptedTask } from "../slow-tasks.ts";
 
 /** Short: whether the peer holds the answer is its own affair. */
 const waitMs = 100;
+/** Longer: a peer that knows long polls answers when there is something to tell. */
+const progressWaitMs = 1000;
 
 export const acceptedCases: readonly ConformanceCase[] = [
   {
@@ -124,7 +126,7 @@ async function asked({
 /** Only judged where the peer tells any. What does not fit the contract is passed over by its readers, so it is looked at as it came. */
 async function partialText({ peer, slowTasks, newId }: CaseRun): Promise<string> {
   const { result } = await slowTasks.awaited();
-  const params = { task_id: result.task_id };
+  const params = { task_id: result.task_id, wait_ms: progressWaitMs };
   const { response, came } = await peer.call({ method: "get_task", params, id: newId() });
   const { partial_text: text } = Object(Object(response && "result" in response && response.result).progress);
   if (text === undefined) throw new NotApplicable("nothing of the answer was told before its end");

@@ -67,7 +67,7 @@ describe("sekisho conformance of our own host", () => {
     const config = join(folder, "far.json");
     writeFileSync(config, JSON.stringify({ destinations: { far }, routes: [{ destination: "far" }] }));
     const junit = join(folder, "far.xml");
-    const slow = ["--slow-text", "slow 2s"];
+    const slow = ["--slow-text", "stream, slow 2s"];
     const ended = await conformance(["--destination", "far", "--config", config, "--json", "--junit", junit, ...slow]);
     expect(ended.code).toBe(0);
     const report: JsonReport = JSON.parse(ended.stdout);
