@@ -62,7 +62,7 @@ const browser = await openBrowser();
 for (const { name, stage } of shots) {
   // A stand-in of its own, so that each picture tells one story.
   const started = await startWithPage();
-  const page = await browser.newPage({ viewport: { width: 1100, height: 600 }, colorScheme: "light" });
+  const page = await browser.newPage({ viewport: { width: 1100, height: 560 }, colorScheme: "light" });
   await stage(await openPage({ page, url: started.url }), page);
   await page.waitForTimeout(700);
   await page.screenshot({ path: `${folder}${name}.png`, animations: "disabled", caret: "hide" });
