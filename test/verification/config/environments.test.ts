@@ -1,6 +1,7 @@
 /** What the functions of the Verification zone read from their environment. */
 import { describe, expect, it } from "@jest/globals";
 import { readIngressEnvironment } from "../../../lambdas/verification/config/ingress-environment.ts";
+import { readOauthEnvironment } from "../../../lambdas/verification/config/oauth-environment.ts";
 import {
   readDeadLetterEnvironment,
   readWorkerEnvironment,
@@ -14,14 +15,23 @@ const common = {
   SEKISHO_TABLE: "tasks",
   SEKISHO_ROUTES_PARAMETER: "routes",
   SEKISHO_SLACK_API_URL: "https://slack.com/api/",
+  SEKISHO_FILES_BUCKET: "files",
 };
 const worker = { ...common, SEKISHO_QUEUE_ARN: "arn:aws:sqs:eu-central-1:111111111111:q" };
 const deadLetters = { ...common, SEKISHO_DEAD_LETTERS_URL: "https://sqs.example/archive" };
+const oauth = {
+  ...aws,
+  SEKISHO_CLIENT_ID: "12.34",
+  SEKISHO_CLIENT_SECRET: "sekisho/dev/SLACK_CLIENT_SECRET",
+  SEKISHO_INSTALLATIONS_PREFIX: "sekisho/dev/installations/",
+  SEKISHO_SLACK_API_URL: "https://slack.com/api/",
+};
 
 const readers = [
   ["ingress", readIngressEnvironment, ingress],
   ["worker", readWorkerEnvironment, worker],
   ["handler of dead letters", readDeadLetterEnvironment, deadLetters],
+  ["installation flow", readOauthEnvironment, oauth],
 ] as const;
 
 describe.each(readers)("the environment of the %s", (_name, read, variables) => {
@@ -45,6 +55,14 @@ describe.each(readers)("the environment of the %s", (_name, read, variables) => 
     })();
     expect(message).toContain("AWS_REGION");
     expect(message).not.toContain(aws.AWS_SECRET_ACCESS_KEY);
+  });
+});
+
+describe("the installations", () => {
+  it("are somewhere only where there is an installation flow", () => {
+    expect(readWorkerEnvironment(worker).installationsPrefix).toBeUndefined();
+    const variables = { ...worker, SEKISHO_INSTALLATIONS_PREFIX: "sekisho/dev/installations/" };
+    expect(readWorkerEnvironment(variables).installationsPrefix).toBe("sekisho/dev/installations/");
   });
 });
 
