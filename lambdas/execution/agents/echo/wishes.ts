@@ -4,7 +4,7 @@ import type { SampleFile } from "./sample-files.ts";
 /** What an answer is made of; without one, of what was said. */
 export type Body = "story" | "long" | "very long";
 
-export type Wishes = {
+type Wishes = {
   lengthMs: number;
   /** 0 where nothing is to be waited for. */
   steps: number;
