@@ -70,8 +70,8 @@ describe("splitting an answer", () => {
   });
 
   it("begins a paragraph at the end of a part that would stay empty without", () => {
-    const text = `Gate.\n\n${"A sentence. ".repeat(16).trimEnd()}`;
-    expect(splitAnswer({ text, maxLength })[0]).toMatch(/^Gate\.\n\n(A sentence\. )+A sentence\.$/);
+    const text = `The gate of Hakone.\n\n${"A sentence. ".repeat(16).trimEnd()}`;
+    expect(splitAnswer({ text, maxLength })[0]).toMatch(/^The gate of Hakone\.\n\n(A sentence\. )+A sentence\.$/);
   });
 
   it("begins no paragraph in the last few lines of a part", () => {
