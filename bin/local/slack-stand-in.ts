@@ -2,6 +2,7 @@
 import { type Log, silentLog } from "../../lambdas/shared/log.ts";
 import type { AsideChange, Asides } from "./stand-in/asides.ts";
 import { createFaults, type Fault } from "./stand-in/faults.ts";
+import { openFileFolder } from "./stand-in/file-folder.ts";
 import type { StandInFile } from "./stand-in/files.ts";
 import { keepMessages, readMessages } from "./stand-in/message-file.ts";
 import { createMessages, type Change as MessageChange, type StandInMessage } from "./stand-in/messages.ts";
@@ -42,7 +43,7 @@ export type SlackStandIn = Persons & {
   close(): Promise<void>;
 };
 
-/** Without `file` the messages are gone with the process. Rejects where the file holds something else. */
+/** Without `file` (and the folder `FILE.files` beside it) messages and files are gone with the process. Rejects where the file holds something else. */
 export async function startSlackStandIn({
   signingSecret,
   botToken,
@@ -64,7 +65,7 @@ export async function startSlackStandIn({
   port?: number;
   /** The most messages on one page of `conversations.replies` and `conversations.history`. */
   pageSize?: number;
-  /** Where the messages are kept. */
+  /** Where the messages are kept, and in a folder beside it the files. */
   file?: string | undefined;
   /** Before each redelivery of an event that was not taken; Slack's own where absent. */
   retryDelaysMs?: readonly number[];
@@ -72,15 +73,16 @@ export async function startSlackStandIn({
   now?: () => number;
 } & Partial<Omit<Rules, "pageSize">>): Promise<SlackStandIn> {
   const messages = createMessages({ now, stored: file === undefined ? undefined : readMessages({ file }) });
-  if (file !== undefined) {
-    keepMessages({ messages, file, onFailure: (code) => log.error("stand_in_not_kept", { cause_kind: code }) });
-  }
+  const onFailure = (code: string) => log.error("stand_in_not_kept", { cause_kind: code });
+  if (file !== undefined) keepMessages({ messages, file, onFailure });
+  const fileFolder = file === undefined ? undefined : openFileFolder({ folder: `${file}.files`, now, onFailure });
   let filesUrl = "";
   const state = createState({
     messages,
     botToken,
     otherTokens,
     rules: { ...rules, pageSize },
+    fileFolder,
     filesUrl: () => filesUrl,
     now,
   });

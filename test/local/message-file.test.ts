@@ -67,6 +67,17 @@ describe("a stand-in that is started again with its file", () => {
     expect(JSON.parse(readFileSync(file, "utf8")).messages).toMatchObject([{ ts, text: "told" }]);
   });
 
+  it("still has the files of its threads, private to the user; what was only promised is gone", async () => {
+    const first = await start();
+    const { id } = first.upload({ name: "表.csv", mimetype: "text/csv", bytes: new Uint8Array([1, 2, 3]) });
+    first.ask({ eventsUrl: first.apiUrl, text: "read this", fileIds: [id] });
+    const second = await start();
+    expect(second.messages()[0]?.files).toMatchObject([{ id, name: "表.csv" }]);
+    expect([...(second.file(id)?.bytes ?? [])]).toEqual([1, 2, 3]);
+    expect(statSync(join(`${file}.files`, id)).mode & 0o777).toBe(0o600);
+    expect(second.file("F0/../../stand-in")).toBeUndefined();
+  });
+
   it("does not bring back what was deleted, and gives its ts to nobody else, even if the clock goes back", async () => {
     const first = await start({ now: () => 1_700_000_000_000 });
     const { ts } = await call(first, "chat.postMessage", { channel, text: "deleted" });
@@ -92,7 +103,8 @@ describe("the file", () => {
   it("is private to the user, and the only one", async () => {
     ask(await start(), "hi");
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(folder, ".sekisho"))).toEqual(["stand-in.json"]);
+    expect(readdirSync(join(folder, ".sekisho"))).toEqual(["stand-in.json", "stand-in.json.files"]);
+    expect(statSync(`${file}.files`).mode & 0o777).toBe(0o700);
   });
 
   it.each(["", "{", "[]", '{"lastMicros":0}', '{"lastMicros":0,"messages":[{"text":"hi"}]}'])(

@@ -1,4 +1,5 @@
 /** The stand-in's files: first expected, then uploaded, then in messages. */
+import type { FileFolder } from "./file-folder.ts";
 
 /** Of a file as messages tell of it. */
 export type StandInFile = {
@@ -37,7 +38,14 @@ const mimetypes: Record<string, string> = {
   txt: "text/plain",
 };
 
-export function createFiles({ newId = () => crypto.randomUUID() }: { newId?: () => string } = {}): FileStore {
+/** With a `folder` the files outlive the process, once they are complete. */
+export function createFiles({
+  folder,
+  newId = () => crypto.randomUUID(),
+}: {
+  folder?: FileFolder | undefined;
+  newId?: () => string;
+} = {}): FileStore {
   const byId = new Map<string, Kept>();
 
   function nextId(): string {
@@ -48,6 +56,7 @@ export function createFiles({ newId = () => crypto.randomUUID() }: { newId?: () 
     add({ bytes, ...file }) {
       const added = { ...file, id: nextId(), title: file.name, size: bytes.byteLength };
       byId.set(added.id, { file: added, bytes, completed: true });
+      folder?.write(added, bytes);
       return added;
     },
     expect({ name, size, team, user }) {
@@ -68,9 +77,12 @@ export function createFiles({ newId = () => crypto.randomUUID() }: { newId?: () 
       if (kept?.bytes === undefined) return undefined;
       kept.completed = true;
       kept.file = { ...kept.file, title: title ?? kept.file.title };
+      folder?.write(kept.file, kept.bytes);
       return kept.file;
     },
     find(id) {
+      const stored = byId.has(id) ? undefined : folder?.read(id);
+      if (stored !== undefined) return { ...stored.file, bytes: stored.bytes, completed: true };
       const kept = byId.get(id);
       return kept?.bytes === undefined ? undefined : { ...kept.file, bytes: kept.bytes, completed: kept.completed };
     },

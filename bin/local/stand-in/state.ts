@@ -1,5 +1,6 @@
 /** All that the stand-in's methods work on. */
 import { type Asides, createAsides } from "./asides.ts";
+import type { FileFolder } from "./file-folder.ts";
 import { createFiles, type FileStore } from "./files.ts";
 import type { Messages } from "./messages.ts";
 import { createTokens, type Tokens } from "./tokens.ts";
@@ -34,6 +35,7 @@ export function createState({
   botToken,
   otherTokens = {},
   rules,
+  fileFolder,
   filesUrl = () => "http://127.0.0.1/",
   now = Date.now,
 }: {
@@ -41,13 +43,14 @@ export function createState({
   botToken: string;
   otherTokens?: { second?: string; organization?: string };
   rules: Partial<Rules> & { pageSize: number };
+  fileFolder?: FileFolder | undefined;
   filesUrl?: () => string;
   now?: () => number;
 }): StandInState {
   const defaults = { streamLifeMs: 300_000, refusesMarkdown: false, completesUploadTwice: "refuse" } as const;
   return {
     messages,
-    files: createFiles(),
+    files: createFiles({ folder: fileFolder }),
     asides: createAsides(),
     tokens: createTokens({ botToken, otherTokens }),
     rules: { ...defaults, ...rules },
