@@ -10,8 +10,8 @@ import { localeOf, type Situation } from "./words.ts";
 
 export type Oauth = (request: Request) => Promise<Response>;
 
-export const installPath = "/slack/install";
-export const redirectPath = "/slack/oauth_redirect";
+const installPath = "/slack/install";
+const redirectPath = "/slack/oauth_redirect";
 
 /** No code of Slack's is longer; what is does not get to Slack. */
 const maxCodeLength = 1000;
