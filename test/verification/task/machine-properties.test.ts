@@ -1,96 +1,217 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { reasons } from "../../../contracts/errors.ts";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
+import type { CallAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
-import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { accepted, announced, asking, nowMs, success } from "./play.ts";
+import { samplePolicy, sampleTask } from "./sample.ts";
 
-const nowMs = askedAtMs + 1000;
-const announced = { type: "announced", nowMs, ts: "1.1" } as const;
-const success = { type: "answered", nowMs, result: { status: "success", response_text: "A checkpoint." } } as const;
-const accepted = { type: "answered", nowMs, result: { status: "accepted", task_id: "t-1" } } as const;
+type Act = Exclude<TaskEffect["type"], "wake" | "stop_session">;
+
+const anyFailure = fc.record({
+  reason: fc.constantFrom(...reasons, "ambiguous" as const),
+  retryable: fc.boolean(),
+  undelivered: fc.boolean(),
+  lost: fc.boolean(),
+});
+const slackFailure = fc
+  .constantFrom("gone", "no_such_message", "refused", "rate_limited", "unavailable", "ambiguous")
+  .map((kind) => ({ type: "slack_failed", nowMs, kind }) as TaskEvent);
+const always = (event: TaskEvent) => fc.constant(event);
+const busy = always({ type: "busy", delayMs: 100 });
+const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
+
+function callOf(act: CallAct): fc.Arbitrary<TaskEvent> {
+  const progress = { text: "half", partial_text: "A check" };
+  const artifacts = [{ name: "a.csv", text: "1,2" }];
+  return fc.oneof(
+    busy,
+    always({ ...success, act }),
+    always({ ...success, act, result: { ...success.result, artifacts } }),
+    always({ ...accepted, act }),
+    always({ ...accepted, act, result: { ...accepted.result, progress } }),
+    fc
+      .record({ question_id: fc.option(fc.constantFrom("q1", "q2"), { nil: undefined }), auth: fc.boolean() })
+      .map(({ question_id, auth }) => asking({ question_id, ...(auth ? { kind: "auth" } : {}) }, { act })),
+    anyFailure.map((error): TaskEvent => ({ type: "call_failed", nowMs, act, error })),
+  );
+}
+
+/** How each act may end. */
+const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
+  permit: fc.boolean().map((allowed): TaskEvent => ({ type: "permitted", nowMs, allowed, locale: "en" })),
+  give_answer: fc.oneof(
+    busy,
+    fc
+      .constantFrom("none", "none", "taken", "not_yours", "says_nothing")
+      .map((verdict) => ({ type: "answer_given", nowMs, verdict }) as TaskEvent),
+  ),
+  charge: fc
+    .option(fc.constantFrom<{ by: "user"; retryAtMs?: number }>({ by: "user" }, { by: "user", retryAtMs: nowMs }))
+    .map((over): TaskEvent => ({ type: "charged", over: over ?? undefined })),
+  open_thread: fc.oneof(always({ type: "thread_opened", place: { channel: "D1", threadTs: "5.5" } }), slackFailure),
+  line_up: fc.oneof(
+    fc.nat({ max: 2 }).map((ahead): TaskEvent => ({ type: "lined_up", nowMs, ahead, freeAtMs: nowMs + 1000 })),
+    always({ type: "thread_full" }),
+  ),
+  leave_thread: always({ type: "left_thread" }),
+  cancel_thread: fc.nat({ max: 2 }).map((count): TaskEvent => ({ type: "thread_canceled", count })),
+  read_message: fc
+    .option(fc.constantFrom("", "Again."), { nil: undefined })
+    .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
+  announce: fc.oneof(always(announced), slackFailure),
+  prepare: fc.oneof(
+    always({ type: "prepared", context: { history: [{ role: "user", text: "Earlier." }], attachments: [] } }),
+    always({ type: "file_refused", outcome: { type: "file_refused", why: "too_many", name: "a", most: 1 } }),
+    slackFailure,
+  ),
+  send: callOf("send"),
+  poll: callOf("poll"),
+  answer: callOf("answer"),
+  cancel: fc.oneof(
+    busy,
+    always({ type: "canceled", nowMs }),
+    anyFailure.map((error): TaskEvent => ({ type: "call_failed", nowMs, act: "cancel", error })),
+  ),
+  show_progress: fc
+    .constantFrom<Extract<TaskEvent, { type: "progress_shown" }>["shown"]>(
+      {},
+      { inDoubt: true },
+      { delayMs: 30_000 },
+      { stream: { messages: [{ ts: "7.7", startedAtMs: nowMs }], length: 7 } },
+      { stream: { messages: [], length: 0, refused: true } },
+    )
+    .map((shown): TaskEvent => ({ type: "progress_shown", nowMs, shown })),
+  hold_thread: always({ type: "thread_held" }),
+  ask_question: fc.oneof(always({ type: "question_asked", nowMs, ts: "2.2" }), slackFailure),
+  show_question: always({ type: "question_shown" }),
+  upload: fc.oneof(
+    fc
+      .option(fc.constant("F1"), { nil: undefined })
+      .map((fileId): TaskEvent => ({ type: "uploaded", index: 0, fileId })),
+    slackFailure,
+  ),
+  deliver: fc.oneof(always({ type: "delivered" }), slackFailure),
+  sweep: fc.oneof(always({ type: "swept" }), slackFailure),
+};
+
+/** Somebody answers the question that is open, as the record takes it. */
+function answeredBySomebody(task: Task, atMs: number): Task {
+  const answer = { user: "U1", atMs, option: 0, callId: `call-${task.question?.index}` };
+  const taken = takeAnswer({ task, answer, nowMs: atMs });
+  return "task" in taken ? taken.task : task;
+}
 
 describe("whatever happens in whatever order", () => {
-  const anyFailure = fc.record({
-    reason: fc.constantFrom(...reasons, "ambiguous" as const),
-    retryable: fc.boolean(),
-    undelivered: fc.boolean(),
-    lost: fc.boolean(),
-  });
-  const failed = (act: "send" | "poll" | "cancel") =>
-    anyFailure.map((error): TaskEvent => ({ type: "call_failed", nowMs, act, error }));
-  const outcomes: Record<string, fc.Arbitrary<TaskEvent>> = {
-    line_up: fc.oneof(
-      fc.nat({ max: 2 }).map((ahead): TaskEvent => ({ type: "lined_up", nowMs, ahead, freeAtMs: nowMs + 1000 })),
-      fc.constant<TaskEvent>({ type: "thread_full" }),
-    ),
-    leave_thread: fc.constant<TaskEvent>({ type: "left_thread" }),
-    cancel_thread: fc.nat({ max: 2 }).map((count): TaskEvent => ({ type: "thread_canceled", count })),
-    read_message: fc
-      .option(fc.constantFrom("", "Again."), { nil: undefined })
-      .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
-    announce: fc.oneof(fc.constant(announced), slackFailure()),
-    send: fc.oneof(
-      fc.constant<TaskEvent>({ type: "busy", delayMs: 100 }),
-      fc.constant<TaskEvent>(success),
-      fc.constant<TaskEvent>(accepted),
-      failed("send"),
-    ),
-    poll: fc.oneof(
-      fc.constant<TaskEvent>({ type: "busy", delayMs: 100 }),
-      fc.constant<TaskEvent>(success),
-      fc.constant<TaskEvent>(accepted),
-      failed("poll"),
-    ),
-    cancel: fc.oneof(
-      fc.constant<TaskEvent>({ type: "busy", delayMs: 100 }),
-      fc.constant<TaskEvent>({ type: "canceled", nowMs }),
-      failed("cancel"),
-    ),
-    deliver: fc.oneof(fc.constant<TaskEvent>({ type: "delivered" }), slackFailure()),
-    sweep: fc.oneof(fc.constant<TaskEvent>({ type: "swept" }), slackFailure()),
-  };
-  function slackFailure(): fc.Arbitrary<TaskEvent> {
-    return fc
-      .constantFrom("gone", "no_such_message", "refused", "rate_limited", "unavailable", "ambiguous")
-      .map((kind) => ({ type: "slack_failed", nowMs, kind }) as TaskEvent);
-  }
-
   it("a task that is not over has its wake-up, acts one at a time, and its record is one that can be stored", () => {
+    const messages = fc.record({
+      text: fc.constantFrom("What is it?", "cancel", ""),
+      place: fc.constantFrom(
+        {},
+        { threadTs: "1.1" },
+        { threadTs: "1.1", unaddressed: true as const },
+        { command: true as const },
+      ),
+      files: fc.constantFrom({}, { files: [file] }),
+    });
     fc.assert(
-      fc.property(fc.gen(), fc.boolean(), (gen, idempotent) => {
-        const policy = samplePolicy({ idempotent });
-        const text = gen(() => fc.constantFrom("What is it?", "cancel", ""));
-        const message = { ...sampleTask().message, text, ...gen(() => fc.constantFrom({}, { threadTs: "1.1" })) };
+      fc.property(fc.gen(), fc.boolean(), messages, (gen, idempotent, { text, place, files }) => {
+        const policy = samplePolicy({ idempotent, threadReplies: gen(fc.boolean) });
+        const message = { ...sampleTask().message, text, ...place, ...files };
         let task = sampleTask({ message, ...gen(() => fc.constantFrom({}, { retryOf: "older" })) });
         let clockMs = nowMs;
         const sends: boolean[] = [];
         const late: boolean[] = [];
-        for (let steps = 0; steps < 60 && !task.swept; steps++) {
-          const type = gen(() => fc.constantFrom("woken", "woken", "woken", "woken", "cancel_asked" as const));
+        const brought: string[] = [];
+        for (let steps = 0; steps < 80 && !task.swept; steps++) {
+          const type = gen(() =>
+            fc.constantFrom("woken", "woken", "woken", "woken", "woken", "cancel_asked", "redriven" as const),
+          );
+          if (gen(fc.boolean)) task = answeredBySomebody(task, clockMs);
           let step = next({ task, event: { type, nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
-          for (let acts = 0; acts < 6; acts++) {
-            const act = step.effects.find(({ type }) => type !== "wake" && type !== "stop_session");
+          for (let acts = 0; ; acts++) {
+            const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
             if (act === undefined) break;
+            // A step ends within the lease: so many acts one after the other, not without end.
+            expect(acts).toBeLessThan(8);
             if (act.type === "send") sends.push(step.task.mayHaveArrived);
             if (act.type === "send") late.push(clockMs >= (step.task.deadlineAtMs ?? 0));
+            if (act.type === "send") expect(step.task.params).toBeDefined();
+            if (act.type === "answer") brought.push(step.task.question?.answer?.callId ?? "nothing");
+            if (act.type === "ask_question") expect(step.task.question?.answer).toBeUndefined();
             expect(step.effects).toHaveLength(1);
-            const outcome = outcomes[act.type];
-            if (outcome === undefined) throw new Error(`no outcome for ${act.type}`);
-            const event = { ...gen(() => outcome) };
+            const { question: before } = step.task;
+            const event = gen(() => outcomes[act.type as Act]);
             step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
+            const { question: after } = step.task;
+            // Of several questions one is open, and the next one has the next number.
+            if (after !== before) expect(after?.index).toBeLessThanOrEqual((before?.index ?? -1) + 1);
           }
           task = step.task;
           expect(() => taskSchema.parse(JSON.parse(JSON.stringify(task)))).not.toThrow();
-          const wake = step.effects.filter(({ type }) => type === "wake");
+          const wake = step.effects.filter(({ type: name }) => name === "wake");
           expect(wake).toHaveLength(task.swept ? 0 : 1);
-          clockMs += gen(() => fc.constantFrom(0, 1000, 30_000));
+          if (task.state === "delivering") expect(task.outcome).toBeDefined();
+          clockMs += gen(() => fc.constantFrom(0, 1000, 30_000, 1_800_000));
         }
         expect(late.filter(Boolean)).toEqual([]);
+        expect(brought).not.toContain("nothing");
         if (!idempotent) expect(sends.filter(Boolean)).toEqual([]);
       }),
       { numRuns: 500 },
     );
   });
+
+  it("every task ends, if Slack and the host do not fail for ever", () => {
+    fc.assert(
+      fc.property(fc.gen(), fc.boolean(), fc.nat({ max: 30 }), (gen, idempotent, troubles) => {
+        const policy = samplePolicy({ idempotent });
+        let task = sampleTask({ message: { ...sampleTask().message, threadTs: "1.1" } });
+        let clockMs = nowMs;
+        for (let steps = 0; steps < 400 && !task.swept; steps++) {
+          let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: false }, policy });
+          for (;;) {
+            const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
+            if (act === undefined) break;
+            const event = steps < troubles ? gen(() => outcomes[act.type as Act]) : calm(act, step.task);
+            step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
+          }
+          task = step.task;
+          const [wake] = step.effects;
+          clockMs += wake?.type === "wake" ? wake.delayMs : 0;
+        }
+        expect(task).toMatchObject({ state: "done", swept: true });
+      }),
+      { numRuns: 200 },
+    );
+  });
 });
+
+/** How an act ends on a good day. */
+function calm(act: TaskEffect, task: Task): TaskEvent {
+  const ends: Partial<Record<TaskEffect["type"], TaskEvent>> = {
+    permit: { type: "permitted", nowMs, allowed: true, locale: "en" },
+    give_answer: { type: "answer_given", nowMs, verdict: "none" },
+    charge: { type: "charged", over: undefined },
+    line_up: { type: "lined_up", nowMs, ahead: 0, freeAtMs: nowMs },
+    leave_thread: { type: "left_thread" },
+    announce: announced,
+    prepare: { type: "prepared", context: {} },
+    show_progress: { type: "progress_shown", nowMs, shown: {} },
+    hold_thread: { type: "thread_held" },
+    ask_question: { type: "question_asked", nowMs, ts: "2.2" },
+    show_question: { type: "question_shown" },
+    cancel: { type: "canceled", nowMs },
+    upload: { type: "uploaded", index: 0, fileId: "F1" },
+    deliver: { type: "delivered" },
+    sweep: { type: "swept" },
+  };
+  const asks = task.state === "asking" && task.question?.answer === undefined;
+  if (act.type === "poll" && asks) return asking({ question_id: task.question?.id, kind: "auth" });
+  const call = act.type === "send" || act.type === "poll" || act.type === "answer" ? act.type : undefined;
+  const event = call === undefined ? ends[act.type] : { ...success, act: call };
+  if (event === undefined) throw new Error(`no good day has ${act.type}`);
+  return event;
+}

@@ -1,0 +1,203 @@
+/** What becomes of a message before anything is sent: let in, counted, given a thread; or refused in words, or left alone. */
+import { describe, expect, it } from "@jest/globals";
+import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
+import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+
+const threadTs = `${askedAtMs / 1000 - 60}.000100`;
+const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
+const taskOf = (message: Partial<AskedMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
+const said = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => {
+  return { type: "answer_given", nowMs, verdict };
+};
+const ignored = { state: "done", swept: true, message: { text: "" } };
+const slack = (kind: "gone" | "refused" | "unavailable"): TaskEvent => ({ type: "slack_failed", nowMs, kind });
+
+describe("a message", () => {
+  it("is counted once it is clear where it goes, and before anything of it is seen", () => {
+    const { asked } = play([woken, { type: "charged", over: undefined }]);
+    expect(asked).toEqual([
+      [{ type: "charge", untilMs: nowMs + 24 * 3600_000 + 60_000 }],
+      [{ type: "announce", heal: false }],
+    ]);
+    const nowhere = play([woken], { policy: samplePolicy({ routed: false }) });
+    expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found" });
+  });
+
+  it("of somebody who asks for too much is told so, with the time when it may be again", () => {
+    const over = { by: "user", retryAtMs: nowMs + 60_000 } as const;
+    const { task } = play([woken, { type: "charged", over }]);
+    expect(task).toMatchObject({ state: "delivering", outcome: { type: "limited", ...over } });
+    expect(task.params).toBeUndefined();
+  });
+
+  it("is taken with a file alone, and with nothing at all it is not", () => {
+    expect(play([woken], { task: taskOf({ text: "", files: [file] }) }).last).toMatchObject([{ type: "announce" }]);
+    expect(play([woken], { task: taskOf({ text: "" }) }).task.outcome).toMatchObject({ reason: "invalid_params" });
+  });
+});
+
+describe("a reply that does not speak to the bot", () => {
+  const reply = taskOf({ threadTs, unaddressed: true });
+
+  it("is a task of its own in a thread of the bot's, unless that is switched off", () => {
+    expect(play([woken], { task: reply }).last).toEqual([{ type: "announce", heal: false }]);
+    const off = play([woken], { task: reply, policy: samplePolicy({ threadReplies: false }) });
+    expect(off).toMatchObject({ task: ignored, last: [] });
+  });
+
+  it("leaves nothing but its id where it was an answer, or is not for the bot, or is nobody's who may ask", () => {
+    const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
+    for (const event of [said("taken"), said("not_yours"), said("says_nothing"), refused]) {
+      expect(play([woken, event], { task: reply })).toMatchObject({ task: ignored, last: [] });
+    }
+    const old: TaskEvent = { ...woken, nowMs: nowMs + 25 * 3600_000 };
+    expect(play([old], { task: reply })).toMatchObject({ task: ignored, last: [] });
+    expect(play([{ type: "dead_lettered", nowMs }], { task: reply })).toMatchObject({ task: ignored, last: [] });
+  });
+});
+
+describe("a message to the bot in a thread that waits for an answer", () => {
+  const mention = taskOf({ threadTs });
+
+  it("is that answer and no task; where it cannot be, it is told why", () => {
+    expect(play([woken, said("taken")], { task: mention })).toMatchObject({ task: ignored, last: [] });
+    expect(play([woken, said("not_yours")], { task: mention }).task.outcome).toEqual({ type: "not_yours" });
+    expect(play([woken, said("says_nothing")], { task: mention }).task.outcome).toMatchObject({
+      reason: "invalid_params",
+    });
+  });
+
+  it("looks again a moment later where a worker acts on the task that waits", () => {
+    const { task, last } = play([woken, { type: "busy", delayMs: 1000 }], { task: mention });
+    expect(task.state).toBe("received");
+    expect(last).toMatchObject([{ type: "wake", delayMs: 1000 }]);
+  });
+});
+
+describe("a slash command", () => {
+  const command = taskOf({ command: true, text: "deploy" });
+  const place = { channel: "DU1", threadTs: "5.5" };
+  const openedThread: TaskEvent = { type: "thread_opened", place };
+
+  it("is given a thread once it is accepted, in the channel or where only the person reads it", () => {
+    for (const commandsPrivately of [false, true]) {
+      const policy = samplePolicy({ commandsPrivately });
+      const { asked, task } = play([woken, openedThread], { task: command, policy });
+      expect(asked[0]).toEqual([{ type: "open_thread", privately: commandsPrivately, heal: false }]);
+      expect(asked[1]).toEqual([{ type: "announce", heal: false }]);
+      expect(task).toMatchObject({ place, thread: "DU1/5.5" });
+    }
+    expect(play([resumed], { task: command }).last).toMatchObject([{ type: "open_thread", heal: true }]);
+  });
+
+  it("that is refused, too old, over a limit or nonsense is told in a direct message", () => {
+    const refused: TaskEvent[] = [woken, { type: "permitted", nowMs, allowed: false, locale: "en" }];
+    const limited: TaskEvent[] = [woken, { type: "charged", over: { by: "channel" } }];
+    const old: TaskEvent[] = [{ ...woken, nowMs: nowMs + 25 * 3600_000 }];
+    for (const events of [refused, limited, old]) {
+      const { task } = play(events, { task: command });
+      expect(task.state).toBe("delivering");
+      const told = play([woken, openedThread, woken], { task });
+      expect(told.asked[0]).toEqual([{ type: "open_thread", privately: true, heal: false }]);
+      expect(told.last).toMatchObject([{ type: "deliver" }]);
+    }
+    expect(play([woken], { task: taskOf({ command: true, text: "" }) }).task.outcome).toMatchObject({
+      reason: "invalid_params",
+    });
+  });
+
+  it("is sent with the thread that it was given, and reads nothing of it", () => {
+    const { task, last } = play([woken, openedThread, announced, woken], { task: command });
+    expect(last).toEqual([{ type: "send" }]);
+    expect(task.params).toMatchObject({ text: "deploy", channel: "C1", thread_ts: "5.5" });
+  });
+});
+
+describe("what goes along with a message", () => {
+  const inThread = taskOf({ threadTs, files: [file] });
+  const ready = play([woken, announced, woken], { task: inThread });
+  const history = [{ role: "user" as const, text: "Earlier." }];
+  const attachments = [
+    { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://x.example/1" },
+  ];
+
+  it("is gathered before anything is sent, is in the record before it is sent, and stays what it is", () => {
+    expect(ready.last).toEqual([{ type: "prepare" }]);
+    const prepared = play([{ type: "prepared", context: { history, attachments } }], { task: ready.task });
+    expect(prepared.last).toEqual([{ type: "wake", delayMs: 0 }]);
+    expect(prepared.task.params).toMatchObject({ thread_ts: threadTs, history, attachments });
+    const sent = play([woken], { task: prepared.task });
+    expect(sent.last).toEqual([{ type: "send" }]);
+    expect(sent.task.params).toEqual(prepared.task.params);
+  });
+
+  it("is not gathered where there is nothing: neither a thread nor files", () => {
+    const { last, task } = play([woken, announced, woken]);
+    expect(last).toEqual([{ type: "send" }]);
+    expect(task.params).not.toHaveProperty("history");
+    expect(task.params).not.toHaveProperty("attachments");
+  });
+
+  it("is tried some times; then the task goes without the thread, but never without its files", () => {
+    const without = (task = ready.task) => {
+      let current = play([slack("unavailable")], { task }).task;
+      for (let tries = 0; tries < 10 && current.params === undefined && current.outcome === undefined; tries++) {
+        current = play([woken, slack("unavailable")], { task: current }).task;
+      }
+      return current;
+    };
+    expect(without().outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "plan.pdf" });
+    const alone = play([woken, announced, woken], { task: taskOf({ threadTs }) }).task;
+    expect(without(alone)).toMatchObject({ state: "announced", params: { thread_ts: threadTs } });
+    expect(play([slack("gone")], { task: alone }).task.params).toBeDefined();
+  });
+
+  it("tells of a file that cannot be taken along, instead of sending something else", () => {
+    const outcome = { type: "file_refused", why: "too_large", name: "plan.pdf", most: 5 } as const;
+    const { task } = play([{ type: "file_refused", outcome }], { task: ready.task });
+    expect(task).toMatchObject({ state: "delivering", outcome });
+    expect(task.params).toBeUndefined();
+  });
+});
+
+describe("the files of an answer", () => {
+  const artifacts = [
+    { name: "a.csv", text: "1,2" },
+    { name: "b.csv", text: "3,4" },
+  ];
+  const withFiles: TaskEvent = { ...success, result: { ...success.result, artifacts } };
+  const answered = play([woken, announced, woken, withFiles]).task;
+  const upload = (index: number, fileId: string | undefined): TaskEvent => ({ type: "uploaded", index, fileId });
+
+  it("are given to Slack one after the other, each in the record before the next, and then the answer is delivered", () => {
+    const events = [woken, upload(0, "F1"), woken, upload(1, "F2"), woken];
+    const { asked, task } = play(events, { task: answered });
+    expect(asked.map(([effect]) => effect?.type)).toEqual(["upload", "wake", "upload", "wake", "deliver"]);
+    expect(asked[2]).toEqual([{ type: "upload", index: 1 }]);
+    expect(task.outcome).toMatchObject({ uploads: [{ fileId: "F1" }, { fileId: "F2" }] });
+  });
+
+  it("that Slack cannot have do not hold the answer up, and are told as missing", () => {
+    const away: TaskEvent = { type: "slack_failed", nowMs, kind: "unavailable" };
+    let task = play([woken, away], { task: answered }).task;
+    for (let tries = 0; tries < 10; tries++) {
+      const [effect] = play([woken], { task }).last;
+      if (effect?.type !== "upload" || effect.index > 0) break;
+      task = play([woken, away], { task }).task;
+    }
+    expect(task.outcome).toMatchObject({ type: "answer", uploads: [{ failed: true }] });
+    const refused = play([woken, upload(1, undefined), woken], { task });
+    expect(refused.task.outcome).toMatchObject({ uploads: [{ failed: true }, { failed: true }] });
+    expect(refused.last).toMatchObject([{ type: "deliver" }]);
+  });
+
+  it("are uploaded once, whatever becomes of the delivery: in plain words, or redriven", () => {
+    const uploaded = play([woken, upload(0, "F1"), woken, upload(1, "F2"), woken, slack("refused")], {
+      task: answered,
+    });
+    expect(uploaded.task).toMatchObject({ plain: true });
+    expect(play([woken], { task: uploaded.task }).last).toEqual([{ type: "deliver", heal: true }]);
+  });
+});
