@@ -30,7 +30,7 @@ export const organization = { id: "ESTANDIN", name: "Stand-in Grid", user: "UBOT
 /** Another app, which posts in the same channels. */
 export const otherBot = { user: "UOTHERBOT", bot: "BOTHERBOT", app: "AOTHERBOT" } as const;
 
-export const teams: readonly StandInTeam[] = [
+const teams: readonly StandInTeam[] = [
   { id: workspace.team, name: "Stand-in", domain: "stand-in", user: workspace.botUser },
   { id: "TSECOND", name: "Second", domain: "second", user: "UBOTSECOND" },
   { id: "TGRID", name: "Grid one", domain: "grid-one", enterprise: organization.id, user: organization.user },
