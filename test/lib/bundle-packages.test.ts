@@ -47,7 +47,22 @@ const slack = [
   "retry",
 ];
 const tokens = ["@aws-sdk/client-sts", "jose"];
-const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, "@aws-sdk/client-bedrock-agentcore"];
+/** What tells the type of a file by its bytes. */
+const fileTypes = [
+  "file-type",
+  "@borewit/text-codec",
+  "@tokenizer/inflate",
+  "debug",
+  "has-flag",
+  "ieee754",
+  "ms",
+  "strtok3",
+  "supports-color",
+  "token-types",
+  "uint8array-extras",
+];
+const agentCore = "@aws-sdk/client-bedrock-agentcore";
+const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, "marked", agentCore];
 
 const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],
