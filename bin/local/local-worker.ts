@@ -55,6 +55,7 @@ export function openLocalWorker(options: LocalWorkerOptions): Worker {
     files: createFiles({
       slack,
       token: tokens.tokenOf,
+      newerToken: tokens.newerThan,
       apiUrl,
       store: fileStore,
       publicFetch: createArtifactFetch(config),

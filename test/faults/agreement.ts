@@ -1,6 +1,7 @@
 /** Whether the record, the thread and the Execution zone's task say the same of one message. */
 import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
-import { createAnswerText } from "../../lambdas/verification/slack/answer-text.ts";
+import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts";
+import { placeholderPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer } from "./sim-agent.ts";
@@ -9,6 +10,8 @@ import type { Post } from "./sim-slack.ts";
 /** One message with what became of it everywhere. */
 export type Fate = {
   asked: Asked;
+  /** It is in the thread of another message, and nothing went wrong that could have kept that one back. */
+  isThreadKnown: boolean;
   record: Task | undefined;
   posts: readonly Post[];
   executed: ExecutionTask | undefined;
@@ -16,20 +19,25 @@ export type Fate = {
   zoneAheadMs: number;
 };
 
-const answerText = createAnswerText({ locale: "en" });
+const taskText = createTaskText({ locale: "en" });
 
 /** What the thread shows, where that is not each part of the answer once, with its own text. */
-export function oddAnswer({ record, posts, asked }: Fate): string | undefined {
-  const shown = posts.filter(({ key }) => (key?.part ?? 0) > 0).map(({ text }) => text);
-  const outcome = record?.outcome ?? { type: "answer", text: agentsAnswer(asked) };
-  const wanted = record === undefined || isIgnored({ asked, record }) ? [] : answerText.parts({ ...record, outcome });
+export function oddAnswer({ record, posts, asked, executed }: Fate): string | undefined {
+  const shown = posts
+    .filter(({ key }) => key !== undefined && key.part > placeholderPart && key.part < questionPart)
+    .map(({ text, blocks }) => ({ text, blocks }));
+  // The host keeps longer what it answered.
+  const text = executed?.outcome?.type === "success" ? executed.outcome.text : agentsAnswer(asked);
+  const outcome = record?.outcome ?? { type: "answer" as const, text };
+  const contents = record === undefined || isIgnored({ asked, record }) ? [] : taskText.parts({ ...record, outcome });
+  const wanted = contents.map((content) => ({ text: content.text, blocks: content.blocks ?? [] }));
   if (JSON.stringify(shown) === JSON.stringify(wanted)) return undefined;
   return `${shown.length} posts where ${wanted.length} are due: ${JSON.stringify(shown)}`;
 }
 
 /** A reply that does not speak to the bot, and meant none of its tasks. */
 function isIgnored({ asked, record }: { asked: Asked; record: Task }): boolean {
-  return asked.isUnaddressed && record.outcome === undefined;
+  return asked.isUnaddressed && record.outcome === undefined && record.deadlineAtMs === undefined;
 }
 
 /**
@@ -43,6 +51,7 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   too_old: ["nothing"],
   canceling: ["nothing"],
   canceled: ["canceled", "nothing"],
+  unanswered: ["canceled", "failed", "nothing"],
   execution_failed: ["failed"],
   timeout: ["failed", "canceled", "nothing"],
   // What was given up is taken back, unless the host is away for that as well: then nobody starts it.
@@ -53,7 +62,8 @@ const fitting: Partial<Record<string, readonly string[]>> = {
 export function disagreement({ asked, record, executed }: Fate): string | undefined {
   const state = executed?.state ?? "nothing";
   const outcome = record?.outcome;
-  const unsaid = record !== undefined && isIgnored({ asked, record }) ? "ignored" : "answer";
+  const isUnheard = record === undefined ? asked.isUnaddressed : isIgnored({ asked, record });
+  const unsaid = isUnheard ? "ignored" : "answer";
   const said = outcome?.type === "failed" ? outcome.reason : (outcome?.type ?? unsaid);
   if (fitting[said]?.includes(state) !== false) return undefined;
   return `the record says ${said}, the host says ${state}`;

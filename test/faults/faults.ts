@@ -29,11 +29,15 @@ export type Fault = { at: number; kind: Kind };
 
 export type Point =
   | "slack.event"
+  | "slack.press"
   | "slack.post"
   | "slack.update"
   | "slack.remove"
   | "slack.react"
+  | "slack.stream"
   | "slack.replies"
+  | "slack.upload"
+  | "files.in"
   | "queue.send"
   | "queue.deliver"
   | "queue.finish"
@@ -57,7 +61,7 @@ export type Point =
 
 /**
  * What is the same for everyone who could tell is one kind, so that searching through all pairs stays possible:
- * - a process that dies after a read, or after a reaction, has changed nothing: `dies_before`;
+ * - a process that dies after a read, a reaction, or with an upload that nobody sees yet, has changed nothing: `dies_before`;
  * - a read whose answer is lost is a read that failed; a reaction is decoration, so only its time counts;
  * - an edit or a removal that is repeated is the same edit; a compare-and-set that is repeated fails the second time;
  * - neither store nor queue say whether a failed call was done: `refused` is their `lost`.
@@ -66,11 +70,15 @@ export type FaultTable = Readonly<Record<Point, readonly Kind[]>>;
 
 const everywhere = {
   "slack.event": ["lost", "answer_lost", "repeated"],
+  "slack.press": ["lost"],
   "slack.post": ["refused", "lost", "answer_lost", "slow", "repeated", "dies_before", "dies_after", "gone"],
   "slack.update": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after", "gone"],
   "slack.remove": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after"],
   "slack.react": ["refused", "slow", "dies_before"],
+  "slack.stream": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after", "gone"],
   "slack.replies": ["refused", "lost", "slow", "dies_before"],
+  "slack.upload": ["refused", "lost", "dies_before"],
+  "files.in": ["refused", "lost", "dies_before"],
   "transport.request": ["refused", "lost", "slow", "repeated", "overtaken", "dies_before", "dies_after"],
   "transport.response": ["lost", "slow", "stale", "dies_before"],
   "agent.start": ["dies_before", "dies_after"],

@@ -1,6 +1,9 @@
 /** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
+
+import { openingPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
 import { disagreement, type Fate, oddAnswer } from "./agreement.ts";
 import { needlessFailure } from "./excuses.ts";
+import { buttonsOf } from "./presses.ts";
 import { secrets } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
@@ -57,16 +60,46 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "Nothing else of ours is in a thread.",
-    find: ({ posts, fates }) =>
+    find: ({ posts, fates, isExempt }) =>
       firstOf(posts, (post) =>
-        fates.some((fate) => fate.posts.includes(post)) ? undefined : `the post at ${post.ts}`,
+        // What has no key cannot be removed where nobody can do anything.
+        fates.some((fate) => fate.posts.includes(post)) || (isExempt && post.key === undefined)
+          ? undefined
+          : `the post at ${post.ts}`,
       ),
   },
   {
-    sentence: "The agent is started at most once for a request.",
+    sentence: "A question is asked once, and nobody can press its buttons any more.",
+    find: ({ posts, isExempt }) =>
+      isExempt
+        ? undefined
+        : firstOf(posts, (post) => {
+            if (post.key === undefined || post.key.part < questionPart || post.key.part >= openingPart)
+              return undefined;
+            const same = posts.filter(
+              ({ key }) => key?.requestId === post.key?.requestId && key?.part === post.key?.part,
+            );
+            return same.length > 1 || buttonsOf(post).length > 0 ? `the question at ${post.ts}` : undefined;
+          }),
+  },
+  {
+    sentence: "The files of an answer are in the thread, once.",
+    find({ posts, fates, world: { story, steps }, isExempt }) {
+      if (isExempt || !story.agent.makesFiles) return undefined;
+      const shared = posts.filter(({ fileIds }) => fileIds.length > 0).length;
+      const isAnswered = fates.some(
+        ({ record, executed }) => executed?.state === "completed" && record?.outcome === undefined,
+      );
+      // A file that cannot be uploaded for a quarter of a minute is told instead.
+      const hasExcuse = steps.filter(({ fate, point }) => fate !== undefined && point === "slack.upload").length > 1;
+      return shared === 1 || (shared === 0 && (!isAnswered || hasExcuse)) ? undefined : `${shared} times`;
+    },
+  },
+  {
+    sentence: "The agent is started at most once for a request, and once for each answer to what it asks.",
     find: ({ world: { agentRuns } }) =>
-      firstOf(agentRuns, ({ requestId }) => {
-        const times = agentRuns.filter((run) => run.requestId === requestId).length;
+      firstOf(agentRuns, ({ requestId, turn }) => {
+        const times = agentRuns.filter((run) => run.requestId === requestId && run.turn === turn).length;
         return times > 1 ? `${requestId} ${times} times` : undefined;
       }),
   },
@@ -148,9 +181,12 @@ export function violationsOf(ending: Ending): Violation[] {
   });
 }
 
-/** Slack heard that it was taken, or a record was made of it. */
-function isOwed({ asked, record }: Fate): boolean {
-  return asked.isTaken || record !== undefined;
+/**
+ * Slack heard that it was taken, or a record was made of it. What was not said to the bot is only owed an answer where the
+ * bot knew the thread, which without a fault it does.
+ */
+function isOwed({ asked, record, isThreadKnown }: Fate): boolean {
+  return record !== undefined || (asked.isTaken && (!asked.isUnaddressed || isThreadKnown));
 }
 
 function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {

@@ -1,11 +1,12 @@
 /** People write in Slack, and Slack tells the ingress: signed, again where nobody answered, and sometimes twice. */
-import { createHmac } from "node:crypto";
 import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
 import { requestIdOf } from "../../lambdas/verification/ingress/request-id.ts";
 import type { Pool } from "./pool.ts";
+import { pressButtons } from "./presses.ts";
 import { createProcess, within } from "./processes.ts";
-import { secrets, workspace } from "./settings.ts";
-import { tsOf } from "./sim-slack.ts";
+import { workspace } from "./settings.ts";
+import { signed } from "./signed.ts";
+import { type SimSlack, tsOf } from "./sim-slack.ts";
 import { later, worldMs } from "./virtual-time.ts";
 import { meet, type World } from "./world.ts";
 
@@ -16,6 +17,8 @@ export type Asked = {
   ts: string;
   threadTs: string;
   isUnaddressed: boolean;
+  isCommand: boolean;
+  hasFile: boolean;
   isTaken: boolean;
 };
 
@@ -23,18 +26,34 @@ export type Asked = {
 const answerMs = 3000;
 const againAfterMs = [0, 60_000, 300_000];
 
-export function writeMessages({ world, ingresses }: { world: World; ingresses: Pool<Ingress> }): Asked[] {
+export function writeMessages({
+  world,
+  slack: simulated,
+  ingresses,
+}: {
+  world: World;
+  slack: SimSlack;
+  ingresses: Pool<Ingress>;
+}): Asked[] {
   const slack = createProcess({ name: "Slack", zone: "slack", skewMs: 0 });
   const asked: Asked[] = [];
   const startMs = worldMs();
-  for (const [number, { afterMs, text, inThreadOf, isUnaddressed = false }] of world.story.messages.entries()) {
+  for (const [number, written] of world.story.messages.entries()) {
+    const { afterMs, text, inThreadOf, isUnaddressed = false, isCommand = false, hasFile = false } = written;
+    const { app: appId, channel, user } = workspace;
     const ts = tsOf({ atMs: startMs + afterMs, count: number });
-    const threadTs = asked[inThreadOf ?? -1]?.ts ?? ts;
-    const requestId = requestIdOf({ appId: workspace.app, channel: workspace.channel, ts });
-    const message = { requestId, text, ts, threadTs, isUnaddressed, isTaken: false };
+    const parent = asked[inThreadOf ?? -1]?.ts;
+    const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
+    const message = { requestId, text, ts, threadTs: parent ?? ts, isUnaddressed, isCommand, hasFile, isTaken: false };
     asked.push(message);
-    within({ process: slack, run: () => later({ delayMs: afterMs + 200, run: () => deliver(message, 0) }) });
+    const write = () => {
+      const said = { ts, text, key: undefined, from: "person" as const, user, fileIds: [] };
+      if (!isCommand) world.said.push({ ...said, channel, threadTs: parent });
+      later({ delayMs: 200, run: () => deliver(message, 0) });
+    };
+    within({ process: slack, run: () => later({ delayMs: afterMs, run: write }) });
   }
+  pressButtons({ world, slack: simulated, process: slack, ingresses });
   return asked;
 
   function deliver(message: Asked, attempt: number): void {
@@ -50,7 +69,8 @@ export function writeMessages({ world, ingresses }: { world: World; ingresses: P
     later({
       delayMs: answerMs,
       run() {
-        const delayMs = againAfterMs[attempt];
+        // Of a command that was not taken the person is told by Slack.
+        const delayMs = message.isCommand ? undefined : againAfterMs[attempt];
         if (!isHeard && delayMs !== undefined) later({ delayMs, run: () => deliver(message, attempt + 1) });
       },
     });
@@ -74,11 +94,20 @@ function typeOf({ isUnaddressed }: Asked, attempt: number): "app_mention" | "mes
 
 function requestOf(given: { message: Asked; type: "app_mention" | "message"; attempt: number }): IngressRequest {
   const { message, type, attempt } = given;
-  const { ts, threadTs, isUnaddressed } = message;
+  if (message.isCommand) return signed({ body: commandOf(message), type: "form" });
+  const { ts, threadTs, isUnaddressed, hasFile } = message;
   const { team, app, bot, channel, user } = workspace;
   const inThread = threadTs === ts ? {} : { thread_ts: threadTs };
   const text = isUnaddressed ? message.text : `<@${bot}> ${message.text}`;
-  const event = { type, user, ts, ...inThread, channel, text, channel_type: "channel" };
+  const file = {
+    id: "FIN",
+    name: "in.txt",
+    mimetype: "text/plain",
+    size: 5,
+    url_private: "https://files.slack.com/in",
+  };
+  const files = hasFile ? { files: [file], ...(type === "message" ? { subtype: "file_share" } : {}) } : {};
+  const event = { type, user, ts, ...inThread, ...files, channel, text, channel_type: "channel" };
   const payload = {
     type: "event_callback",
     api_app_id: app,
@@ -87,16 +116,15 @@ function requestOf(given: { message: Asked; type: "app_mention" | "message"; att
     authorizations: [{ user_id: bot, is_bot: true }],
     event,
   };
-  const body = Buffer.from(JSON.stringify(payload));
-  const timestamp = String(Math.floor(worldMs() / 1000));
-  const base = Buffer.concat([Buffer.from(`v0:${timestamp}:`), body]);
-  const signature = `v0=${createHmac("sha256", secrets.signingSecret).update(base).digest("hex")}`;
-  return {
-    body,
-    headers: [
-      ["Content-Type", "application/json"],
-      ["X-Slack-Request-Timestamp", timestamp],
-      ["X-Slack-Signature", signature],
-    ],
-  };
+  return signed({ body: JSON.stringify(payload), type: "json" });
+}
+
+function commandOf({ ts, text }: Asked): string {
+  const { team, app, channel, user } = workspace;
+  const fields = { api_app_id: app, team_id: team, channel_id: channel, user_id: user, command: "/sekisho", text };
+  return new URLSearchParams({ ...fields, trigger_id: triggerOf(ts) }).toString();
+}
+
+function triggerOf(ts: string): string {
+  return `${ts}.0a1b2c`;
 }

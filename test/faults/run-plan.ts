@@ -56,6 +56,8 @@ export async function runPlan({
     written: [],
     doubled: [],
     agentRuns: [],
+    said: [],
+    whispers: [],
     turns: new Map(),
     newId: () => `00000000-0000-4000-8000-${String(ids++).padStart(12, "0")}`,
   };
@@ -69,7 +71,7 @@ export async function runPlan({
   const executions = [...zones.values()];
   const ofVerification = { world, slack: slack.api, zones, completions };
   const verification = createVerification({ ...ofVerification, skewMs: lean * halfSkewMs });
-  const asked = writeMessages({ world, ingresses: verification.ingresses });
+  const asked = writeMessages({ world, slack, ingresses: verification.ingresses });
   const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
   const unheard = await unheardRejections();
 
@@ -84,10 +86,14 @@ export async function runPlan({
       // A peer that does not deduplicate can have taken it more than once, although it started one of them at most.
       const taken = items.filter(({ correlationId }) => correlationId === requestId);
       const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];
+      const threadTs = record?.place?.threadTs ?? message.threadTs;
+      const uploads = executed === undefined ? [] : slack.posts.filter(({ fileIds }) => fileIds.length > 0);
       const posts = slack.posts.filter(
-        ({ key, threadTs }) => key?.requestId === requestId && threadTs === message.threadTs,
+        (post) =>
+          uploads.includes(post) || (post.key?.requestId === requestId && (post.threadTs ?? post.ts) === threadTs),
       );
-      return { asked: message, record, executed, posts, zoneAheadMs: lean * halfSkewMs };
+      const isThreadKnown = message.threadTs !== message.ts && world.steps.every(({ fate }) => fate === undefined);
+      return { asked: message, isThreadKnown, record, executed, posts, zoneAheadMs: lean * halfSkewMs };
     }),
   );
   const faults = world.steps.flatMap(({ at, fate }): Fault[] => (fate === undefined ? [] : [{ at, kind: fate }]));

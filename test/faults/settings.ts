@@ -15,6 +15,7 @@ export const workspace = {
   bot: "U0BOT00001",
   channel: "C0CHAN0001",
   user: "U0USER0001",
+  stranger: "U0USER0002",
 };
 
 const parsed = new Map<Story, Config>();
@@ -23,9 +24,11 @@ const parsed = new Map<Story, Config>();
 export function configOf(story: Story): Config {
   const known = parsed.get(story);
   if (known !== undefined) return known;
-  const destination = { transport: "in-process", forwardBotToken: true, idempotent: !story.isForeign };
+  const questions = { expireAfterMs: story.questionMs };
+  const destination = { transport: "in-process", forwardBotToken: true, idempotent: !story.isForeign, questions };
   const config = parseConfig({
     json: {
+      slack: { locale: "en", command: { name: "/sekisho" } },
       allowlist: story.isAllowed ? [{ team: workspace.team }] : [],
       destinations: { agents: destination, spare: destination },
       routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],

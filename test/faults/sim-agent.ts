@@ -1,6 +1,6 @@
-/** The agent: works for as long as its story says, and heeds its signal. */
+/** The agent: works for as long as its story says, asks or tells where it is that kind, and heeds its signal. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import type { Agent, AgentTask } from "../../lambdas/execution/agents/agent.ts";
 import { operate } from "./operate.ts";
 import { currentProcess } from "./processes.ts";
 import { worldMs } from "./virtual-time.ts";
@@ -9,23 +9,48 @@ import type { AgentRun, World } from "./world.ts";
 const times = { usualMs: 1, giveUpMs: 1, landMs: 1 };
 const failed = () => new Error("the agent cannot be started");
 const failures = { refused: failed, unknown: failed };
+const tellings = 4;
+
+export const options = [
+  { id: "yes", label: "Yes" },
+  { id: "no", label: "No" },
+];
 
 export function createAgent({ world }: { world: World }): Agent {
-  return async function* agent({ text, correlation_id: requestId = "" }, { signal }) {
+  const { agentMs, agent: kind, messages } = world.story;
+  return async function* agent(task, { signal }) {
+    const { correlation_id: requestId = "", answers } = task;
     const at = { world, note: () => requestId.slice(0, 8), times, failures };
-    const run: AgentRun = { requestId, fromMs: worldMs(), untilMs: Number.POSITIVE_INFINITY, end: "working" };
+    const turn = answers.length;
+    const run: AgentRun = { requestId, turn, fromMs: worldMs(), untilMs: Number.POSITIVE_INFINITY, end: "working" };
     const over = (end: AgentRun["end"]) => {
       if (run.end === "working") Object.assign(run, { end, untilMs: worldMs() });
     };
     currentProcess()?.onDeath.push(() => over("died"));
     signal.addEventListener("abort", () => over("stopped"));
     await operate({ ...at, point: "agent.start", effect: () => void world.agentRuns.push(run) });
-    await wait(world.story.agentMs, undefined, { signal });
+    // A reply that came before the question is a task of its own, which asks nothing.
+    const asks = kind.asks === true && turn === 0 && task.text === messages[0]?.text;
+    if (asks) {
+      await operate({ ...at, point: "agent.end", effect: () => over("ended") });
+      yield { type: "question", prompt: "Shall I go on?", options };
+      return;
+    }
+    for (let telling = 1; kind.tells && telling < tellings; telling++) {
+      await wait(agentMs / tellings, undefined, { signal });
+      yield { type: "progress", percent: (100 * telling) / tellings, partial: `So far: ${"more ".repeat(telling)}` };
+    }
+    await wait(kind.tells ? agentMs / tellings : agentMs, undefined, { signal });
+    if (kind.makesFiles) yield { type: "artifact", artifact: { name: "list.csv", mimetype: "text/csv", text: "a,b" } };
     await operate({ ...at, point: "agent.end", effect: () => over("ended") });
-    yield { type: "answer", text: agentsAnswer({ text }) };
+    yield { type: "answer", text: agentsAnswer(task) };
   };
 }
 
-export function agentsAnswer({ text }: { text: string }): string {
-  return `This is what I found about: ${text.length} ${text.split(" ").toReversed().join(" ")}`;
+export function agentsAnswer({
+  text,
+  answers = [],
+}: Pick<AgentTask, "text"> & Partial<Pick<AgentTask, "answers">>): string {
+  const heard = answers.map(({ option_id, text: said }) => ` after ${option_id ?? said}`).join("");
+  return `This is what I found about: ${text.length} ${text.split(" ").toReversed().join(" ")}${heard}`;
 }

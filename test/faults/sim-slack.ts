@@ -1,18 +1,38 @@
 /** Slack: a channel with threads, whose posts may be late, doubled, or made without anybody hearing of it. */
 
-import { type PostedMessage, type SlackApi, SlackError } from "../../lambdas/verification/slack/slack.ts";
+import {
+  type Block,
+  type Content,
+  type PostedMessage,
+  type SlackApi,
+  SlackError,
+} from "../../lambdas/verification/slack/slack.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";
 import { currentProcess } from "./processes.ts";
+import { workspace } from "./settings.ts";
+import { createSimSlackExtras } from "./sim-slack-extras.ts";
 import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
 /** A call is given up after 10 s; a post that timed out lands within 60 s or never. */
 const times: Times = { usualMs: 120, giveUpMs: 10_000, landMs: 59_000 };
 
-export type Post = PostedMessage & { threadTs: string; atMs: number };
+/** In a thread, or (without `threadTs`) in the channel itself. */
+export type Post = PostedMessage & {
+  channel: string;
+  threadTs: string | undefined;
+  blocks: readonly Block[];
+  /** A native stream that is still open. */
+  streams: boolean;
+  atMs: number;
+};
 
 export type SimSlack = { api: SlackApi; posts: Post[]; gone: () => boolean };
+
+/** One call: what it is for, what it does, and what may become of it. */
+export type At = <T>(request: { point: Point; note: () => string; signal: AbortSignal; effect: () => T }) => Promise<T>;
+export type NewPost = Pick<Post, "channel" | "threadTs" | "key"> & Partial<Post>;
 
 export function createSimSlack({ world }: { world: World }): SimSlack {
   const posts: Post[] = [];
@@ -27,12 +47,21 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     },
   };
 
-  function at<T>(request: { point: Point; note: () => string; signal: AbortSignal; effect: () => T }): Promise<T> {
+  const at: At = (request) => {
     const effect = () => {
       if (isGone) throw new SlackError("gone");
       return request.effect();
     };
     return operate({ world, times, failures, ...request, effect });
+  };
+
+  function add(post: NewPost): Post {
+    count += 1;
+    const ts = tsOf({ atMs: worldMs(), count });
+    const self = { from: "self", user: workspace.bot, text: "", blocks: [], fileIds: [], streams: false } as const;
+    const added = { ...self, ...post, ts, atMs: worldMs() };
+    posts.push(added);
+    return added;
   }
 
   function find(ts: string): Post {
@@ -41,55 +70,73 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     return post;
   }
 
-  return {
-    posts,
-    gone: () => isGone,
-    api: {
-      post: ({ threadTs, text, key, signal }) =>
-        at({
-          point: "slack.post",
-          note: () => `part ${key.part}`,
-          signal,
-          effect() {
-            // What lands late is made by no process.
-            const isLate = currentProcess() === undefined;
-            const known = posts.find((post) => post.key?.requestId === key.requestId && post.key.part === key.part);
-            const isAgain = known !== undefined && known.atMs !== worldMs();
-            if (key.part > 0 && isAgain && !isLate) world.doubled.push(`part ${key.part} of ${key.requestId}`);
-            count += 1;
-            const ts = tsOf({ atMs: worldMs(), count });
-            posts.push({ ts, threadTs, text, key, atMs: worldMs() });
-            return { ts };
-          },
-        }),
-      update: ({ ts, text, key, signal }) =>
-        at({
-          point: "slack.update",
-          note: () => `part ${key.part} at ${ts}`,
-          signal,
-          effect: () => void Object.assign(find(ts), { text, key }),
-        }),
-      remove: ({ ts, signal }) =>
-        at({
-          point: "slack.remove",
-          note: () => ts,
-          signal,
-          effect: () => void posts.splice(posts.indexOf(find(ts)), 1),
-        }),
-      react: ({ name, present, signal }) =>
-        at({ point: "slack.react", note: () => `${present ? "+" : "-"}${name}`, signal, effect: () => {} }),
-      replies: ({ threadTs, oldestTs, signal }) =>
-        at({
-          point: "slack.replies",
-          note: () => threadTs,
-          signal,
-          effect: () =>
-            posts
-              .filter((post) => post.threadTs === threadTs && Number(post.ts) >= Number(oldestTs))
-              .map(({ ts, text, key }) => ({ ts, text, key })),
-        }),
-    },
+  /** What people wrote is there as well. */
+  function list(isWanted: (post: PostedMessage & { threadTs: string | undefined; channel: string }) => boolean) {
+    return [...world.said, ...posts]
+      .filter(isWanted)
+      .sort((a, b) => Number(a.ts) - Number(b.ts))
+      .map(({ ts, text, key, from, user, fileIds }) => ({ ts, text, key, from, user, fileIds }));
+  }
+
+  const api: SlackApi = {
+    ...createSimSlackExtras({ world, at, add, find }),
+    post: ({ channel, threadTs, content, key, signal }) =>
+      at({
+        point: "slack.post",
+        note: () => `part ${key.part}`,
+        signal,
+        effect() {
+          // What lands late is made by no process.
+          const isLate = currentProcess() === undefined;
+          const known = posts.find((post) => post.key?.requestId === key.requestId && post.key.part === key.part);
+          const isAgain = known !== undefined && known.atMs !== worldMs();
+          if (key.part > 0 && isAgain && !isLate) world.doubled.push(`part ${key.part} of ${key.requestId}`);
+          return { ts: add({ channel, threadTs, key, ...shown(content) }).ts };
+        },
+      }),
+    update: ({ ts, content, key, signal }) =>
+      at({
+        point: "slack.update",
+        note: () => `part ${key.part} at ${ts}`,
+        signal,
+        effect() {
+          const post = find(ts);
+          if (post.streams) throw new SlackError("unavailable");
+          Object.assign(post, { ...shown(content), key });
+        },
+      }),
+    remove: ({ ts, signal }) =>
+      at({
+        point: "slack.remove",
+        note: () => ts,
+        signal,
+        effect: () => void posts.splice(posts.indexOf(find(ts)), 1),
+      }),
+    react: ({ name, present, signal }) =>
+      at({ point: "slack.react", note: () => `${present ? "+" : "-"}${name}`, signal, effect: () => {} }),
+    replies: ({ threadTs, oldestTs, signal }) =>
+      at({
+        point: "slack.replies",
+        note: () => threadTs,
+        signal,
+        effect: () => list((post) => (post.threadTs ?? post.ts) === threadTs && Number(post.ts) >= Number(oldestTs)),
+      }),
+    posts: ({ channel, oldestTs, signal }) =>
+      at({
+        point: "slack.replies",
+        note: () => channel,
+        signal,
+        effect: () =>
+          list(
+            (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
+          ),
+      }),
   };
+  return { posts, gone: () => isGone, api };
+}
+
+function shown({ text, blocks = [] }: Content): Pick<Post, "text" | "blocks"> {
+  return { text, blocks };
 }
 
 /** Slack's own time, which also orders what was written within a millisecond. */

@@ -7,7 +7,14 @@ type Written = {
   inThreadOf?: number;
   /** It does not mention the bot. */
   isUnaddressed?: boolean;
+  /** It is a slash command. */
+  isCommand?: boolean;
+  /** It comes with a file. */
+  hasFile?: boolean;
 };
+
+/** Somebody presses a button of the first question, so long after the beginning, or when it is there. */
+type Pressed = { afterMs: number; option: number; by?: "asker" | "stranger" };
 
 export type Story = {
   name: string;
@@ -25,6 +32,11 @@ export type Story = {
   /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
   first?: "away" | "there";
   messages: readonly Written[];
+  presses: readonly Pressed[];
+  /** How long a question stays open. */
+  questionMs: number;
+  /** What the agent does beside answering. */
+  agent: { asks?: boolean; tells?: boolean; makesFiles?: boolean };
 };
 
 const sync: Story = {
@@ -36,6 +48,9 @@ const sync: Story = {
   isForeign: false,
   isPushed: false,
   messages: [{ afterMs: 0, text: "What is a sekisho?" }],
+  presses: [],
+  questionMs: 8 * 3600_000,
+  agent: {},
 };
 
 /** More than a minute: the answer is a new message, because an edit notifies nobody. Few polls keep all pairs of faults searchable. */
@@ -71,4 +86,47 @@ export const stories: readonly Story[] = [
       { afterMs: 5000, text: "Until when?", inThreadOf: 0 },
     ],
   },
+  /** The agent asks, and somebody presses a button; a stranger before, and a second time when it is too late. */
+  {
+    ...sync,
+    name: "asked",
+    agent: { asks: true },
+    presses: [
+      { afterMs: 20_000, option: 1, by: "stranger" },
+      { afterMs: 25_000, option: 0 },
+      { afterMs: 25_100, option: 1 },
+    ],
+  },
+  /** It is answered in words, in the thread. */
+  {
+    ...sync,
+    name: "replied",
+    agent: { asks: true },
+    messages: [
+      ...sync.messages,
+      { afterMs: 40_000, text: "Rather not, thank you", inThreadOf: 0, isUnaddressed: true },
+    ],
+  },
+  /** Nobody answers. */
+  { ...sync, name: "unanswered", agent: { asks: true }, questionMs: 90_000 },
+  /** It tells how far it is, and what it has written so far. */
+  { ...accepted, name: "told", agentMs: 20_000, pollAfterMs: 2000, agent: { tells: true } },
+  /** Files come with the message, and with the answer. */
+  {
+    ...sync,
+    name: "files",
+    agent: { makesFiles: true },
+    messages: [{ afterMs: 0, text: "Read this file", hasFile: true }],
+  },
+  /** A follow-up without a mention, and what people say to each other elsewhere. */
+  {
+    ...sync,
+    name: "followed",
+    messages: [
+      ...sync.messages,
+      { afterMs: 30_000, text: "And who kept it?", inThreadOf: 0, isUnaddressed: true },
+      { afterMs: 31_000, text: "Good morning", isUnaddressed: true },
+    ],
+  },
+  { ...sync, name: "commanded", messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }] },
 ];

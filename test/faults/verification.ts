@@ -1,19 +1,19 @@
 /** The Verification zone: what takes Slack's events, and what moves the tasks. */
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import { createGate } from "../../lambdas/verification/gate/create-gate.ts";
 import { createIngress, type Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import { createKeptSecret } from "../../lambdas/verification/kept-secret.ts";
 import { createPolicy } from "../../lambdas/verification/policy.ts";
-import { createAnswerText } from "../../lambdas/verification/slack/answer-text.ts";
+import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts";
 import type { SlackApi } from "../../lambdas/verification/slack/slack.ts";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../lambdas/verification/task/thread.ts";
-import { createRunAct } from "../../lambdas/verification/worker/acts.ts";
-import { createThreads } from "../../lambdas/verification/worker/threads.ts";
-import { createWorker } from "../../lambdas/verification/worker/worker.ts";
+import { createZoneWorker } from "../../lambdas/verification/worker/zone-worker.ts";
 import type { Execution } from "./execution.ts";
 import type { Pool } from "./pool.ts";
 import { configOf, secrets } from "./settings.ts";
+import { createSimFiles } from "./sim-files.ts";
 import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimStore } from "./sim-store.ts";
 import { createSimTransport } from "./sim-transport.ts";
@@ -41,7 +41,7 @@ export function createVerification({
   skewMs: number;
 }): Verification {
   const config = configOf(world.story);
-  const { leaseMs, maxReceiveCount } = config.limits;
+  const { maxReceiveCount } = config.limits;
   const { newId } = world;
   const { store, records } = createSimStore({
     world,
@@ -58,7 +58,9 @@ export function createVerification({
   const deadLetters = createSimQueue({ world, point: "queue.send" });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const log = logOf({ world, service: "verification" });
-  const answerText = createAnswerText({ locale: config.slack.locale });
+  const text = createTaskText({ locale: "en" });
+  const unused = { get: async () => undefined, create: unwritten, replace: unwritten, list: unwritten };
+  const gate = createGate({ config, ruleStore: unused, usageStore: unused, slack, log, now: Date.now });
   const policy = createPolicy({ config });
 
   const parts: ZoneParts = {
@@ -77,9 +79,20 @@ export function createVerification({
         log,
         wrap: ({ name }) => createSimTransport({ world, hosts: zones.get(name)?.hosts }),
       });
-      const threads = createThreads({ store: threadStore.store, queue: queue.sender, now: Date.now });
-      const runAct = createRunAct({ slack, threads, destinations, answerText, newId });
-      return createWorker({ store, queue: queue.sender, policy, runAct, leaseMs, log, newId });
+      return createZoneWorker({
+        store,
+        threadStore: threadStore.store,
+        queue: queue.sender,
+        policy,
+        slack,
+        gate,
+        files: createSimFiles({ world, slack }),
+        text,
+        destinations,
+        config,
+        log,
+        newId,
+      });
     },
     bootIngress() {
       const signingSecret = createKeptSecret({ readSecret: async () => secrets.signingSecret });
@@ -88,6 +101,11 @@ export function createVerification({
   };
   const ingresses = world.engine.isOneProcess ? startProcess(parts) : startFunctions(parts);
   return { ingresses, records, queues: [queue, deadLetters, completions] };
+}
+
+/** The allowlist is the configuration's alone, and nothing is counted. */
+function unwritten(): Promise<never> {
+  return Promise.reject(new Error("nothing is written here"));
 }
 
 function noteTurns({

@@ -1,6 +1,7 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
 import type { TaskItem } from "../../lambdas/shared/engine/ports.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
+import type { PostedMessage } from "../../lambdas/verification/slack/slack.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Process, Zone } from "./processes.ts";
@@ -27,6 +28,8 @@ export type Step = {
 /** From when until when an agent was at work, and why it ended. */
 export type AgentRun = {
   requestId: string;
+  /** How many answers of the user it had: each is a run of its own. */
+  turn: number;
   fromMs: number;
   untilMs: number;
   end: "working" | "ended" | "stopped" | "died";
@@ -51,6 +54,10 @@ export type World = {
   /** Parts of an answer that were posted although they stood in the thread. */
   doubled: string[];
   agentRuns: AgentRun[];
+  /** What people wrote, as Slack gives it to who reads the thread. */
+  said: (PostedMessage & { channel: string; threadTs: string | undefined })[];
+  /** To whom something was said that nobody else sees. */
+  whispers: string[];
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;
   newId: () => string;

@@ -4,6 +4,7 @@ import { retryDelayMs } from "./delays.ts";
 import type { CallAct, CallFailure, TaskEvent } from "./events.ts";
 import { hasMoved } from "./failover.ts";
 import type { Policy } from "./policy.ts";
+import { streamInDoubt } from "./progress.ts";
 import { advance, conclude, failed, graceMs, isPastDeadline, maxAttempts, type Step, wake } from "./step.ts";
 import type { Outcome, Task } from "./task.ts";
 
@@ -40,6 +41,7 @@ export function cancelAsked({ task, event: { resumed } }: { task: Task; event: C
       if (!resumed && !task.mayHaveArrived && task.attempts === 0) return conclude(task, outcomeOf("asked"));
       return end({ ...task, mayHaveArrived: task.mayHaveArrived || resumed }, "asked");
     case "waiting":
+      return end(resumed ? streamInDoubt(task) : task, "asked");
     case "asking":
       return end(task, "asked");
     case "delivering":

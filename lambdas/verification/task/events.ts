@@ -83,7 +83,7 @@ export type CallFailure = {
  */
 export type TaskEffect =
   | { type: "permit" }
-  | { type: "give_answer" }
+  | { type: "give_answer"; heal: boolean }
   | { type: "charge"; untilMs: number }
   /** `privately`: where only the person reads it. */
   | { type: "open_thread"; privately: boolean; heal: boolean }

@@ -7,7 +7,7 @@ import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import { hasMoved, sending } from "./failover.ts";
 import type { Policy } from "./policy.ts";
-import { atWork, progressShown } from "./progress.ts";
+import { atWork, progressShown, streamInDoubt } from "./progress.ts";
 import {
   answerGiven,
   begin,
@@ -148,13 +148,6 @@ function ready(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy })
   return sending(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
 }
 
-/** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
-function streamInDoubt(task: Task): Task {
-  const { stream, progress } = task;
-  if (stream?.refused || (stream === undefined && progress?.partialText === undefined)) return task;
-  return { ...task, stream: { messages: [], length: 0, ...stream, inDoubt: true } };
-}
-
 function opened({ task, event, policy }: Given<"thread_opened">): Step {
   const placed = threadOpened(task, event);
   return task.state === "received" ? lineUp(placed, policy) : { task: placed, effects: [wake(0)] };
@@ -216,7 +209,8 @@ function deadLettered({ task, event: { nowMs } }: Given<"dead_lettered">): Step 
     (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs);
   if (hasTime) return { task, effects: [wake(afterDeadLetterMs)] };
   const mayRun = state === "sent" || state === "waiting" || state === "asking";
-  const { task: concluded } = conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
+  const known = task.state === "waiting" && task.lease !== undefined ? streamInDoubt(task) : task;
+  const { task: concluded } = conclude(known, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
   // An announcement may have been made by a worker that died of it.
   return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };
 }

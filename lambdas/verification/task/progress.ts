@@ -33,6 +33,11 @@ export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowM
   return { task: kept, effects: [task.state === "waiting" ? nextPoll(kept) : wake(0)] };
 }
 
+/** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
+export function streamInDoubt(task: Task): Task {
+  return { ...task, stream: { messages: [], length: 0, ...task.stream, inDoubt: true } };
+}
+
 /** How long the answer waits, so that an edit of the placeholder is not the one that comes last. */
 export function settlesInMs({ progress }: Task, nowMs: number): number {
   if (progress === undefined) return 0;

@@ -36,7 +36,7 @@ export function permitted(
 function enter(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
   const { threadTs, command } = task.message;
   if (threadTs === undefined || command) return accepted(task, { nowMs, policy });
-  return { task, effects: [{ type: "give_answer" }] };
+  return { task, effects: [{ type: "give_answer", heal: task.attempts > 0 }] };
 }
 
 /** A message in a thread that waits for an answer is none but that answer: never a new task behind it. */

@@ -8,6 +8,7 @@ import type { Task } from "./task.ts";
 
 /** A thread in which so many wait is no conversation any more. */
 const maxTasks = 200;
+const maxAsked = 10;
 /** For so long a reply in the thread is known to be one in a thread of the bot. */
 const recordLifeMs = 30 * 24 * 3600_000;
 
@@ -30,6 +31,10 @@ export const threadSchema = z.object({
   revision: z.int(),
   state: z.literal("thread"),
   expiresAtMs: z.int(),
+  /** The `ts` of the first message by which the bot was asked here. */
+  sinceTs: z.string().optional(),
+  /** The latest tasks that asked a person and have left: whose answer came last may still be found out. */
+  asked: z.array(z.string()).optional(),
   tasks: z.array(entrySchema),
 });
 export type Thread = z.infer<typeof threadSchema>;
@@ -75,7 +80,12 @@ export function lineUp({
   const placed = begins ? { ...own, begun: true, untilMs: nowMs + turnMs } : own;
   const after = others.filter((other) => !before.includes(other));
   return {
-    thread: { ...thread, tasks: [...before, placed, ...after], expiresAtMs: nowMs + recordLifeMs },
+    thread: {
+      ...thread,
+      sinceTs: thread.sinceTs !== undefined && Number(thread.sinceTs) < Number(own.ts) ? thread.sinceTs : own.ts,
+      tasks: [...before, placed, ...after],
+      expiresAtMs: nowMs + recordLifeMs,
+    },
     place: { ahead: waitsFor.length, freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)) },
   };
 }
@@ -88,7 +98,12 @@ export function leave({ thread, id, nowMs }: { thread: Thread; id: string; nowMs
   const tasks = thread.tasks.filter((other) => other.id !== id && other.untilMs > nowMs);
   const head = tasks.find(({ parallel }) => !parallel);
   const isSame = tasks.length === thread.tasks.length;
-  return { thread: isSame ? thread : { ...thread, tasks }, next: head?.begun === false ? head.id : undefined };
+  const hasAsked = thread.tasks.some((task) => task.id === id && task.asks);
+  const asked = hasAsked ? { asked: [...(thread.asked ?? []), id].slice(-maxAsked) } : {};
+  return {
+    thread: isSame ? thread : { ...thread, ...asked, tasks },
+    next: head?.begun === false ? head.id : undefined,
+  };
 }
 
 /** The task asks, and holds its place for as long as that may take. */
@@ -97,9 +112,10 @@ export function hold({ thread, id, untilMs }: { thread: Thread; id: string; unti
   return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
 }
 
-/** The tasks that may wait for an answer, the first in the thread first. */
-export function askingIn({ thread, nowMs }: { thread: Thread; nowMs: number }): string[] {
-  return thread.tasks.filter(({ asks, untilMs }) => asks === true && untilMs > nowMs).map(({ id }) => id);
+/** The tasks that may wait for an answer, the first in the thread first; then those that did not long ago. */
+export function askingIn({ thread, nowMs }: { thread: Thread; nowMs: number }): { now: string[]; before: string[] } {
+  const now = thread.tasks.filter(({ asks, untilMs }) => asks === true && untilMs > nowMs).map(({ id }) => id);
+  return { now, before: thread.asked ?? [] };
 }
 
 function isEarlier(one: { ts: string; id: string }, other: { ts: string; id: string }): boolean {

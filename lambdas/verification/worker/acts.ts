@@ -57,7 +57,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
           nowMs: now(),
         };
       case "give_answer":
-        return questions.giveFromThread({ task, signal });
+        return questions.giveFromThread({ task, heal: act.heal, signal });
       case "charge":
         return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
       case "open_thread":

@@ -11,10 +11,8 @@ type Request = { slack: SlackApi; task: Task; text: TaskText; nowMs: number; sig
 export async function askQuestion(request: Request & { heal: boolean }): Promise<string> {
   const { slack, task, text, heal, nowMs, signal } = request;
   const part = partOf(task);
-  if (heal) {
-    const [earlier] = (await ownPostsOrKnown(request)).filter((post) => post.part === part);
-    if (earlier !== undefined) return earlier.ts;
-  }
+  const earlierTs = heal ? await findQuestion(request) : undefined;
+  if (earlierTs !== undefined) return earlierTs;
   const posted = await slack.post({
     installation: installationOf(task),
     ...placeOf(task),
@@ -25,20 +23,31 @@ export async function askQuestion(request: Request & { heal: boolean }): Promise
   return posted.ts;
 }
 
-/** Best effort: whoever presses a button that is still there is told. */
-export async function showQuestion({ slack, task, text, nowMs, signal }: Request): Promise<void> {
-  const ts = task.question?.ts;
+/** Best effort: the answer is not to wait for it, and the delivery does it again. Whoever presses a button until then is told. */
+export async function showQuestion(request: Request): Promise<void> {
+  await updateQuestion(request).catch(() => {});
+}
+
+/** The message shows the question as it is in the record. Rejects with a SlackError. */
+export async function updateQuestion(request: Request): Promise<void> {
+  const { slack, task, text, nowMs, signal } = request;
+  // A worker may have died between posting it and writing that down, and it was answered all the same.
+  const ts = task.question?.ts ?? (await findQuestion(request));
   if (ts === undefined) return;
-  const { channel } = placeOf(task);
-  const shown = slack.update({
+  await slack.update({
     installation: installationOf(task),
-    channel,
+    channel: placeOf(task).channel,
     ts,
     content: text.question({ task, nowMs }),
     key: { requestId: task.id, part: partOf(task) },
     signal,
   });
-  await shown.catch(() => {});
+}
+
+/** The earliest, should there be more. */
+async function findQuestion(request: Request): Promise<string | undefined> {
+  const posts = await ownPostsOrKnown(request);
+  return posts.find(({ part }) => part === partOf(request.task))?.ts;
 }
 
 function partOf({ question }: Task): number {

@@ -1,10 +1,10 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 import { outgoingFiles } from "../files/outgoing.ts";
-import { answerPart, insteadPart, plainPart } from "../slack/post-parts.ts";
+import { answerPart, insteadPart, plainPart, streamPart } from "../slack/post-parts.ts";
 import type { SlackApi } from "../slack/slack.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
-import { showQuestion } from "./ask-question.ts";
+import { updateQuestion } from "./ask-question.ts";
 import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
 import { openings } from "./open-thread.ts";
 import { isSlackError, knownPosts, type OwnPost, ownPosts, ownPostsOrKnown, uploadsOf } from "./own-posts.ts";
@@ -18,15 +18,12 @@ type Request = { slack: SlackApi; task: Task; text: TaskText; decor: Decor; nowM
 /** With `heal` an earlier try may have left posts behind: they are looked up first. */
 export async function deliver(request: Request & { heal: boolean }): Promise<void> {
   const { task, heal } = request;
-  await closeStream(request);
   const isUnsure = heal || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
+  for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
   for (const action of planOf(request, { found, asNew: isNew(request) })) await perform(request, action);
-  // However it ended while it was asked: nobody is to press its buttons any more.
-  const { question } = task;
-  if (question !== undefined && question.answer === undefined) {
-    await showQuestion({ ...request, nowMs: question.expiresAtMs });
-  }
+  // However it ended: nobody is to press its buttons any more.
+  if (task.question !== undefined) await unlessGone(updateQuestion({ ...request, nowMs: task.question.expiresAtMs }));
   if (task.placeholderTs !== undefined) await markOver(request);
 }
 
@@ -60,18 +57,10 @@ function firstPartOf({ outcome, plain }: Task): number {
 }
 
 /** Slack edits no message that is still being streamed. Where it cannot be stopped, the edit fails, and it is posted anew. */
-async function closeStream({ slack, task, signal }: Request): Promise<void> {
-  const last = task.stream?.messages.at(-1);
-  if (last === undefined) return;
+async function closeStream({ slack, task, signal }: Request, ts: string): Promise<void> {
   const { channel } = placeOf(task);
-  const stopped = slack.stopStream({
-    installation: installationOf(task),
-    channel,
-    ts: last.ts,
-    requestId: task.id,
-    signal,
-  });
-  await unlessGone(stopped);
+  const call = { installation: installationOf(task), channel, requestId: task.id, signal };
+  await unlessGone(slack.stopStream({ ...call, ts }));
 }
 
 async function perform(request: Request, action: DeliveryAction): Promise<void> {

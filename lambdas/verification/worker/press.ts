@@ -6,8 +6,7 @@ import type { SlackApi } from "../slack/slack.ts";
 import type { PressRefusal, TaskText } from "../slack/task-text.ts";
 import type { Press } from "../task/messages.ts";
 import { installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
-import { soonAgainMs } from "./copies.ts";
-import type { Questions } from "./questions.ts";
+import { heldDelayMs, type Questions } from "./questions.ts";
 
 export type HandlePress = (request: { press: Press; signal: AbortSignal }) => Promise<void>;
 
@@ -20,6 +19,7 @@ export function createHandlePress({
   slack,
   text,
   log,
+  now,
 }: {
   store: TaskStore<Task>;
   queue: TaskQueue;
@@ -28,6 +28,7 @@ export function createHandlePress({
   slack: SlackApi;
   text: TaskText;
   log: Log;
+  now: () => number;
 }): HandlePress {
   async function cancel({ press, task, signal }: Pressed): Promise<PressRefusal | undefined> {
     if (!(await gate.mayCancel({ task, user: press.user, signal }))) return { type: "not_yours" };
@@ -50,7 +51,11 @@ export function createHandlePress({
       case "taken":
         return undefined;
       case "held":
-        await queue.send({ body: JSON.stringify(press), delayMs: soonAgainMs, group: queueGroupOf(task) });
+        await queue.send({
+          body: JSON.stringify(press),
+          delayMs: heldDelayMs(now() - press.atMs),
+          group: queueGroupOf(task),
+        });
         return undefined;
       case "says_nothing":
         return { type: "over" };

@@ -17,17 +17,20 @@ export type Verdict =
   | { type: "held" }
   | NotTaken;
 
+/** What meets a worker that acts comes again soon, and later each time, in case that worker has died. */
+export function heldDelayMs(sinceMs: number): number {
+  return Math.min(15_000, Math.max(500, sinceMs));
+}
+
 export type Questions = {
   /** `index`: of the question that is meant. `held`: a worker acts on the task; to be tried again soon. */
   give(request: { requestId: string; index?: number; answer: Given; signal: AbortSignal }): Promise<Verdict>;
-  /** Whether the message is the answer that its thread waits for. */
-  giveFromThread(request: { task: Task; signal: AbortSignal }): Promise<TaskEvent>;
+  /** Whether the message is the answer that its thread waits for. `heal`: an earlier try may have given it. */
+  giveFromThread(request: { task: Task; heal: boolean; signal: AbortSignal }): Promise<TaskEvent>;
 };
 
 /** So many workers at once never meet over one question. */
 const maxAttempts = 20;
-/** When a message looks again whose thread's task is just being moved. */
-const heldDelayMs = 1000;
 
 export function createQuestions({
   store,
@@ -73,7 +76,11 @@ export function createQuestions({
     return { type: "held" };
   }
 
-  async function giveFromThread({ task, signal }: { task: Task; signal: AbortSignal }): Promise<TaskEvent> {
+  async function giveFromThread({
+    task,
+    heal,
+    signal,
+  }: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
     const { message, id: from } = task;
     const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
     const told = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => ({
@@ -82,10 +89,11 @@ export function createQuestions({
       verdict,
     });
     let isOthers = false;
-    for (const requestId of await threads.asking({ thread: task.thread })) {
+    const asking = await threads.asking({ thread: task.thread });
+    for (const requestId of heal ? [...asking.before, ...asking.now] : asking.now) {
       if (requestId === from) continue;
       const given = await give({ requestId, answer, signal });
-      if (given.type === "held") return { type: "busy", delayMs: heldDelayMs };
+      if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       if (given.type === "says_nothing") return told("says_nothing");
       isOthers ||= given.type === "not_yours";
       if (given.type !== "taken") continue;

@@ -18,8 +18,8 @@ export type WorkerOptions = {
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
-  /** Whether the bot was ever asked in the thread: only there it hears what is not said to it. */
-  isKnownThread(request: { thread: string }): Promise<boolean>;
+  /** Whether the bot was asked in the thread before: only there it hears what is not said to it. */
+  isKnownThread(request: { thread: string; ts: string }): Promise<boolean>;
   press: HandlePress;
   greet: HandleGreet;
   /** Always shorter than the queue's visibility timeout; an act is ended by its signal a tenth earlier. */

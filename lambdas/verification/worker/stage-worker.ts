@@ -83,6 +83,7 @@ export function createStageWorker({
       files: createFiles({
         slack,
         token: tokens.tokenOf,
+        newerToken: tokens.newerThan,
         apiUrl,
         store: fileStore,
         publicFetch: createArtifactFetch(config),

@@ -12,10 +12,10 @@ export type Threads = {
   leave(request: { task: Task }): Promise<void>;
   /** The task has asked a person: it keeps its place until then, and messages may be the answer. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
-  /** The ids of the tasks in the thread that may wait for an answer, the first in the thread first. */
-  asking(request: { thread: string }): Promise<string[]>;
-  /** Whether the bot was ever asked in the thread (within 30 days). */
-  isKnown(request: { thread: string }): Promise<boolean>;
+  /** The ids of the tasks in the thread that may wait for an answer, the first in the thread first; and of those that did. */
+  asking(request: { thread: string }): Promise<{ now: string[]; before: string[] }>;
+  /** Whether the bot was asked in the thread (within 30 days) before the message `ts`. */
+  isKnown(request: { thread: string; ts: string }): Promise<boolean>;
   /** Asks every task of the thread to end whose message came before this one; resolves to how many there are. */
   cancelAll(request: { task: Task }): Promise<number>;
 };
@@ -62,10 +62,11 @@ export function createThreads({
     },
     async asking({ thread: name }) {
       const thread = await store.get({ id: threadIdOf({ thread: name }) });
-      return thread === undefined ? [] : askingIn({ thread, nowMs: now() });
+      return thread === undefined ? { now: [], before: [] } : askingIn({ thread, nowMs: now() });
     },
-    async isKnown({ thread }) {
-      return (await store.get({ id: threadIdOf({ thread }) })) !== undefined;
+    async isKnown({ thread: name, ts }) {
+      const thread = await store.get({ id: threadIdOf({ thread: name }) });
+      return thread !== undefined && Number(thread.sinceTs ?? 0) < Number(ts);
     },
     async cancelAll({ task }) {
       const thread = await store.get({ id: threadIdOf(task) });

@@ -66,7 +66,7 @@ async function handleMessage(
   const { store, queue, runAct, now = Date.now } = options;
   const log = options.log.with({ request_id: message.requestId });
   const stored = await store.get({ id: message.requestId });
-  if (stored === undefined && (await isChatter(options, message))) return log.debug("reply_dropped");
+  if (stored === undefined && (await isChatter(options, message))) return lookAgain(options, message);
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
   if (task === undefined) return log.warn("message_without_task", { event: message.type });
   const seq = seqOf({ message, task });
@@ -88,10 +88,20 @@ async function handleMessage(
   log.debug("claim_lost", { seq });
 }
 
-/** What people say to each other in a thread of theirs costs one look, and leaves no trace. */
+/** What people say to each other in a thread of theirs costs two looks, and leaves no trace. */
 async function isChatter({ isKnownThread }: WorkerOptions, message: TaskMessage): Promise<boolean> {
   if (message.type !== "ask" || !message.message.unaddressed) return false;
-  return !(await isKnownThread({ thread: threadKeyOf(message.message) }));
+  return !(await isKnownThread({ thread: threadKeyOf(message.message), ts: message.message.ts }));
+}
+
+/** The message that asked the bot into the thread may be a moment behind this one. */
+const lookAgainAfterMs = 30_000;
+
+/** Once; then it is what people say to each other. */
+async function lookAgain({ queue, log }: WorkerOptions, message: TaskMessage): Promise<void> {
+  if (message.type !== "ask" || message.looked) return log.debug("reply_dropped", { request_id: message.requestId });
+  const body = JSON.stringify({ ...message, looked: true });
+  await queue.send({ body, delayMs: lookAgainAfterMs, group: message.message.team });
 }
 
 const eventTypes = {

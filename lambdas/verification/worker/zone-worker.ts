@@ -52,7 +52,7 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
     policy,
     runAct: createRunAct({ slack, gate, files, text, threads, questions, decor, streaming, destinations, newId, now }),
     isKnownThread: threads.isKnown,
-    press: createHandlePress({ store, queue, gate, questions, slack, text, log }),
+    press: createHandlePress({ store, queue, gate, questions, slack, text, log, now }),
     greet: createHandleGreet({ slack, prompts: assistant?.prompts ?? [] }),
     leaseMs: config.limits.leaseMs,
     log,

@@ -1,0 +1,38 @@
+/** Files: what the product brings in is there or not; what it brings out takes the steps of an upload. */
+
+import { silentLog } from "../../lambdas/shared/log.ts";
+import type { Files } from "../../lambdas/verification/files/files.ts";
+import { createTurns } from "../../lambdas/verification/files/turns.ts";
+import { createUpload } from "../../lambdas/verification/files/upload.ts";
+import { type SlackApi, SlackError } from "../../lambdas/verification/slack/slack.ts";
+import { operate } from "./operate.ts";
+import type { World } from "./world.ts";
+
+const times = { usualMs: 300, giveUpMs: 10_000, landMs: 10_000 };
+const failures = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
+
+export function createSimFiles({ world, slack }: { world: World; slack: SlackApi }): Files {
+  return {
+    bringIn: ({ task, signal }) =>
+      operate({
+        world,
+        point: "files.in",
+        times,
+        failures,
+        signal,
+        effect: () =>
+          (task.message.files ?? []).map(({ id, name, mimetype, size }) => ({
+            ...{ id, name, mimetype, size },
+            url: `https://files.example/${task.id}/${id}`,
+          })),
+      }),
+    upload: createUpload({
+      slack,
+      publicFetch: () => () => Promise.reject(new Error("nothing is fetched here")),
+      turns: createTurns({ max: 3 }),
+      maxBytes: 1_000_000,
+      fetchTimeoutMs: 1000,
+      log: silentLog,
+    }),
+  };
+}

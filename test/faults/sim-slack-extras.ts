@@ -1,0 +1,93 @@
+/** What else Slack can do: streams, files, direct messages, whispers. */
+import { type SlackApi, SlackError } from "../../lambdas/verification/slack/slack.ts";
+import type { At, NewPost, Post } from "./sim-slack.ts";
+import type { World } from "./world.ts";
+
+type Extras = Omit<SlackApi, "post" | "update" | "remove" | "react" | "replies" | "posts">;
+
+export function createSimSlackExtras({
+  world,
+  at,
+  add,
+  find,
+}: {
+  world: World;
+  at: At;
+  add: (post: NewPost) => Post;
+  find: (ts: string) => Post;
+}): Extras {
+  let files = 0;
+  /** Whose bytes have come. */
+  const uploaded = new Set<string>();
+
+  function open(ts: string): Post {
+    const post = find(ts);
+    if (!post.streams) throw new SlackError("no_such_message");
+    return post;
+  }
+
+  return {
+    startStream: ({ channel, threadTs, markdown, signal }) =>
+      at({
+        point: "slack.stream",
+        note: () => "begins",
+        signal,
+        effect: () => ({ ts: add({ channel, threadTs, key: undefined, text: markdown, streams: true }).ts }),
+      }),
+    appendStream: ({ ts, markdown, signal }) =>
+      at({
+        point: "slack.update",
+        note: () => `stream ${ts}`,
+        signal,
+        effect() {
+          open(ts).text += markdown;
+        },
+      }),
+    stopStream: ({ ts, signal }) =>
+      at({
+        point: "slack.update",
+        note: () => `stream ${ts} stops`,
+        signal,
+        effect() {
+          find(ts).streams = false;
+        },
+      }),
+
+    startUpload: ({ name, signal }) =>
+      at({
+        point: "slack.upload",
+        note: () => name,
+        signal,
+        effect() {
+          files += 1;
+          return { fileId: `F${files}`, url: `https://files.slack.com/upload/F${files}` };
+        },
+      }),
+    sendUpload: ({ url, signal }) =>
+      at({ point: "slack.upload", note: () => url, signal, effect: () => void uploaded.add(url.slice(-2)) }),
+    shareUploads: ({ channel, threadTs, files: shared, signal }) =>
+      at({
+        point: "slack.post",
+        note: () => `files ${shared.map(({ fileId }) => fileId).join(",")}`,
+        signal,
+        effect: () => void add({ channel, threadTs, key: undefined, fileIds: shared.map(({ fileId }) => fileId) }),
+      }),
+
+    whisper: ({ user, signal }) =>
+      at({
+        point: "slack.react",
+        note: () => `whisper to ${user}`,
+        signal,
+        effect: () => void world.whispers.push(user),
+      }),
+    openDirect: ({ user, signal }) =>
+      at({ point: "slack.replies", note: () => user, signal, effect: () => ({ channel: `D${user.slice(1)}` }) }),
+    person: ({ user, signal }) =>
+      at({ point: "slack.replies", note: () => user, signal, effect: () => ({ locale: undefined }) }),
+    groupMembers: ({ group, signal }) =>
+      at({ point: "slack.replies", note: () => group, signal, effect: (): string[] => [] }),
+    setStatus: ({ status, signal }) =>
+      at({ point: "slack.react", note: () => `status ${status}`, signal, effect: () => {} }),
+    suggestPrompts: ({ signal }) => at({ point: "slack.react", note: () => "prompts", signal, effect: () => {} }),
+  };
+}
