@@ -18,8 +18,21 @@ describe("what is shown of a task", () => {
         const sample = sampleTask({ state, outcome: { type: "answer", text: answered } });
         const task = {
           ...sample,
-          message: { ...sample.message, text: asked },
+          message: {
+            ...sample.message,
+            text: asked,
+            files: [{ id: "F1", name: asked, mimetype: "a/b", size: 1, url: asked }],
+          },
           params: { channel: "C1", text: asked, history: [{ role: "user" as const, text: answered }] },
+          progress: { text: asked, partialText: answered, percent: 5, shownAtMs: nowMs },
+          question: {
+            index: 0,
+            prompt: asked,
+            options: [{ id: answered, label: asked }],
+            askedAtMs: nowMs,
+            expiresAtMs: nowMs,
+            answer: { user: "U1", atMs: nowMs, text: answered, callId: "c" },
+          },
         };
         const shown = JSON.stringify([rowOf({ task, nowMs }), viewOf({ task, nowMs }), viewLines({ task, nowMs })]);
         expect(shown).not.toContain("secret");
@@ -56,6 +69,18 @@ describe("what a task does next", () => {
     expect(nextWords({ task: sampleTask({ state: "sent", mayHaveArrived: true }), nowMs })).toContain("whether");
   });
 
+  it("says of a task that asks whom it waits for", () => {
+    const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + 1, ts: "1.1" };
+    const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c" };
+    for (const [changes, words] of [
+      [{ question }, "somebody's answer to the agent's question"],
+      [{ question: { ...question, answer } }, "the answer to its destination"],
+      [{ question, ending: "unanswered" }, "cancel at its destination"],
+    ] as const) {
+      expect(nextWords({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
+    }
+  });
+
   it("is its outcome where it is over, which an answer is also when it has been forgotten", () => {
     const outcomes: [Outcome | undefined, string][] = [
       [undefined, "answered"],
@@ -65,6 +90,10 @@ describe("what a task does next", () => {
       [{ type: "refused" }, "refused"],
       [{ type: "too_old" }, "too old"],
       [{ type: "canceling", count: 2 }, "2 tasks"],
+      [{ type: "limited", by: "channel" }, "limit of that channel"],
+      [{ type: "file_refused", why: "too_large", name: "secret.pdf" }, "too large"],
+      [{ type: "unanswered" }, "nobody answered"],
+      [{ type: "not_yours" }, "somebody else's"],
     ];
     for (const [outcome, words] of outcomes) {
       expect(nextWords({ task: sampleTask({ state: "done", outcome }), nowMs })).toContain(words);

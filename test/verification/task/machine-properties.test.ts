@@ -4,6 +4,7 @@ import { reasons } from "../../../contracts/errors.ts";
 import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import type { CallAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
+import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, asking, nowMs, success } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
@@ -108,13 +109,13 @@ describe("whatever happens in whatever order", () => {
   it("a task that is not over has its wake-up, acts one at a time, and its record is one that can be stored", () => {
     const messages = fc.record({
       text: fc.constantFrom("What is it?", "cancel", ""),
-      place: fc.constantFrom(
+      place: fc.constantFrom<Partial<AskedMessage>>(
         {},
         { threadTs: "1.1" },
         { threadTs: "1.1", unaddressed: true as const },
         { command: true as const },
       ),
-      files: fc.constantFrom({}, { files: [file] }),
+      files: fc.constantFrom<Partial<AskedMessage>>({}, { files: [file] }),
     });
     fc.assert(
       fc.property(fc.gen(), fc.boolean(), messages, (gen, idempotent, { text, place, files }) => {

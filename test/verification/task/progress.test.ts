@@ -66,12 +66,17 @@ describe("progress", () => {
 });
 
 describe("a stream", () => {
-  it("that may have been begun by a worker that died is in doubt; one that Slack refused is none", () => {
+  it("that may have been begun by a worker that died is in doubt", () => {
     const partial = play([woken, told({ partial_text: "A check" }, nowMs)], { task: waiting }).task;
     expect(play([resumed], { task: partial }).task.stream).toEqual({ messages: [], length: 0, inDoubt: true });
-    const refused = showing({ stream: { messages: [], length: 0, refused: true } });
-    expect(play([resumed], { task: refused }).task.stream?.inDoubt).toBeUndefined();
-    expect(play([resumed], { task: showing() }).task.stream).toBeUndefined();
+    // What the worker that died had heard from the host is in no record.
+    expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
+    expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
+    const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
+    expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
+    const held = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
+    const dead: TaskEvent = { type: "dead_lettered", nowMs: nowMs + 3600_000 };
+    expect(play([dead], { task: held }).task.stream?.inDoubt).toBe(true);
   });
 });
 

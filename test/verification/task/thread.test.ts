@@ -1,7 +1,15 @@
 /** The order of a thread, as plain data. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { emptyThread, leave, lineUp, type Thread, threadSchema } from "../../../lambdas/verification/task/thread.ts";
+import {
+  askingIn,
+  emptyThread,
+  hold,
+  leave,
+  lineUp,
+  type Thread,
+  threadSchema,
+} from "../../../lambdas/verification/task/thread.ts";
 
 const nowMs = 1_760_000_000_000;
 const turnMs = 60_000;
@@ -86,5 +94,31 @@ describe("the order of a thread", () => {
         expect(left.tasks).toEqual([]);
       }),
     );
+  });
+});
+
+describe("a task that asks", () => {
+  const asking = hold({ thread: enter(enter(empty, 1).thread, 2).thread, id: "task-1", untilMs: nowMs + 3600_000 });
+
+  it("holds its place until its question has expired, and is known as one whose answer may come", () => {
+    expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).place.ahead).toBe(1);
+    expect(askingIn({ thread: asking, nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
+    expect(askingIn({ thread: asking, nowMs: nowMs + 3600_000 }).now).toEqual([]);
+    expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).place.ahead).toBe(0);
+    expect(threadSchema.parse(JSON.parse(JSON.stringify(asking)))).toEqual(asking);
+  });
+
+  it("is remembered for a while when it has left, so that a reply can find out that it was its answer", () => {
+    const { thread, next } = leave({ thread: asking, id: "task-1", nowMs });
+    expect(next).toBe("task-2");
+    expect(askingIn({ thread, nowMs })).toEqual({ now: [], before: ["task-1"] });
+    let many = thread;
+    for (let n = 10; n < 60; n++) {
+      const held = hold({ thread: enter(many, n).thread, id: `task-${n}`, untilMs: nowMs + 3600_000 });
+      many = leave({ thread: held, id: `task-${n}`, nowMs }).thread;
+    }
+    const { before } = askingIn({ thread: many, nowMs });
+    expect(before.at(-1)).toBe("task-59");
+    expect(before.length).toBeLessThanOrEqual(50);
   });
 });

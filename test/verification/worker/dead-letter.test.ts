@@ -102,6 +102,39 @@ describe("a dead letter of a task at work", () => {
   });
 });
 
+describe("a dead letter of a task that asks", () => {
+  const questions = [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }];
+  const { channel, user, team } = ask.message;
+  const press = { type: "press", requestId: ask.requestId, team, channel, user } as const;
+  const button = { type: "answer", question: 0, option: 0 } as const;
+
+  it("costs no answer: a question that was not asked yet is asked later", async () => {
+    const world = createWorld({ questions });
+    world.deliver(ask);
+    await world.run({ until: () => world.records.get(ask.requestId)?.state === "asking" });
+    await world.buryAll();
+    expect(world.questions()).toEqual([]);
+    await world.run({ until: () => world.questions().length > 0 });
+    world.press({ ...press, atMs: world.now(), button });
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.cancels).toEqual([]);
+  });
+
+  it("of a click is kept, and changes nothing; of a greeting not even that", async () => {
+    const world = createWorld({ questions });
+    world.deliver(ask);
+    await world.run({ until: () => world.questions().length > 0 });
+    const wakes = world.loseMessages();
+    expect(wakes).toBe(1);
+    world.press({ ...press, atMs: world.now(), button });
+    world.greet({ type: "greet", requestId: ask.requestId, team, channel, user, threadTs: ask.message.ts });
+    await world.buryAll();
+    expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["press"]);
+    expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
+  });
+});
+
 describe("a dead letter", () => {
   it("of a task that was never sent asks nobody to cancel", async () => {
     const world = await buriedAfter(announced);

@@ -121,4 +121,30 @@ describe("a redrive", () => {
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
+
+  it("lets a task go on that asks: before the question is there, while it is open, and once it is answered", async () => {
+    const options = [{ id: "yes", label: "Yes" }];
+    for (let steps = 1; steps < 5; steps++) {
+      const world = createWorld({ pollsUntilDone: 1, questions: [{ prompt: "Shall I?", options }] });
+      world.deliver(ask);
+      await world.run({ maxSteps: steps });
+      world.loseMessages();
+      world.redrive(ask.requestId);
+      const question = () => world.records.get(ask.requestId)?.question;
+      await world.run({ until: () => question()?.ts !== undefined });
+      const button = { type: "answer", question: 0, option: 0 } as const;
+      const { channel, user, team } = ask.message;
+      world.press({ type: "press", requestId: ask.requestId, team, channel, user, atMs: world.now(), button });
+      await world.run({ until: () => question()?.answer !== undefined });
+      world.loseMessages();
+      world.redrive(ask.requestId);
+      await world.run();
+      expect({ steps, texts: world.posts.map(({ text }) => text) }).toEqual({
+        steps,
+        texts: ["Shall I? U1: 0", "A checkpoint."],
+      });
+      expect(world.given).toHaveLength(1);
+      expect(world.doubled()).toBe(0);
+    }
+  });
 });
