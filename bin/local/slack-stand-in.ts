@@ -14,8 +14,6 @@ import type { Installed } from "./stand-in/tokens.ts";
 import { type StandInCall, startWebApiServer } from "./stand-in/web-api-server.ts";
 import { otherBot } from "./stand-in/workspace.ts";
 
-export type { Asked } from "./stand-in/persons.ts";
-
 export type StandInChange = MessageChange | AsideChange;
 
 export type SlackStandIn = Persons & {

@@ -73,7 +73,7 @@ export const rules: readonly Rule[] = [
 export const pureRule: Rule = {
   name: "what is named pure has no SDK, no clock, no timer, no random source, no environment",
   about: anywhere,
-  mayLoad: /^(zod(\/mini)?|node:crypto)$|^(contracts|lambdas)\//,
+  mayLoad: /^(zod(\/mini)?|node:crypto|marked)$|^(contracts|lambdas)\//,
   mustNotSay:
     /\b(Date\.now|performance|Math\.random|random(UUID|Bytes|Int|Fill)|getRandomValues|set(Timeout|Interval|Immediate)|fetch|process)\b|\bnew Date\b(?!\([^)])|\bDate\(\)/,
 };

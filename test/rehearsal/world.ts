@@ -1,13 +1,15 @@
 /** Everything that the templates of one kind describe, running, with a Slack in front. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Asked, type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import type { Asked } from "../../bin/local/stand-in/persons.ts";
 import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import { startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
 import type { RunningRuntime } from "./agent-runtime.ts";
 import { alarmProblems } from "./alarms.ts";
 import { agentCoreBackend, endpointArnOf } from "./aws/agentcore.ts";
+import { type Buckets, createBuckets } from "./aws/buckets.ts";
 import { type Gateway, startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
 import { type KeptValues, keepValues, secretArn } from "./aws/kept-values.ts";
@@ -43,6 +45,7 @@ export type World = {
   authority: Authority;
   gateway: Gateway;
   queues: Queues;
+  buckets: Buckets;
   values: KeptValues;
   /** By ARN. */
   functions: ReadonlyMap<string, RunningFunction>;
@@ -143,6 +146,7 @@ async function start({
     implied: impliedBy({ resolver }),
     backends: {
       sqs: queues.backend,
+      s3: (request) => buckets.backend(request),
       dynamodb: tables,
       secretsmanager: values.secrets,
       ssm: values.parameters,
@@ -164,6 +168,7 @@ async function start({
   opened.push(standIn.close);
 
   const surroundings = createSurroundings({ gateway, slackApiUrl: standIn.apiUrl });
+  const buckets = createBuckets({ resolver, callerOf: surroundings.callerOf, onProblem });
   const common = { authority, surroundings, onLine, onProblem };
   const { running, urls } = await startFunctions({ functions: declared, resolver, calls: gateway.calls, ...common });
   opened.push(...[...running.values(), ...urls].map((each) => each.close));
@@ -195,6 +200,7 @@ async function start({
     authority,
     gateway,
     queues,
+    buckets,
     values,
     functions: running,
     callerOf: surroundings.callerOf,

@@ -2,7 +2,8 @@
 import { requestIdOf } from "../../../lambdas/verification/ingress/request-id.ts";
 import { metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
 import type { Delivery } from "../signed-events.ts";
-import type { Asked, SlackStandIn } from "../slack-stand-in.ts";
+import type { SlackStandIn } from "../slack-stand-in.ts";
+import type { Asked } from "../stand-in/persons.ts";
 import { jsonOf } from "../stand-in/reply.ts";
 import type { StandInCall } from "../stand-in/web-api-server.ts";
 import { personOf, workspace } from "../stand-in/workspace.ts";

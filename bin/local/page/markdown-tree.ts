@@ -1,4 +1,4 @@
-/** Markdown as Slack's markdown block shows it (https://docs.slack.dev/reference/block-kit/blocks/markdown-block), as the page draws it. Pure. */
+/** Markdown as Slack's markdown block shows it (https://docs.slack.dev/reference/block-kit/blocks/markdown-block), as the page draws it. */
 import { lexer, type Token } from "marked";
 import { decoded, link, node, type Shown } from "./shown.ts";
 

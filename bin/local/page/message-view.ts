@@ -1,4 +1,4 @@
-/** A message of the stand-in as the page shows it. Pure. */
+/** A message of the stand-in as the page shows it. */
 import { requestIdOf } from "../../../lambdas/verification/ingress/request-id.ts";
 import { metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
 import { buttonsOf, type StandInBlock } from "../stand-in/blocks.ts";

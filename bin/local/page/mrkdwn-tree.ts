@@ -1,4 +1,4 @@
-/** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text) as the page draws it. Pure. */
+/** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text) as the page draws it. */
 import { decoded, emojiOf, link, node, type Shown } from "./shown.ts";
 
 const pieces =

@@ -1,5 +1,6 @@
 /** Tables that Slack would not draw, as code fences: a message takes one table. Pure. */
-import { parseMarkdown, type Token, type Tokens } from "./markdown.ts";
+import type { Token, Tokens } from "marked";
+import { parseMarkdown } from "./markdown.ts";
 import { tableLines } from "./markdown-table.ts";
 import { blockText, jointBefore, scanBlocks, type TextBlock } from "./scan-blocks.ts";
 import { maxMarkdownLength } from "./split-answer.ts";

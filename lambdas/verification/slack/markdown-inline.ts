@@ -1,6 +1,7 @@
 /** The inside of a paragraph, a heading or a cell: from Markdown's tokens to Slack's mrkdwn, or to plain text. Pure. */
+
+import type { Token } from "marked";
 import { escapeMrkdwn } from "./escape.ts";
-import type { Token } from "./markdown.ts";
 import { withoutJoiners } from "./safe-markdown.ts";
 
 /** `isMark`: Slack takes it for formatting only where no letter touches it. */

@@ -1,6 +1,8 @@
 /** Markdown as Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text), for where no markdown block can be. Pure. */
+
+import type { Token, Tokens } from "marked";
 import { escapeMrkdwn } from "./escape.ts";
-import { parseMarkdown, type Token, type Tokens } from "./markdown.ts";
+import { parseMarkdown } from "./markdown.ts";
 import { inlineMrkdwn } from "./markdown-inline.ts";
 import { tableLines } from "./markdown-table.ts";
 import { withoutJoiners } from "./safe-markdown.ts";

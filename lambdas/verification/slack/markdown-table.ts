@@ -1,5 +1,5 @@
 /** A table as lines of equal width, for a code fence: what stands where Slack draws no table. Pure. */
-import type { Tokens } from "./markdown.ts";
+import type { Tokens } from "marked";
 import { inlinePlain } from "./markdown-inline.ts";
 
 const minWidth = 3;

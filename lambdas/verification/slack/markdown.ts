@@ -1,8 +1,6 @@
 /** The Markdown of an agent as tokens: one parser for all that is made of it. Pure. */
 import { lexer, type Token } from "marked";
 
-export type { Token, Tokens } from "marked";
-
 /** The parser fills every row up to the header's width: a wide header over many short rows would exhaust the memory. */
 const maxCells = 50_000;
 

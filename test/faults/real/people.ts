@@ -1,7 +1,8 @@
 /** What people and Slack do in a run: messages are posted, and told of once, or again as another event. */
 import { eventPayload } from "../../../bin/local/event-payload.ts";
 import { type Delivery, sendEvent } from "../../../bin/local/signed-events.ts";
-import type { Asked, SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import type { Asked } from "../../../bin/local/stand-in/persons.ts";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
 
