@@ -24,6 +24,12 @@ const botToken = "xoxb-stand-in-token";
 const ownArn = "arn:aws:sqs:eu-central-1:111111111111:tasks";
 const completionsArn = "arn:aws:sqs:eu-central-1:111111111111:sekisho-dev-completions";
 
+/** As the event source gives it, of the worker's own queue. */
+function recordOf(body: string) {
+  const attributes = { ApproximateReceiveCount: "1" };
+  return { messageId: randomUUID(), receiptHandle: "r", eventSourceARN: ownArn, body, attributes };
+}
+
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
   let opened: OpenEmulators;
   let emulators: OpenEmulators["emulators"];
@@ -208,16 +214,11 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     process.env = { ...process.env, SEKISHO_TABLE: "no-such-table", AWS_ENDPOINT_URL_SQS: proxy.url };
     const failing = createWorkerHandler({ config });
     const [message] = Messages;
-    const record = {
-      messageId: "m-1",
-      receiptHandle: message?.ReceiptHandle,
-      eventSourceARN: ownArn,
-      body: message?.Body,
-      attributes: { ApproximateReceiveCount: "2" },
-    };
+    const attributes = { ApproximateReceiveCount: "2" };
+    const record = { ...recordOf(message?.Body ?? ""), receiptHandle: message?.ReceiptHandle, attributes };
     const { batchItemFailures } = await failing({ Records: [record] }, { getRemainingTimeInMillis: () => 75_000 });
     await proxy.close();
-    expect(batchItemFailures).toEqual([{ itemIdentifier: "m-1" }]);
+    expect(batchItemFailures).toEqual([{ itemIdentifier: record.messageId }]);
     expect(changes).toEqual([10]);
     await clients.queues.send(
       new ChangeMessageVisibilityCommand({
@@ -235,13 +236,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const { message, requestId } = await ask();
     await work(handle);
     const bodies = [JSON.stringify({ type: "wake", requestId, seq: 1 }), "nonsense"];
-    const Records = bodies.map((body) => ({
-      messageId: randomUUID(),
-      receiptHandle: "of the dead-letter queue",
-      eventSourceARN: ownArn,
-      body,
-      attributes: { ApproximateReceiveCount: "1", MessageGroupId: workspace.team },
-    }));
+    const attributes = { ApproximateReceiveCount: "1", MessageGroupId: workspace.team };
+    const Records = bodies.map((body) => ({ ...recordOf(body), attributes }));
     const unread = await handle({ Records: Records.slice(1) }, { getRemainingTimeInMillis: () => 75_000 });
     expect(unread.batchItemFailures).toHaveLength(1);
     const response = await bury({ Records }, { getRemainingTimeInMillis: () => 75_000 });
@@ -273,14 +269,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     ];
     const inAMinute = { DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" } };
     const Records = forged.flatMap((text) =>
-      [{}, inAMinute].map((messageAttributes) => ({
-        messageId: randomUUID(),
-        receiptHandle: "r",
-        ...origin,
-        body: text,
-        attributes: { ApproximateReceiveCount: "1" },
-        messageAttributes,
-      })),
+      [{}, inAMinute].map((messageAttributes) => {
+        const { eventSourceARN: _own, ...record } = recordOf(text);
+        return { ...record, ...origin, messageAttributes };
+      }),
     );
     const response = await handle({ Records }, { getRemainingTimeInMillis: () => 75_000 });
     expect(response).toEqual({ batchItemFailures: [] });
@@ -299,15 +291,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const handle = createWorkerHandler({ config });
     const { requestId } = await ask();
     await work(handle);
-    const Records = [
-      {
-        messageId: "m-1",
-        receiptHandle: "r",
-        eventSourceARN: ownArn,
-        body: JSON.stringify({ type: "wake", requestId, seq: 1 }),
-        attributes: { ApproximateReceiveCount: "1" },
-      },
-    ];
+    const Records = [recordOf(JSON.stringify({ type: "wake", requestId, seq: 1 }))];
     const response = await handle({ Records }, { getRemainingTimeInMillis: () => 5100 });
     await never.close();
     expect(response).toEqual({ batchItemFailures: [] });
