@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
 import { openStandIn } from "../../bin/local/both-zones.ts";
 import { openSqliteEngine } from "../../bin/local/engine.ts";
-import type { Asked } from "../../bin/local/slack-stand-in.ts";
+import type { Asked } from "../../bin/local/stand-in/persons.ts";
 import { startVerificationZone } from "../../bin/local/verification-zone.ts";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import type { Authenticator } from "../../lambdas/execution/host/authenticator/authenticator.ts";
@@ -108,6 +108,7 @@ async function startZone({
   const zone = await startVerificationZone({
     config,
     openEngine: () => openSqliteEngine({ file: join(folder, "verification.db") }),
+    dataFolder: folder,
     port: 0,
     ...slack,
     slackApiUrl: slack.apiUrl,

@@ -1,19 +1,22 @@
 /** Both zones with real servers, the stand-in for Slack, and an AgentCore stub in front of the same host. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BothZones, openStandIn, startBothZones } from "../../bin/local/both-zones.ts";
+import { type BothZones, startBothZones } from "../../bin/local/both-zones.ts";
 import type { Engine } from "../../bin/local/engine.ts";
+import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { workspace } from "../../bin/local/stand-in/workspace.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { createLog, silentLog } from "../../lambdas/shared/log.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 
 /** The destinations of the configuration; two are one transport in two versions of its protocol. */
 export const transports = ["in-process", "https", "agentcore", "a2a", "a2a-0-3"] as const;
-type TransportName = (typeof transports)[number];
+export type TransportName = (typeof transports)[number];
 
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret-of-this-test" };
@@ -27,6 +30,10 @@ export async function startWorld({
   deadlineMs = 20_000,
   allowed = true,
   openEngine,
+  slack = {},
+  limits = {},
+  questions = {},
+  install,
 }: {
   transport: TransportName;
   agent?: string;
@@ -34,6 +41,12 @@ export async function startWorld({
   allowed?: boolean;
   /** sqlite where absent. */
   openEngine?: ((zone: "verification" | "execution") => Engine) | undefined;
+  /** As in the configuration. */
+  slack?: object;
+  limits?: object;
+  questions?: object;
+  /** The app's credentials, where Slack lets it be installed into several workspaces. */
+  install?: { clientId: string; clientSecret: string };
 }) {
   const lines: string[] = [];
   let zones: BothZones | undefined;
@@ -49,33 +62,44 @@ export async function startWorld({
   const stub = await startAgentCoreStub({ handle: host, runtimeArn, credentials });
   process.env.AWS_ACCESS_KEY_ID = credentials.accessKeyId;
   process.env.AWS_SECRET_ACCESS_KEY = credentials.secretAccessKey;
+  const each = { deadlineMs, questions };
   const config = parseConfig({
     json: {
+      slack,
       destinations: {
-        "in-process": { transport: "in-process", deadlineMs },
-        https: { transport: "https", deadlineMs },
-        agentcore: { transport: "agentcore", runtimeArn, endpoint: stub.endpoint, deadlineMs },
-        a2a: { transport: "a2a", deadlineMs },
-        "a2a-0-3": { transport: "a2a", version: "0.3", deadlineMs },
+        "in-process": { transport: "in-process", ...each },
+        https: { transport: "https", ...each },
+        agentcore: { transport: "agentcore", runtimeArn, endpoint: stub.endpoint, ...each },
+        a2a: { transport: "a2a", ...each },
+        "a2a-0-3": { transport: "a2a", version: "0.3", ...each },
       },
       routes: [{ destination: transport }],
       execution: { agent, syncBudgetMs: 300, leaseMs: 2000, lostAfterMs: 500 },
-      limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000 },
+      limits: { callTimeoutMs: 5000, leaseMs: 8000, visibilityTimeoutMs: 10_000, ...limits },
     },
   });
   const folder = mkdtempSync(join(tmpdir(), "sekisho-e2e-"));
-  const { standIn, slack } = await openStandIn({ log: silentLog });
+  const storeFolder = join(folder, ".sekisho");
+  mkdirSync(storeFolder);
+  const signingSecret = randomBytes(16).toString("hex");
+  const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
+  const standIn = await startSlackStandIn({ signingSecret, botToken, ...(install === undefined ? {} : { install }) });
   const ended = new Map<string, Task>();
   const waiting = new Map<string, (task: Task) => void>();
   const observations: Observation[] = [];
   zones = await startBothZones({
     config,
     directory: join(__dirname, "../.."),
-    storeFolder: folder,
+    storeFolder,
     ...(openEngine === undefined ? {} : { openEngine }),
     port: 0,
     executionPort: 0,
-    slack: allowed ? slack : { ...slack, extraRules: [] },
+    slack: {
+      apiUrl: standIn.apiUrl,
+      signingSecret: async () => signingSecret,
+      botToken: async () => botToken,
+      extraRules: allowed ? [{ team: workspace.team }] : [],
+    },
     observe(observation) {
       observations.push(observation);
       if (observation.task.state !== "done" || ended.has(observation.requestId)) return;
@@ -85,24 +109,26 @@ export async function startWorld({
     log: (service) => createLog({ service, level: "debug", write: (line) => lines.push(line) }),
   });
   const { verificationUrl, executionUrl } = zones;
+  const eventsUrl = `${verificationUrl}/slack/events`;
   return {
     standIn,
     lines,
+    /** Where the command line finds the same store. */
+    folder,
+    verificationUrl,
     /** All bytes of both zones' stores. */
     stored: () =>
-      readdirSync(folder)
-        .map((name) => readFileSync(join(folder, name), "latin1"))
+      readdirSync(storeFolder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1"))
         .join(""),
     observations,
     stub,
     executionUrl,
-    eventsUrl: `${verificationUrl}/slack/events`,
-    secrets: {
-      signingSecret: await slack.signingSecret(),
-      botToken: await slack.botToken(),
-      aws: credentials.secretAccessKey,
-    },
-    ask: (text: string) => standIn.ask({ eventsUrl: `${verificationUrl}/slack/events`, text }),
+    eventsUrl,
+    secrets: { signingSecret, botToken, aws: credentials.secretAccessKey },
+    ask: (text: string, where: Omit<Parameters<SlackStandIn["ask"]>[0], "eventsUrl" | "text"> = {}) =>
+      standIn.ask({ eventsUrl, text, ...where }),
     /** Resolves to the record of the task when its answer is in the thread. */
     over(requestId: string): Promise<Task> {
       const task = ended.get(requestId);

@@ -1,0 +1,172 @@
+/** What people and agents do with each other in a thread, over every transport: the stories of one transport run at once in one world. */
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { inThread, textsOf, withButton } from "./in-thread.ts";
+import { until } from "./until.ts";
+import { type E2eWorld, startWorld, type TransportName, transports } from "./world.ts";
+
+/** Over A2A an answer that is still being written is not told. */
+const tellsPartialText: Record<TransportName, boolean> = {
+  "in-process": true,
+  https: true,
+  agentcore: true,
+  a2a: false,
+  "a2a-0-3": false,
+};
+
+const bytes = new TextEncoder().encode("private bytes of a file");
+const sha256 = createHash("sha256").update(bytes).digest("hex");
+
+/** Each rejects where it goes another way. */
+const stories = {
+  async "a question of the agent is answered by a button"(world: E2eWorld) {
+    const asked = world.ask("private, ask me");
+    const { channel, ts } = await withButton(world, asked, "Yes");
+    expect(world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" }).requestId).toBe(
+      asked.requestId,
+    );
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+    const [question, answer, ...more] = world.answersTo(asked.message);
+    expect([question?.text, answer?.text, more]).toEqual([
+      expect.stringMatching(/Shall I go on\?\n+.*Yes.*<@UPERSON>/),
+      expect.stringContaining("Shall I go on? yes"),
+      [],
+    ]);
+  },
+
+  async "a question of the agent is answered by a reply in the thread, which is no task of its own"(world: E2eWorld) {
+    const asked = world.ask("private, ask me");
+    await withButton(world, asked, "Yes");
+    const threadTs = asked.message.ts;
+    const reply = world.standIn.reply({ eventsUrl: world.eventsUrl, threadTs, text: "private no, rather not" });
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+    const texts = textsOf(world.answersTo(asked.message).filter(({ ts }) => ts !== reply.message.ts));
+    expect(texts).toContain("Shall I go on? private no, rather not");
+    expect(texts.match(/I am the echo agent/g)).toHaveLength(1);
+    const started = world.lines.filter((line) => line.includes('"task_started"') && line.includes(reply.requestId));
+    expect(started).toEqual([]);
+  },
+
+  async "two questions one after the other are answered each"(world: E2eWorld) {
+    const asked = world.ask("private, ask twice");
+    for (const [prompt, label] of [
+      ["Shall I go on?", "Yes"],
+      ["Are you sure?", "No"],
+    ] as const) {
+      const { channel, ts } = await inThread(
+        world,
+        asked,
+        ({ text, blocks }) => text.includes(prompt) && JSON.stringify(blocks).includes("sekisho_answer"),
+      );
+      world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label });
+    }
+    await world.over(asked.requestId);
+    expect(textsOf(world.answersTo(asked.message))).toMatch(/Shall I go on\? yes\nAre you sure\? no/);
+  },
+
+  async "a file of the message is read by the agent, and an artifact comes back as a file"(world: E2eWorld) {
+    const files = [{ name: "notes.txt", mimetype: "text/plain", bytes }];
+    const asked = world.ask("private: read files, and an image please", { files });
+    await world.over(asked.requestId);
+    const answers = world.answersTo(asked.message);
+    expect(textsOf(answers)).toContain(`notes.txt: ${bytes.length} bytes, sha256 ${sha256}`);
+    const [gate, ...more] = answers.flatMap((message) => message.files ?? []);
+    expect([gate?.name, more]).toEqual(["gate.png", []]);
+    expect(world.standIn.file(gate?.id ?? "")?.bytes.subarray(1, 4)).toEqual(Buffer.from("PNG"));
+  },
+
+  async "progress is seen in the placeholder, which becomes the answer"(world: E2eWorld) {
+    const asked = world.ask("private, slow 4s progress");
+    const { ts } = await inThread(world, asked, ({ text }) => /Step \d of 5\n.*%/.test(text));
+    await world.over(asked.requestId);
+    expect(world.answersTo(asked.message)).toEqual([
+      expect.objectContaining({ ts, text: expect.stringContaining("I am the echo agent") }),
+    ]);
+  },
+
+  async "an answer is seen while it is written, where the transport tells of it"(world: E2eWorld, of: TransportName) {
+    const asked = world.ask("private, slow 4s stream");
+    const streamed = new Set<string>();
+    const stop = world.standIn.onChange((change) => {
+      if (change.type !== "message" || change.message.threadTs !== asked.message.ts) return;
+      const { stream, text, ts } = change.message;
+      if (stream?.state === "open" && text.includes("traveller")) streamed.add(ts);
+    });
+    await world.over(asked.requestId);
+    stop();
+    const [answer, ...more] = world.answersTo(asked.message);
+    expect([answer?.text, more]).toEqual([expect.stringContaining(`(request ${asked.requestId.slice(0, 8)})`), []]);
+    expect([...streamed]).toEqual(tellsPartialText[of] ? [answer?.ts] : []);
+    expect(answer?.stream?.state).toBe(tellsPartialText[of] ? "closed" : undefined);
+  },
+
+  async "a reply without a mention is a further task, which knows what was said before"(world: E2eWorld) {
+    const first = world.ask("private first");
+    await world.over(first.requestId);
+    const { eventsUrl, standIn } = world;
+    const threadTs = first.message.ts;
+    standIn.postAsOtherBot({ channel: first.message.channel, threadTs, text: "noise of another bot" });
+    const second = standIn.reply({ eventsUrl, threadTs, text: "private second" });
+    await world.over(second.requestId);
+    // The record that is over holds them no more.
+    const sent = world.observations.map(({ task }) => task).filter(({ id }) => id === second.requestId);
+    const params = sent.find((task) => task.params !== undefined)?.params;
+    expect(params).toMatchObject({ text: "private second", thread_ts: threadTs });
+    expect(params?.history).toEqual([
+      expect.objectContaining({ role: "user", text: "private first", user_id: "UPERSON" }),
+      expect.objectContaining({ role: "assistant", text: expect.stringContaining("I am the echo agent") }),
+    ]);
+    expect(textsOf(standIn.thread(first.message))).toMatch(/private second\n\(request/);
+  },
+
+  async "the button of the placeholder cancels, down to the agent"(world: E2eWorld) {
+    const asked = world.ask("private, slow 30s");
+    await until(() => world.observations.some(({ task }) => task.id === asked.requestId && task.state === "waiting"));
+    const { channel, ts } = await withButton(world, asked, "Cancel");
+    world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.answersTo(asked.message)).toHaveLength(1);
+    await until(() => world.lines.some((line) => line.includes('"task_ended"') && line.includes(asked.requestId)));
+  },
+};
+type Story = keyof typeof stories;
+
+const worlds = new Map<TransportName, { world: E2eWorld; told: Map<Story, Promise<void>> }>();
+
+function toldOver(transport: TransportName) {
+  const found = worlds.get(transport);
+  if (found === undefined) throw new Error("There is no such world.");
+  return found;
+}
+
+// All at once: most of a story is waiting.
+beforeAll(async () => {
+  for (const transport of transports) {
+    const world = await startWorld({ transport });
+    const told = new Map<Story, Promise<void>>();
+    worlds.set(transport, { world, told });
+    for (const [name, story] of Object.entries(stories)) {
+      const ended = story(world, transport);
+      // It is heard by its own test, which comes later.
+      ended.catch(() => {});
+      told.set(name as Story, ended);
+    }
+  }
+});
+afterAll(() => Promise.all([...worlds.values()].map(({ world }) => world.close())));
+
+describe.each(transports)("over %s", (transport) => {
+  it.each(Object.keys(stories) as Story[])("%s", (name) => toldOver(transport).told.get(name));
+
+  it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
+    const { world, told } = toldOver(transport);
+    await Promise.allSettled(told.values());
+    const lines = world.lines.filter((line) => /private|echo agent|traveller|Shall I|notes\.txt|Step \d/.test(line));
+    expect(lines).toEqual([]);
+    for (const secret of Object.values(world.secrets)) {
+      expect(world.lines.filter((line) => line.includes(secret))).toEqual([]);
+      expect(world.stored().includes(secret)).toBe(false);
+    }
+    expect(world.stored()).toContain("private bytes of a file");
+  });
+});

@@ -1,0 +1,29 @@
+/** What a story looks for in a thread: buttons, streams, files, and the words of the bot. */
+import { buttonsOf } from "../../bin/local/stand-in/blocks.ts";
+import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import type { Asked } from "../../bin/local/stand-in/persons.ts";
+import { until } from "./until.ts";
+import type { E2eWorld } from "./world.ts";
+
+export function labelsOf({ blocks = [] }: StandInMessage): string[] {
+  return buttonsOf(blocks).map(({ button }) => button.text.text);
+}
+
+/** Resolves to the first message of the bot in the thread that is as wished. */
+export function inThread(
+  { answersTo }: E2eWorld,
+  { message }: Pick<Asked, "message">,
+  isWished: (message: StandInMessage) => boolean,
+): Promise<StandInMessage> {
+  const seen = () => answersTo(message).map(({ text, reactions, stream }) => ({ text, reactions, stream }));
+  return until(() => answersTo(message).find(isWished), { seen: () => JSON.stringify(seen()) });
+}
+
+/** The message with a button of that label. */
+export function withButton(world: E2eWorld, asked: Pick<Asked, "message">, label: string): Promise<StandInMessage> {
+  return inThread(world, asked, (message) => labelsOf(message).includes(label));
+}
+
+export function textsOf(messages: readonly StandInMessage[]): string {
+  return messages.map(({ text }) => text).join("\n");
+}
