@@ -84,9 +84,10 @@ describe("a slash command", () => {
   it("is given a thread once it is accepted, in the channel or where only the person reads it", () => {
     for (const commandsPrivately of [false, true]) {
       const policy = samplePolicy({ commandsPrivately });
-      const { asked, task } = play([woken, openedThread], { task: command, policy });
+      const { asked, task } = play([woken, openedThread, woken], { task: command, policy });
       expect(asked[0]).toEqual([{ type: "open_thread", privately: commandsPrivately, heal: false }]);
-      expect(asked[1]).toEqual([{ type: "announce", heal: false }]);
+      // It is in the record before anything is posted there.
+      expect(asked.slice(1)).toEqual([[{ type: "wake", delayMs: 0 }], [{ type: "announce", heal: false }]]);
       expect(task).toMatchObject({ place, thread: "DU1/5.5" });
     }
     expect(play([resumed], { task: command }).last).toMatchObject([{ type: "open_thread", heal: true }]);
@@ -109,7 +110,7 @@ describe("a slash command", () => {
   });
 
   it("is sent with the thread that it was given, and reads nothing of it", () => {
-    const { task, last } = play([woken, openedThread, announced, woken], { task: command });
+    const { task, last } = play([woken, openedThread, woken, announced, woken], { task: command });
     expect(last).toEqual([{ type: "send" }]);
     expect(task.params).toMatchObject({ text: "deploy", channel: "C1", thread_ts: "5.5" });
   });

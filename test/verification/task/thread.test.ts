@@ -102,8 +102,8 @@ describe("a task that asks", () => {
 
   it("holds its place until its question has expired, and is known as one whose answer may come", () => {
     expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).place.ahead).toBe(1);
-    expect(askingIn({ thread: asking, nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
-    expect(askingIn({ thread: asking, nowMs: nowMs + 3600_000 }).now).toEqual([]);
+    expect(askingIn({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
+    expect(askingIn({ thread: asking, id: "reply", nowMs: nowMs + 3600_000 }).now).toEqual([]);
     expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).place.ahead).toBe(0);
     expect(threadSchema.parse(JSON.parse(JSON.stringify(asking)))).toEqual(asking);
   });
@@ -111,13 +111,15 @@ describe("a task that asks", () => {
   it("is remembered for a while when it has left, so that a reply can find out that it was its answer", () => {
     const { thread, next } = leave({ thread: asking, id: "task-1", nowMs });
     expect(next).toBe("task-2");
-    expect(askingIn({ thread, nowMs })).toEqual({ now: [], before: ["task-1"] });
+    expect(askingIn({ thread, id: "reply", nowMs })).toEqual({ now: [], before: ["task-1"] });
+    // What has a place in the thread is a task, and no answer.
+    expect(askingIn({ thread: asking, id: "task-2", nowMs })).toEqual({ now: [], before: [] });
     let many = thread;
     for (let n = 10; n < 60; n++) {
       const held = hold({ thread: enter(many, n).thread, id: `task-${n}`, untilMs: nowMs + 3600_000 });
       many = leave({ thread: held, id: `task-${n}`, nowMs }).thread;
     }
-    const { before } = askingIn({ thread: many, nowMs });
+    const { before } = askingIn({ thread: many, id: "reply", nowMs });
     expect(before.at(-1)).toBe("task-59");
     expect(before.length).toBeLessThanOrEqual(50);
   });

@@ -83,6 +83,8 @@ describe("a task that asks twice", () => {
       const world = createWorld({ questions, pollsUntilDone: 1, fate: nthFate(nth, fate) });
       await play(world);
       expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
+      // Not even for the two minutes until the sweep was it there twice.
+      expect(world.doubled()).toBe(0);
     }
   });
 
