@@ -29,9 +29,16 @@ export function oddAnswer({ record, posts, asked, executed }: Fate): string | un
   // The host keeps longer what it answered.
   const text = executed?.outcome?.type === "success" ? executed.outcome.text : agentsAnswer(asked);
   const outcome = record?.outcome ?? { type: "answer" as const, text };
-  const contents = record === undefined || isIgnored({ asked, record }) ? [] : taskText.parts({ ...record, outcome });
-  const wanted = contents.map((content) => ({ text: content.text, blocks: content.blocks ?? [] }));
-  if (JSON.stringify(shown) === JSON.stringify(wanted)) return undefined;
+  // A file that cannot be uploaded for a quarter of a minute is told instead.
+  const untold = { ...outcome, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
+  const outcomes =
+    executed?.artifacts === undefined || outcome.type !== "answer" ? [outcome] : [outcome, untold as typeof outcome];
+  const [wanted = [], ...others] = outcomes.map((each) =>
+    record === undefined || isIgnored({ asked, record })
+      ? []
+      : taskText.parts({ ...record, outcome: each }).map((part) => ({ text: part.text, blocks: part.blocks ?? [] })),
+  );
+  if ([wanted, ...others].some((parts) => JSON.stringify(shown) === JSON.stringify(parts))) return undefined;
   return `${shown.length} posts where ${wanted.length} are due: ${JSON.stringify(shown)}`;
 }
 
@@ -51,11 +58,12 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   too_old: ["nothing"],
   canceling: ["nothing"],
   canceled: ["canceled", "nothing"],
-  unanswered: ["canceled", "failed", "nothing"],
+  // Where it could not be canceled it ends there by itself, in the time that it has.
+  unanswered: ["canceled", "failed", "nothing", "input_required"],
   execution_failed: ["failed"],
   timeout: ["failed", "canceled", "nothing"],
   // What was given up is taken back, unless the host is away for that as well: then nobody starts it.
-  unavailable: ["nothing", "canceled", "submitted"],
+  unavailable: ["nothing", "canceled", "submitted", "input_required", "failed"],
   internal: ["nothing"],
 };
 

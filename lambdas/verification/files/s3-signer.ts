@@ -1,7 +1,7 @@
 /** Signature Version 4 for S3, which signs paths as they are: of a request, and of a URL that works by itself for a time. */
-import { createHash, createHmac } from "node:crypto";
 import { SignatureV4 } from "@smithy/signature-v4";
 import type { AwsCredentials } from "../../shared/aws/credentials.ts";
+import { sha256 } from "../../shared/aws/signer.ts";
 
 export type S3Signer = {
   /** All headers of the request. `sha256` is of the body, in hexadecimal. */
@@ -19,7 +19,6 @@ export function createS3Signer({
   credentials: AwsCredentials;
   nowMs: number;
 }): S3Signer {
-  const sha256 = checksum as unknown as ChecksumConstructor;
   const signer = new SignatureV4({ service: "s3", region, credentials, sha256, uriEscapePath: false });
   const signingDate = new Date(nowMs);
   return {
@@ -46,16 +45,4 @@ export function createS3Signer({
 
 function requestTo({ protocol, hostname, pathname: path }: URL) {
   return { protocol, hostname, path, query: {} };
-}
-
-type ChecksumConstructor = ConstructorParameters<typeof SignatureV4>[0]["sha256"];
-
-/** SHA-256, or HMAC where a key is given. A function that is called with `new`, because that is what the signer does. */
-function checksum(key?: string | Uint8Array) {
-  const hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
-  return {
-    update: (data: Uint8Array) => void hash.update(data),
-    digest: async () => hash.digest(),
-    reset() {},
-  };
 }

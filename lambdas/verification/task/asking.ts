@@ -82,13 +82,22 @@ export function answerFailed({ task, error, policy }: { task: Task; error: CallF
   // It has gone on, or is over: what it came to is there.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response";
-  const again = { ...task, attempts: task.attempts + 1 };
-  if (!error.retryable && !isInDoubt) return conclude(task, failed(error));
-  if (again.attempts >= maxAttempts)
-    return conclude(task, failed({ reason: isInDoubt ? "ambiguous" : error.reason, lost: false }));
+  const again = { ...(isInDoubt ? answerInDoubt(task) : task), attempts: task.attempts + 1 };
+  const told = again.question?.answer?.inDoubt ? inDoubt : failed(error);
+  if (!error.retryable && !isInDoubt) return conclude(task, told);
+  // What is given up is not to go on later.
+  if (again.attempts >= maxAttempts) return { task: conclude(again, told).task, effects: [{ type: "cancel" }] };
   // At a peer that may not know a repetition: whether it still asks says whether the answer arrived.
   const mayDouble = isInDoubt && !destinationOf(task, policy).idempotent;
   return mayDouble ? { task: again, effects: [{ type: "poll", by: "task_id" }] } : later(again, error);
+}
+
+const inDoubt = failed({ reason: "ambiguous", lost: false });
+
+function answerInDoubt(task: Task): Task {
+  const { question } = task;
+  if (question?.answer === undefined) return task;
+  return { ...task, question: { ...question, answer: { ...question.answer, inDoubt: true } } };
 }
 
 /** Looking at a task that asks failed: for its credentials, or for whether its answer arrived. */
@@ -96,7 +105,7 @@ export function lookFailed(task: Task, { error }: { error: CallFailure }): Step 
   if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
   const again = { ...task, attempts: task.attempts + 1 };
   const isAnswered = task.question?.answer !== undefined;
-  if (isAnswered && again.attempts >= maxAttempts) return conclude(task, failed({ reason: "ambiguous", lost: false }));
+  if (isAnswered && again.attempts >= maxAttempts) return conclude(task, inDoubt);
   return later(again, error);
 }
 

@@ -44,7 +44,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "charged":
       return charged(task, { event, policy });
     case "thread_opened":
-      return opened({ task, event, policy });
+      return { task: threadOpened(task, event), effects: [wake(0)] };
     case "lined_up":
       return linedUp({ task, event, policy });
     case "thread_full":
@@ -146,11 +146,6 @@ function ready(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy })
   if (task.params !== undefined) return sending(advance(task, {}), { nowMs, policy });
   if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
   return sending(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
-}
-
-function opened({ task, event, policy }: Given<"thread_opened">): Step {
-  const placed = threadOpened(task, event);
-  return task.state === "received" ? lineUp(placed, policy) : { task: placed, effects: [wake(0)] };
 }
 
 /** Its time begins when nobody is before it. A task that waited has been announced already. */

@@ -82,6 +82,8 @@ const givenAnswerSchema = z.object({
   from: z.string().optional(),
   /** The id of the call that brings it: the same at every repetition. */
   callId: z.string(),
+  /** A call may have brought it, of which nobody has heard. */
+  inDoubt: z.literal(true).optional(),
 });
 export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 

@@ -112,11 +112,18 @@ export function hold({ thread, id, untilMs }: { thread: Thread; id: string; unti
   return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
 }
 
-/** The tasks that may wait for an answer, the first in the thread first; then those that did not long ago. */
-export function askingIn({ thread, nowMs }: { thread: Thread; nowMs: number }): { now: string[]; before: string[] } {
+/**
+ * The tasks that may wait for the answer that the message `id` may be, the first in the thread first; and those that did not
+ * long ago. None where the message has a place of its own: it is a task already.
+ */
+export function askingIn({ thread, id: own, nowMs }: { thread: Thread; id: string; nowMs: number }): Asking {
+  if (thread.tasks.some(({ id }) => id === own)) return { now: [], before: [] };
   const now = thread.tasks.filter(({ asks, untilMs }) => asks === true && untilMs > nowMs).map(({ id }) => id);
   return { now, before: thread.asked ?? [] };
 }
+
+/** By request id. */
+export type Asking = { now: string[]; before: string[] };
 
 function isEarlier(one: { ts: string; id: string }, other: { ts: string; id: string }): boolean {
   const difference = Number(one.ts) - Number(other.ts);

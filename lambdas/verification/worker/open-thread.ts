@@ -14,7 +14,10 @@ const skewSeconds = 300;
 export async function openThread(
   request: Request & { privately: boolean; heal: boolean },
 ): Promise<{ channel: string; threadTs: string }> {
-  const { task, privately } = request;
+  const { task, privately, heal } = request;
+  // Whatever it was to be: where it was opened it goes on.
+  const [earlier] = heal ? await openings(request, task.message.channel) : [];
+  if (earlier !== undefined) return { channel: task.message.channel, threadTs: earlier };
   if (!privately) {
     try {
       return await openIn(request, task.message.channel);

@@ -89,9 +89,8 @@ export function createQuestions({
       verdict,
     });
     let isOthers = false;
-    const asking = await threads.asking({ thread: task.thread });
+    const asking = await threads.asking({ task });
     for (const requestId of heal ? [...asking.before, ...asking.now] : asking.now) {
-      if (requestId === from) continue;
       const given = await give({ requestId, answer, signal });
       if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       if (given.type === "says_nothing") return told("says_nothing");

@@ -1,7 +1,17 @@
 /** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
-import { askingIn, emptyThread, hold, leave, lineUp, type Place, type Thread, threadIdOf } from "../task/thread.ts";
+import {
+  type Asking,
+  askingIn,
+  emptyThread,
+  hold,
+  leave,
+  lineUp,
+  type Place,
+  type Thread,
+  threadIdOf,
+} from "../task/thread.ts";
 
 /** So many workers at once never meet in one thread; more is a store that does not keep its word. */
 const maxAttempts = 30;
@@ -12,8 +22,8 @@ export type Threads = {
   leave(request: { task: Task }): Promise<void>;
   /** The task has asked a person: it keeps its place until then, and messages may be the answer. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
-  /** The ids of the tasks in the thread that may wait for an answer, the first in the thread first; and of those that did. */
-  asking(request: { thread: string }): Promise<{ now: string[]; before: string[] }>;
+  /** The tasks of its thread that may wait for the answer that this one's message may be. */
+  asking(request: { task: Task }): Promise<Asking>;
   /** Whether the bot was asked in the thread (within 30 days) before the message `ts`. */
   isKnown(request: { thread: string; ts: string }): Promise<boolean>;
   /** Asks every task of the thread to end whose message came before this one; resolves to how many there are. */
@@ -60,9 +70,9 @@ export function createThreads({
     async hold({ task, untilMs }) {
       await change(task, (thread) => ({ thread: hold({ thread, id: task.id, untilMs }), result: undefined }));
     },
-    async asking({ thread: name }) {
-      const thread = await store.get({ id: threadIdOf({ thread: name }) });
-      return thread === undefined ? { now: [], before: [] } : askingIn({ thread, nowMs: now() });
+    async asking({ task }) {
+      const thread = await store.get({ id: threadIdOf(task) });
+      return thread === undefined ? { now: [], before: [] } : askingIn({ thread, id: task.id, nowMs: now() });
     },
     async isKnown({ thread: name, ts }) {
       const thread = await store.get({ id: threadIdOf({ thread: name }) });
