@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { inThread, textsOf, withButton } from "./in-thread.ts";
+import { together } from "./together.ts";
 import { until } from "./until.ts";
 import { type E2eWorld, startWorld, type TransportName, transports } from "./world.ts";
 
@@ -129,9 +130,7 @@ const stories = {
     await until(() => world.lines.some((line) => line.includes('"task_ended"') && line.includes(asked.requestId)));
   },
 };
-type Story = keyof typeof stories;
-
-const worlds = new Map<TransportName, { world: E2eWorld; told: Map<Story, Promise<void>> }>();
+const worlds = new Map<TransportName, { world: E2eWorld; told: ReturnType<typeof together> }>();
 
 function toldOver(transport: TransportName) {
   const found = worlds.get(transport);
@@ -143,20 +142,13 @@ function toldOver(transport: TransportName) {
 beforeAll(async () => {
   for (const transport of transports) {
     const world = await startWorld({ transport });
-    const told = new Map<Story, Promise<void>>();
-    worlds.set(transport, { world, told });
-    for (const [name, story] of Object.entries(stories)) {
-      const ended = story(world, transport);
-      // It is heard by its own test, which comes later.
-      ended.catch(() => {});
-      told.set(name as Story, ended);
-    }
+    worlds.set(transport, { world, told: together<[E2eWorld, TransportName]>(stories, world, transport) });
   }
 });
 afterAll(() => Promise.all([...worlds.values()].map(({ world }) => world.close())));
 
 describe.each(transports)("over %s", (transport) => {
-  it.each(Object.keys(stories) as Story[])("%s", (name) => toldOver(transport).told.get(name));
+  it.each(Object.keys(stories))("%s", (name) => toldOver(transport).told.get(name));
 
   it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
     const { world, told } = toldOver(transport);

@@ -32,6 +32,7 @@ export async function startWorld({
   openEngine,
   slack = {},
   limits = {},
+  allowlist = [],
   questions = {},
   install,
 }: {
@@ -44,6 +45,7 @@ export async function startWorld({
   /** As in the configuration. */
   slack?: object;
   limits?: object;
+  allowlist?: object[];
   questions?: object;
   /** The app's credentials, where Slack lets it be installed into several workspaces. */
   install?: { clientId: string; clientSecret: string };
@@ -66,6 +68,7 @@ export async function startWorld({
   const config = parseConfig({
     json: {
       slack,
+      allowlist,
       destinations: {
         "in-process": { transport: "in-process", ...each },
         https: { transport: "https", ...each },
@@ -116,10 +119,10 @@ export async function startWorld({
     /** Where the command line finds the same store. */
     folder,
     verificationUrl,
-    /** All bytes of both zones' stores. */
-    stored: () =>
+    /** All bytes of both zones' stores, or of files whose name is as wished. */
+    stored: (isWished: (name: string) => boolean = () => true) =>
       readdirSync(storeFolder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
+        .filter((entry) => entry.isFile() && isWished(entry.name))
         .map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1"))
         .join(""),
     observations,

@@ -1,0 +1,114 @@
+/** Whatever else people do in Slack, over one transport: commands, the assistant, two who press, other languages, other companies. */
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { inThread, textsOf, withButton } from "./in-thread.ts";
+import { together } from "./together.ts";
+import { until } from "./until.ts";
+import { type E2eWorld, startWorld } from "./world.ts";
+
+const prompts = [{ title: "What is this?", message: "What is a sekisho?" }];
+
+const stories = {
+  async "a slash command is answered in a new thread of the channel, below what was asked"(world: E2eWorld) {
+    const { standIn, eventsUrl } = world;
+    const { requestId, delivered } = standIn.command({ eventsUrl, text: "private command, ask me" });
+    expect((await delivered).status).toBe(200);
+    const opening = await until(() =>
+      standIn.messages().find(({ text, threadTs }) => text.includes("private command") && threadTs === undefined),
+    );
+    expect(opening).toMatchObject({ channel: "CSTANDIN", text: expect.stringContaining("<@UPERSON>") });
+    const { channel, ts } = await withButton(world, { message: opening }, "No");
+    standIn.press({ eventsUrl, channel, ts, label: "No" });
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
+    expect(textsOf(world.answersTo(opening))).toContain("Shall I go on? no");
+  },
+
+  async "the assistant suggests its prompts, and has a status while it works"(world: E2eWorld) {
+    const { standIn, eventsUrl } = world;
+    const { channel, threadTs } = standIn.openAssistant({ eventsUrl });
+    await until(() => standIn.prompts().some((each) => each.threadTs === threadTs));
+    expect(standIn.prompts().find((each) => each.threadTs === threadTs)?.prompts).toEqual(prompts);
+    const asked = world.ask("private, slow 1s", { channel, threadTs });
+    await until(() => standIn.statuses().some((each) => each.threadTs === threadTs));
+    await world.over(asked.requestId);
+    await until(() => standIn.statuses().every((each) => each.threadTs !== threadTs));
+    expect(textsOf(standIn.thread({ channel, ts: threadTs }))).toContain("I am the echo agent");
+  },
+
+  async "of two people who press different buttons one answers, and the other reads who did"(world: E2eWorld) {
+    const { standIn, eventsUrl } = world;
+    const asked = world.ask("private, ask me");
+    const { channel, ts } = await withButton(world, asked, "Yes");
+    standIn.press({ eventsUrl, channel, ts, label: "Yes", user: "UPERSON" });
+    standIn.press({ eventsUrl, channel, ts, label: "No", user: "UHANAKO" });
+    await world.over(asked.requestId);
+    const texts = textsOf(world.answersTo(asked.message));
+    const given = [...texts.matchAll(/Shall I go on\? (yes|no)/g)].map(([, option]) => option);
+    expect(given).toHaveLength(1);
+    const [first, second] = given[0] === "yes" ? ["UPERSON", "UHANAKO"] : ["UHANAKO", "UPERSON"];
+    await until(() => standIn.whispers().length > 0);
+    expect(standIn.whispers()).toEqual([
+      expect.objectContaining({ user: second, channel, text: expect.stringContaining(`<@${first}>`) }),
+    ]);
+    expect(texts).toContain(`<@${first}>`);
+  },
+
+  async "a person whose Slack is in Japanese reads Japanese, while it goes on and when it has failed"(world: E2eWorld) {
+    const asked = world.ask("private, slow 1s fail", { user: "UHANAKO" });
+    await inThread(world, asked, ({ text }) => /[ぁ-ん]/.test(text));
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "execution_failed" });
+    const [words, ...more] = world.answersTo(asked.message);
+    expect([words?.text, more]).toEqual([
+      expect.stringContaining("エージェントが作業しましたが、完了できませんでした"),
+      [],
+    ]);
+  },
+
+  async "in a shared channel somebody of another company is answered, by the workspace that has the app"(
+    world: E2eWorld,
+  ) {
+    const asked = world.ask("private, and read the file", {
+      channel: "CSHARED",
+      user: "UOUTSIDER",
+      files: [{ name: "theirs.txt", mimetype: "text/plain", bytes: new TextEncoder().encode("from elsewhere") }],
+    });
+    const { message } = await world.over(asked.requestId);
+    expect(message).toMatchObject({ team: "TSTANDIN", user: "UOUTSIDER" });
+    expect(textsOf(world.answersTo(asked.message))).toMatch(/UOUTSIDER said in CSHARED.*\n.*\ntheirs.txt: 14 bytes/);
+  },
+
+  async "an answer too long for messages comes as a file"(world: E2eWorld) {
+    const asked = world.ask("private, very long");
+    await world.over(asked.requestId);
+    const answers = world.answersTo(asked.message);
+    const [file] = answers.flatMap(({ files = [] }) => files);
+    expect([answers.length, file?.name]).toEqual([2, "answer.md"]);
+    const text = new TextDecoder().decode(world.standIn.file(file?.id ?? "")?.bytes);
+    expect(text.length).toBeGreaterThan(50_000);
+    expect(text).toContain(`(request ${asked.requestId.slice(0, 8)})`);
+  },
+};
+
+describe("what people do in Slack", () => {
+  let world: E2eWorld;
+  let told: ReturnType<typeof together>;
+  beforeAll(async () => {
+    world = await startWorld({
+      transport: "in-process",
+      slack: { command: { name: "/sekisho" }, assistant: { prompts } },
+      questions: { answerBy: "anyone" },
+    });
+    told = together(stories, world);
+  });
+  afterAll(() => world?.close());
+
+  it.each(Object.keys(stories))("%s", (name) => told.get(name));
+
+  it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
+    await Promise.allSettled(told.values());
+    expect(world.lines.filter((line) => /private|echo agent|Shall I|theirs|エージェント/.test(line))).toEqual([]);
+    for (const secret of Object.values(world.secrets)) {
+      expect(world.lines.filter((line) => line.includes(secret))).toEqual([]);
+      expect(world.stored().includes(secret)).toBe(false);
+    }
+  });
+});

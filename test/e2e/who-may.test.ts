@@ -1,0 +1,150 @@
+/** Who may ask, how much and from where: rules, quotas, and workspaces that install the app, with the command line on the same store. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { createBrowser } from "../verification/oauth/browser.ts";
+import { inThread, textsOf } from "./in-thread.ts";
+import { sekisho } from "./processes.ts";
+import { together } from "./together.ts";
+import { type E2eWorld, startWorld } from "./world.ts";
+
+const clientSecret = "a-client-secret-of-this-test";
+/** Rules are in force within it. */
+const rulesKeptMs = 15_000;
+
+let aheadMs = 0;
+
+/** In the browser of somebody who may allow it. */
+function browserAt({ verificationUrl }: E2eWorld) {
+  return createBrowser({
+    oauth: ({ url, headers }) => {
+      const { pathname, search } = new URL(url);
+      return fetch(new URL(pathname + search, verificationUrl), { headers, redirect: "manual" });
+    },
+  });
+}
+
+async function install(world: E2eWorld, where: { team: string } | { enterprise: string }): Promise<void> {
+  const browser = browserAt(world);
+  const { state, authorize } = await browser.begin();
+  expect(authorize.searchParams.get("client_id")).toBe("1234.5678");
+  const { code } = world.standIn.authorize(where);
+  expect(await browser.back({ code, state })).toMatchObject({ status: 200 });
+}
+
+async function answered(world: E2eWorld, where: { channel: string; user: string }): Promise<string> {
+  const asked = world.ask("private, let me in", where);
+  expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+  return textsOf(world.answersTo(asked.message));
+}
+
+const stories = {
+  async "a person's quota: at once, until one is done; and within a time, with when there is room again"(
+    world: E2eWorld,
+  ) {
+    const first = world.ask("private, slow 1s");
+    await inThread(world, first, () => true);
+    const second = world.ask("private, at the same time");
+    expect((await world.over(second.requestId)).outcome).toEqual({ type: "limited", by: "user" });
+    expect(textsOf(world.answersTo(second.message))).toContain("as many tasks under way as you may");
+    await world.over(first.requestId);
+    const third = world.ask("private, after it");
+    expect((await world.over(third.requestId)).outcome).toMatchObject({ type: "answer" });
+    const fourth = world.ask("private, one too many");
+    expect((await world.over(fourth.requestId)).outcome).toMatchObject({ type: "limited", by: "user" });
+    expect(textsOf(world.answersTo(fourth.message))).toMatch(
+      /asked for as much as you may for now.*in (59|60) minutes|in 1 hour/,
+    );
+    expect(world.lines.filter((line) => line.includes('"task_started"') && line.includes(fourth.requestId))).toEqual(
+      [],
+    );
+  },
+
+  async "a second workspace installs the app in a browser, and is answered by its own token"(world: E2eWorld) {
+    const stranger = browserAt(world);
+    const { code } = world.standIn.authorize({ team: "TSECOND" });
+    await stranger.begin();
+    const { status } = await stranger.back({ code, state: (await browserAt(world).begin()).state });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(world.standIn.installations()).not.toContainEqual(expect.objectContaining({ caller: { team: "TSECOND" } }));
+
+    await install(world, { team: "TSECOND" });
+    expect(world.standIn.installations()).toContainEqual(expect.objectContaining({ caller: { team: "TSECOND" } }));
+    expect(await answered(world, { channel: "CSECOND", user: "UOUTSIDER" })).toContain("UOUTSIDER said in CSECOND");
+  },
+
+  async "an organization installs it for all of its workspaces, and a command is answered to the person"(
+    world: E2eWorld,
+  ) {
+    await install(world, { enterprise: "ESTANDIN" });
+    const [one, two] = await Promise.all([
+      answered(world, { channel: "CGRID", user: "UGRID" }),
+      answered(world, { channel: "CGRIDTWO", user: "UGRID" }),
+    ]);
+    expect([one, two]).toEqual([expect.stringContaining("in CGRID:"), expect.stringContaining("in CGRIDTWO:")]);
+    const { eventsUrl, standIn } = world;
+    const { requestId } = standIn.command({ eventsUrl, text: "private command", channel: "CGRID" });
+    expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
+    const places = standIn.messages().filter(({ text }) => text.includes("private command"));
+    expect(new Set(places.map(({ channel }) => channel))).toEqual(new Set(["DGRID"]));
+  },
+};
+
+describe("who may ask", () => {
+  let world: E2eWorld;
+  let told: ReturnType<typeof together>;
+  beforeAll(async () => {
+    const { now } = Date;
+    jest.spyOn(Date, "now").mockImplementation(() => now() + aheadMs);
+    process.env.SLACK_CLIENT_SECRET = clientSecret;
+    world = await startWorld({
+      transport: "in-process",
+      slack: {
+        contact: "the platform team",
+        command: { name: "/sekisho", answerIn: "person" },
+        install: { clientId: "1234.5678", clientSecret: { env: "SLACK_CLIENT_SECRET" } },
+      },
+      install: { clientId: "1234.5678", clientSecret },
+      allowed: false,
+      allowlist: [{ channel: "CSTANDIN" }, { team: "TSECOND" }, { team: "TGRID" }, { channel: "CGRIDTWO" }],
+      limits: { perUser: { tasks: 2, atOnce: 1 } },
+    });
+    told = together(stories, world);
+  });
+  afterAll(async () => {
+    await world?.close();
+    jest.restoreAllMocks();
+    delete process.env.SLACK_CLIENT_SECRET;
+  });
+
+  it.each(Object.keys(stories))("%s", (name) => told.get(name));
+
+  it("a person who is refused reads in her language whom to ask for what, and is answered once somebody has done it", async () => {
+    await Promise.allSettled(told.values());
+    const there = { channel: "CRANDOM", user: "UHANAKO" };
+    const asked = world.ask("private, let me in", there);
+    expect((await world.over(asked.requestId)).outcome).toEqual({ type: "refused" });
+    const words = textsOf(world.answersTo(asked.message));
+    expect(words).toMatch(/[ぁ-ん]/);
+    expect(words).toContain("the platform team");
+    const [, typed = ""] = /`npx sekisho (allow add [^`]*)`/.exec(words) ?? [];
+    expect(typed).toBe("allow add --team TSTANDIN --channel CRANDOM --user UHANAKO");
+
+    writeFileSync(join(world.folder, "sekisho.config.json"), "{}");
+    const added = await sekisho({ words: typed.split(" "), cwd: world.folder }).exited;
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining("UHANAKO") });
+    aheadMs += rulesKeptMs;
+    expect(await answered(world, there)).toContain("UHANAKO said in CRANDOM");
+  });
+
+  it("tokens are in the file of installations alone, and no log line has one, or what was said", async () => {
+    const { standIn, stored, secrets, lines } = world;
+    const tokens = standIn.installations().map(({ token }) => token);
+    expect(tokens).toHaveLength(3);
+    for (const secret of [...Object.values(secrets), clientSecret, ...tokens]) {
+      expect(lines.filter((line) => line.includes(secret))).toEqual([]);
+      expect(stored((name) => name !== "installations.json").includes(secret)).toBe(false);
+    }
+    expect(lines.filter((line) => /private|echo agent/.test(line))).toEqual([]);
+  });
+});
