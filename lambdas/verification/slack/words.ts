@@ -16,11 +16,11 @@ const retried: Record<Locale, (shortId: string) => string> = {
 const canceling: Record<Locale, (count: number) => string> = {
   en: (count) =>
     count === 0
-      ? "There is nothing to cancel in this thread. To cancel a task, write the word in the task's own thread."
+      ? "There is nothing in this thread that you could cancel. Write the word in the task's own thread, or ask whoever started the task."
       : `I am canceling ${count === 1 ? "the task of this thread; the answer to it says so" : `the ${count} tasks of this thread; the answer to each says so`}.`,
   ja: (count) =>
     count === 0
-      ? "このスレッドには取り消すものがありません。取り消すには、そのタスクのスレッドに書いてください。"
+      ? "このスレッドには、あなたが取り消せるものがありません。そのタスクのスレッドに書くか、依頼した人に頼んでください。"
       : `このスレッドの${count}件を取り消しています。結果はそれぞれに表示されます。`,
 };
 

@@ -33,6 +33,8 @@ export type ActOptions = {
   files: Files;
   text: TaskText;
   threads: Threads;
+  /** By request id. */
+  taskOf: (requestId: string) => Promise<Task | undefined>;
   questions: Questions;
   decor: Decor;
   /** Show an answer as it is written in a native stream of Slack. */
@@ -43,7 +45,7 @@ export type ActOptions = {
 };
 
 export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct {
-  const { slack, gate, files, text, threads, questions, decor, streaming, destinations, newId } = options;
+  const { slack, gate, files, text, threads, taskOf, questions, decor, streaming, destinations, newId } = options;
   const calls = createCalls({ destinations, newId, now });
 
   async function perform({ act, task, signal }: ActRequest): Promise<TaskEvent> {
@@ -74,7 +76,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         await threads.leave({ task });
         return { type: "left_thread" };
       case "cancel_thread":
-        return { type: "thread_canceled", count: await threads.cancelAll({ task }) };
+        return { type: "thread_canceled", count: await cancelThread({ task, signal }) };
       case "read_message":
         return { type: "message_read", nowMs: now(), text: await readAskedText(request) };
       case "announce":
@@ -104,6 +106,16 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         await sweep({ ...request, nowMs: now() });
         return { type: "swept" };
     }
+  }
+
+  /** Whoever may ask may not therefore end what others have asked for. */
+  function cancelThread({ task, signal }: { task: Task; signal: AbortSignal }): Promise<number> {
+    const { user } = task.message;
+    const mayCancel = async (id: string) => {
+      const other = await taskOf(id);
+      return other !== undefined && gate.mayCancel({ task: other, user, signal });
+    };
+    return threads.cancelAll({ task, mayCancel });
   }
 
   const runAct = async (request: ActRequest): Promise<TaskEvent> => {

@@ -26,8 +26,8 @@ export type Threads = {
   asking(request: { task: Task }): Promise<Asking>;
   /** Whether the bot was asked in the thread (within 30 days) before the message `ts`. */
   isKnown(request: { thread: string; ts: string }): Promise<boolean>;
-  /** Asks every task of the thread to end whose message came before this one; resolves to how many there are. */
-  cancelAll(request: { task: Task }): Promise<number>;
+  /** Asks the tasks of the thread to end whose message came before this one, as far as they may be; resolves to how many. */
+  cancelAll(request: { task: Task; mayCancel: (requestId: string) => Promise<boolean> }): Promise<number>;
 };
 
 /** Every method rejects where store or queue are away, and may then be repeated. */
@@ -78,16 +78,19 @@ export function createThreads({
       const thread = await store.get({ id: threadIdOf({ thread: name }) });
       return thread !== undefined && Number(thread.sinceTs ?? 0) < Number(ts);
     },
-    async cancelAll({ task }) {
+    async cancelAll({ task, mayCancel }) {
       const thread = await store.get({ id: threadIdOf(task) });
       const nowMs = now();
       const meant = (thread?.tasks ?? []).filter(
         ({ ts, untilMs }) => untilMs > nowMs && Number(ts) < Number(task.message.ts),
       );
+      let count = 0;
       for (const { id } of meant) {
+        if (!(await mayCancel(id))) continue;
+        count += 1;
         await queue.send({ body: JSON.stringify({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
       }
-      return meant.length;
+      return count;
     },
   };
 }

@@ -50,7 +50,10 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
     store,
     queue,
     policy,
-    runAct: createRunAct({ slack, gate, files, text, threads, questions, decor, streaming, destinations, newId, now }),
+    runAct: createRunAct({
+      ...{ slack, gate, files, text, threads, questions, decor, streaming, destinations, newId, now },
+      taskOf: (id) => store.get({ id }),
+    }),
     isKnownThread: threads.isKnown,
     press: createHandlePress({ store, queue, gate, questions, slack, text, log, now }),
     greet: createHandleGreet({ slack, prompts: assistant?.prompts ?? [] }),

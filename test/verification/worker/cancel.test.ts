@@ -50,6 +50,16 @@ describe("the word to cancel, alone in a thread", () => {
     expect(world.answers()).toContain('{"type":"canceling","count":2}');
   });
 
+  it("ends nobody else's task, said by whoever may ask", async () => {
+    const world = createWorld({ pollsUntilDone: 3, cancelable: true });
+    world.deliver(ask);
+    await world.run({ maxSteps: 5 });
+    world.deliver({ ...wish, message: { ...wish.message, user: "USTRANGER" } });
+    await world.run();
+    expect(world.cancels).toEqual([]);
+    expect(world.answers().sort()).toEqual(["A checkpoint.", '{"type":"canceling","count":0}']);
+  });
+
   it("is answered where nothing is under way; but not where it was said to nobody", async () => {
     const world = createWorld();
     world.deliver(wish);
