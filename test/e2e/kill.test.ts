@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { labelsOf } from "./in-thread.ts";
 import { freePort, type Process, sekisho } from "./processes.ts";
+import { until } from "./until.ts";
 
 const env = {
   SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
@@ -123,6 +125,25 @@ describe("kill -9 during a slow task", () => {
     await start("verification");
     expect(await answersTo(asked)).toHaveLength(1);
     expect(starts()).toBe(1);
+  });
+
+  it("of both zones, while the agent waits for a person: the button still answers, once", async () => {
+    const zones = [await start("execution"), await start("verification")];
+    const asked = ask("ask me");
+    const question = () => standIn.thread(asked.message).find((message) => labelsOf(message).includes("Yes"));
+    const { channel, ts } = await until(question);
+    await Promise.all(zones.map((zone) => zone.kill("SIGKILL")));
+    await start("execution");
+    await start("verification");
+    for (const label of ["Yes", "No"])
+      standIn.press({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, channel, ts, label });
+    const [answered, answer, ...more] = await answersTo(asked);
+    expect([answered, more]).toEqual([expect.stringMatching(/Shall I go on\?\n+.*(Yes|No).*<@UPERSON>/), []]);
+    expect(answer).toMatch(/Shall I go on\? (yes|no)/);
+    await until(() => standIn.whispers().length > 0);
+    expect(standIn.whispers()).toEqual([
+      expect.objectContaining({ user: "UPERSON", text: expect.stringContaining("already") }),
+    ]);
   });
 });
 

@@ -1,0 +1,95 @@
+/** Both zones as one process that meets Slack over Socket Mode, killed without warning between a question and its answer. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "@jest/globals";
+import { eventPayload } from "../../bin/local/event-payload.ts";
+import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
+import { labelsOf, textsOf } from "./in-thread.ts";
+import { freePort, type Process, sekisho } from "./processes.ts";
+import { until } from "./until.ts";
+
+const tokens = {
+  SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
+  SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
+};
+
+let folder: string;
+let standIn: SlackStandIn;
+let slack: SocketModeSlack;
+let executionPort: number;
+let started: Process[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-socket-"));
+  standIn = await startSlackStandIn({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
+  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: standIn.apiUrl });
+  executionPort = await freePort();
+  started = [];
+  const config = {
+    slack: { apiUrl: slack.apiUrl },
+    allowlist: [{ team: "TSTANDIN" }],
+    execution: { syncBudgetMs: 300, leaseMs: 1000, lostAfterMs: 500 },
+    limits: { callTimeoutMs: 1500, leaseMs: 2000, visibilityTimeoutMs: 2500 },
+  };
+  writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
+});
+afterEach(async () => {
+  await Promise.all(started.map((process) => process.kill("SIGKILL")));
+  await slack.close();
+  await standIn.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(): Promise<Process> {
+  const ports = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: String(executionPort) };
+  const process = sekisho({ words: ["start"], cwd: folder, env: { ...tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" } });
+  started.push(process);
+  await process.prints("Connected to Slack over Socket Mode");
+  return process;
+}
+
+const output = () => started.map((process) => process.output()).join("");
+
+function inThread(place: StandInMessage, isWished: (message: StandInMessage) => boolean): Promise<StandInMessage> {
+  return until(() => standIn.thread(place).find(isWished), { seen: () => `${textsOf(standIn.thread(place))}` });
+}
+
+it("what was not acknowledged when it was killed comes again, and answers the question once; then a button does", async () => {
+  const { eventsUrl } = slack;
+  const killed = await start();
+  const asked = standIn.ask({ eventsUrl, text: "private, ask me" }).message;
+  await inThread(asked, (message) => labelsOf(message).includes("Yes"));
+
+  // It can take nothing any more, but its connection stands.
+  killed.child.kill("SIGSTOP");
+  const reply = standIn.reply({ eventsUrl, threadTs: asked.ts, text: "private no thanks" });
+  const payload = eventPayload({ event: "message", message: reply.message, eventId: "EvAGAIN" });
+  const deliveries = slack.deliver({ type: "events_api", payload });
+  await killed.kill("SIGKILL");
+  const restarted = await start();
+  expect(await deliveries).toBeGreaterThanOrEqual(2);
+  await inThread(asked, ({ text }) => text.includes("Shall I go on? private no thanks"));
+
+  const second = standIn.ask({ eventsUrl, text: "private too, ask me" }).message;
+  const { channel, ts } = await inThread(second, (message) => labelsOf(message).includes("No"));
+  expect((await standIn.press({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
+  await inThread(second, ({ text }) => text.includes("Shall I go on? no"));
+
+  // The words are the answer to the question, and no task of their own.
+  expect(textsOf(standIn.thread(asked)).match(/I am the echo agent/g)).toHaveLength(1);
+  expect(output()).not.toMatch(new RegExp(`"task_started".*${reply.requestId}`));
+  expect(await restarted.kill("SIGTERM")).toMatchObject({ code: 0 });
+
+  const stores = readdirSync(join(folder, ".sekisho"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1"));
+  for (const token of Object.values(tokens)) {
+    expect(stores.filter((store) => store.includes(token))).toEqual([]);
+    expect(output().includes(token)).toBe(false);
+  }
+  expect(output()).not.toMatch(/private|echo agent|Shall I/);
+});
