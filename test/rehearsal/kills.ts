@@ -1,7 +1,5 @@
 /** Instances of functions that are killed at random moments, told to the same story as processes that are. */
 import { setTimeout as wait } from "node:timers/promises";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
 import type { AgentEntry } from "../faults/real/agent-log.ts";
 import type { Books } from "../faults/real/books.ts";
 import type { Zone } from "../faults/real/plan.ts";
@@ -10,6 +8,7 @@ import { readStores } from "../faults/real/read-stores.ts";
 import type { Zones } from "../faults/real/run-plan.ts";
 import { eventSourcesOf } from "./template/wiring.ts";
 import type { World } from "./world.ts";
+import { openZoneTables, stackOf } from "./zone-tables.ts";
 
 /** A moment at which nothing of a zone is at work is put off by up to so much, so many times. */
 const putOffMs = 100;
@@ -40,24 +39,12 @@ export function zonesOf({ world, seed }: { world: World; seed: number }): Zones 
   };
 }
 
-const stackOf: Record<Zone, string> = { verification: "Verification", execution: "Execution" };
-
 export function booksOf({ world }: { world: World }): Books {
-  const client = new DynamoDBClient({
-    endpoint: world.tablesUrl,
-    region: "us-east-1",
-    credentials: { accessKeyId: "emulator", secretAccessKey: "emulator" },
-  });
-  const tables = world.resolver.resources("AWS::DynamoDB::Table");
-  const tableOf = (zone: Zone) => {
-    const table = tables.find(({ label }) => label.startsWith(`${stackOf[zone]}/`));
-    if (table === undefined) throw new Error(`The ${zone} zone has no table.`);
-    return world.resolver.ref(table);
-  };
+  const tables = openZoneTables(world);
   return {
     ...readStores({
-      verification: ({ parse }) => createDynamoTaskStore({ client, table: tableOf("verification"), parse }),
-      execution: ({ parse }) => createDynamoTaskStore({ client, table: tableOf("execution"), parse }),
+      verification: ({ parse }) => tables.storeOf({ zone: "verification", parse }),
+      execution: ({ parse }) => tables.storeOf({ zone: "execution", parse }),
     }),
     async queued() {
       const lines = eventSourcesOf(world).map(async ({ queueArn }) => {
@@ -72,7 +59,7 @@ export function booksOf({ world }: { world: World }): Books {
     },
     agentLog: () => agentLogOf(world.lines),
     async close() {
-      client.destroy();
+      tables.close();
     },
   };
 }

@@ -5,13 +5,17 @@ import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { a2aOfStage, isServed } from "./a2a-clients.ts";
 import { madeUpCredential } from "./aws/callers.ts";
 import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
+import { isConversed } from "./conversation.ts";
 import { type Elsewhere, startWithIssuer, startWithToken } from "./elsewhere.ts";
+import { isReadByUrl } from "./files.ts";
+import { isLetIn } from "./let-in.ts";
 import { keepMeasured, measureCalls, readMeasured, withoutChance } from "./measured-calls.ts";
 import { changeRoutes, isMoved } from "./moves.ts";
+import { isPressedInVain } from "./presses.ts";
 import { isForged, isPolledInstead, isPushed } from "./pushes.ts";
 import { startWithSignature } from "./signed-elsewhere.ts";
 import { quiet } from "./stage.ts";
-import { alarmOfDeadLetters, answer, askAndRead, isDeliveredThrice, isPoisoned, logged, redrive } from "./stories.ts";
+import { alarmOfDeadLetters, askAndRead, isDeliveredThrice, isPoisoned, logged, redrive } from "./stories.ts";
 import { synthesizeKind } from "./synthesized.ts";
 import { readAssembly } from "./template/assembly.ts";
 import { unexplained } from "./verdict.ts";
@@ -111,11 +115,34 @@ export function rehearse(kind: ExecutionKind): void {
     );
 
     it(
-      "tells of a failure, and of a refusal with what to add",
+      "tells of a failure, and of a refusal with what to add, which lets in who was refused",
       async () => {
         await askAndRead(world, "fail", /could not finish/);
-        const { message } = world.ask({ text: "let me in", channel: "DSTANDIN" });
-        expect(await answer(world, message, /DSTANDIN/)).not.toContain("let me in");
+        const { refusal } = await isLetIn(world);
+        expect(refusal).not.toContain("let me in");
+      },
+      storyMs,
+    );
+
+    it(
+      "takes a file along, which its URL alone opens, and brings one back",
+      async () => {
+        const { wanted, read, answers } = await isReadByUrl(world);
+        expect(read).toEqual({ status: 200, text: wanted, type: "text/plain", mayBeShown: false });
+        expect(answers.flatMap(({ files = [] }) => files.map(({ name }) => name))).toEqual([
+          expect.stringMatching(/\.csv$/),
+        ]);
+      },
+      storyMs,
+    );
+
+    it(
+      "is talked to by a command, a button and a reply without a mention",
+      async () => {
+        const { requestIds, thread } = await isConversed(world);
+        // The agent is started anew with the answer to its question.
+        expect(requestIds.map(startsOf)).toEqual([["home", "home"], ["home"]]);
+        expect(thread).toHaveLength(5);
       },
       storyMs,
     );
@@ -131,9 +158,9 @@ export function rehearse(kind: ExecutionKind): void {
     );
 
     it(
-      "fails a poisoned task in words, ends its agent, raises the alarm, and repeats nothing when it is redriven",
+      "fails a poisoned task in words, ends its agent, raises the alarm, keeps a press that nobody could handle, and repeats nothing when it is redriven",
       async () => {
-        const { requestId, message, text } = await isPoisoned(world);
+        const [{ requestId, message, text }] = await Promise.all([isPoisoned(world), isPressedInVain(world)]);
         await alarmOfDeadLetters(world);
         await world.until("end of the agent", () => {
           const lines = [...home.lines, ...world.lines.map(({ line }) => line)];
@@ -175,6 +202,7 @@ export function rehearse(kind: ExecutionKind): void {
     it("writes no secret into any log", () => {
       const text = [...world.lines.map(({ line }) => line), ...home.lines, ...elsewhere.lines].join("\n");
       expect(issuer.issued.length).toBeGreaterThan(0);
+      expect(text).not.toMatch(/X-Amz-Signature|What nobody else/);
       for (const secret of [...Object.values(world.secrets), ...issuer.issued]) expect(text).not.toContain(secret);
       expect(text).not.toMatch(madeUpCredential);
       expect(text).not.toContain("What is a sekisho");

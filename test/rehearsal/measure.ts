@@ -1,4 +1,5 @@
 /** How often the bundles call AWS, by action. What AWS does itself on behalf of an event source is not counted. */
+import { keptRulesId } from "../../lambdas/verification/gate/kept-rules.ts";
 import type { RecordedCall } from "./aws/gateway.ts";
 
 export type Counts = Record<string, number>;
@@ -6,9 +7,10 @@ export type Counts = Record<string, number>;
 /** What a process keeps for a while. */
 const kept: readonly string[] = ["secretsmanager:GetSecretValue", "ssm:GetParameter"];
 
-/** Without what processes keep. */
+/** Without what processes keep; among it is the record of who may ask. */
 export function countsOf(calls: readonly RecordedCall[]): Counts {
-  return count(calls.filter(({ action, kind }) => kind === "code" && !kept.includes(action)));
+  const ofTasks = calls.filter(({ kind, item }) => kind === "code" && item !== keptRulesId);
+  return count(ofTasks.filter(({ action }) => !kept.includes(action)));
 }
 
 /** What processes keep: once for every function, since how many processes it has is chance. */

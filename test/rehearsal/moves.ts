@@ -11,6 +11,11 @@ import type { World } from "./world.ts";
 export async function changeRoutes(world: World, ...destinations: string[]): Promise<void> {
   const parameter = verificationOutput(world, "routesParameter");
   world.values.parameterValues.set(parameter, JSON.stringify({ routes: [{ destination: destinations }] }));
+  await startAnew(world);
+}
+
+/** All instances of the worker, once they have done what they are at. */
+export async function startAnew(world: World): Promise<void> {
   const { label } = consumerOf(world, queueArnOf(world, "queueUrl"));
   await Promise.all([...world.functions.values()].filter(({ fn }) => fn.label === label).map((fn) => fn.cool()));
 }

@@ -28,7 +28,7 @@ export function createSigner({
   unsigned?: readonly string[];
   now?: () => number;
 }): Signer {
-  const signer = new SignatureV4({ service, region, credentials, sha256: checksum as unknown as ChecksumConstructor });
+  const signer = new SignatureV4({ service, region, credentials, sha256 });
   const unsignableHeaders = new Set(unsigned);
   return async ({ method, url, headers, body }) => {
     const { protocol, hostname, pathname: path, host } = url;
@@ -42,7 +42,8 @@ function queryOf({ searchParams }: URL): Record<string, string[]> {
   return Object.fromEntries([...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]));
 }
 
-type ChecksumConstructor = ConstructorParameters<typeof SignatureV4>[0]["sha256"];
+/** What the signer hashes with: by node:crypto, without the SDK's own implementation. */
+export const sha256 = checksum as unknown as ConstructorParameters<typeof SignatureV4>[0]["sha256"];
 
 /** SHA-256, or HMAC where a key is given. A function that is called with `new`, because that is what the signer does. */
 function checksum(key?: string | ArrayBuffer | ArrayBufferView) {

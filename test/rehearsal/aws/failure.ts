@@ -7,7 +7,7 @@ export function awsFailure({
   service,
   name,
   message = "",
-  status = service === "bedrock-agentcore" || service === "sts" ? 403 : 400,
+  status = ["bedrock-agentcore", "s3", "sts"].includes(service) ? 403 : 400,
 }: {
   service: string;
   name: string;
@@ -15,6 +15,8 @@ export function awsFailure({
   status?: number;
 }): Response {
   if (service === "sts") return queryFailure({ name, message, status });
+  if (service === "s3")
+    return xml(`<Error>${element("Code", codeOf(name))}${element("Message", message)}</Error>`, status);
   const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-errortype": name };
   return Response.json({ __type: name, message }, { status, headers });
 }
@@ -32,9 +34,12 @@ export function element(name: string, text: string): string {
 
 /** https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html; there some names lack the `Exception` of other services. */
 function queryFailure({ name, message, status }: { name: string; message: string; status: number }): Response {
-  const code = name === "AccessDeniedException" ? "AccessDenied" : name;
-  const error = `<Error><Type>Sender</Type>${element("Code", code)}${element("Message", message)}</Error>`;
+  const error = `<Error><Type>Sender</Type>${element("Code", codeOf(name))}${element("Message", message)}</Error>`;
   return xml(`<ErrorResponse xmlns="${stsNamespace}">${error}${requestId()}</ErrorResponse>`, status);
+}
+
+function codeOf(name: string): string {
+  return name === "AccessDeniedException" ? "AccessDenied" : name;
 }
 
 function requestId(): string {

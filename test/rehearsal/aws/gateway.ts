@@ -2,18 +2,27 @@
  * The AWS of a rehearsal at one loopback address: every call must be signed with the caller's own credentials and allowed by
  * the templates; then an emulator or a stub answers. What is refused is refused as AWS does, and fails the rehearsal.
  */
+import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+import { presignedProblem } from "../../doubles/aws/s3-check.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import type { Authority } from "../iam/authority.ts";
+import { record } from "../template/wiring.ts";
 import type { Caller } from "./callers.ts";
 import { awsFailure } from "./failure.ts";
 import type { Implied } from "./implied.ts";
 import { type AwsCall, readCall } from "./read-call.ts";
+import { signedBy } from "./signed-by.ts";
 
 /** Answers what was allowed. */
 export type Backend = (request: { call: AwsCall; received: Received; caller: Caller }) => Promise<Response>;
 
-export type RecordedCall = Pick<AwsCall, "action" | "resources"> & { caller: string; kind: Caller["kind"] };
+export type RecordedCall = Pick<AwsCall, "action" | "resources"> & {
+  caller: string;
+  kind: Caller["kind"];
+  /** The item of a table that it is about. */
+  item?: string | undefined;
+};
 
 /** A response in the place of the service's own, for the calls that it wants. */
 export type Fault = (request: { call: AwsCall; caller: Caller; text: string }) => Response | undefined;
@@ -47,12 +56,13 @@ export async function startGateway({
 
   async function handle(received: Received): Promise<Response> {
     const { request, target, body } = received;
-    const authorization = request.headers.get("authorization") ?? "";
-    const [, accessKeyId = "", region = ""] = /Credential=([^/]+)\/\d{8}\/([^/]+)\//.exec(authorization) ?? [];
+    // Whoever follows a presigned URL: it can do what its signer can.
+    const { accessKeyId, region, service: signedFor, isPresigned } = signedBy(received);
     const caller = callers.get(accessKeyId);
     if (caller === undefined) return refuse("", "InvalidClientTokenId", `Someone unknown called ${target}.`);
     const call = readCall({
       received,
+      service: signedFor,
       place: { account: caller.account, region },
       endpointArn,
       secretArn: (id) => secretArn({ id, caller }),
@@ -64,7 +74,10 @@ export async function startGateway({
         `${caller.name} called ${request.method} ${target}, which is not AWS.`,
       );
     const { service, action, resources, context = {} } = call;
-    const bad = sigv4Problem({ received, credentials: caller.credentials, service, region });
+    const { credentials } = caller;
+    const bad = isPresigned
+      ? presignedProblem({ received, credentials, region, nowMs: Date.now() })
+      : sigv4Problem({ received, credentials, service, region });
     if (bad !== undefined)
       return refuse(service, "InvalidSignatureException", `${caller.name} signed ${action} wrongly: ${bad}.`);
     const wrongRegion = resources.find((arn) => ![region, ""].includes(arn.split(":")[3] ?? region));
@@ -79,7 +92,7 @@ export async function startGateway({
         return refuse(service, "AccessDeniedException", problem);
       }
     }
-    calls.push({ action, resources, caller: caller.name, kind: caller.kind });
+    calls.push({ action, resources, caller: caller.name, kind: caller.kind, item: itemOf(call) });
     const text = Buffer.from(body).toString("utf8");
     for (const fault of faults) {
       const response = fault({ call, caller, text });
@@ -102,4 +115,9 @@ export async function startGateway({
     faults,
     register: (caller) => void callers.set(caller.credentials.accessKeyId, caller),
   };
+}
+
+function itemOf({ input: { Key } }: AwsCall): string | undefined {
+  const { S: id } = record(record(Key)[taskTable.partitionKey]);
+  return id === undefined ? undefined : String(id);
 }

@@ -28,24 +28,28 @@ const servicesByTarget: Record<string, string> = {
 /** Undefined for a request that the rehearsal cannot place. */
 export function readCall({
   received,
+  service,
   place,
   endpointArn,
   secretArn,
 }: {
   received: Received;
+  /** For which the request is signed. Most say in a header what they are. */
+  service: string;
   place: Place;
   endpointArn: (request: { runtimeArn: string; qualifier: string }) => string;
   secretArn: (id: string) => string;
 }): AwsCall | undefined {
   const { request, target, body } = received;
+  if (service === "s3") return readS3Call(received);
   const [prefix = "", operation = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
-  const service = servicesByTarget[prefix];
-  if (service !== undefined) {
+  const named = servicesByTarget[prefix];
+  if (named !== undefined) {
     const input = JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
     return {
-      service,
-      action: `${service}:${operation}`,
-      resources: resourcesOf({ service, input, place, secretArn }),
+      service: named,
+      action: `${named}:${operation}`,
+      resources: resourcesOf({ service: named, input, place, secretArn }),
       input,
     };
   }
@@ -63,6 +67,14 @@ export function readCall({
     resources: [runtimeArn, endpointArn({ runtimeArn, qualifier })],
     input: { runtimeArn, qualifier },
   };
+}
+
+/** With the bucket in the path: https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html and its like name the actions. */
+function readS3Call({ request: { method }, target }: Received): AwsCall | undefined {
+  const operation = { PUT: "PutObject", GET: "GetObject" }[method];
+  const name = decodeURIComponent((target.split("?")[0] ?? "").slice(1));
+  if (operation === undefined || !name.includes("/")) return undefined;
+  return { service: "s3", action: `s3:${operation}`, resources: [`arn:aws:s3:::${name}`], input: {} };
 }
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html names the action that it needs. */

@@ -64,6 +64,13 @@ export function collectPolicies({
   for (const policy of resolver.resources("AWS::SNS::TopicPolicy"))
     for (const topic of listOf(policy.properties.Topics))
       add(ofResources, String(topic), policy, policy.properties.PolicyDocument);
+  const bucketArns = new Map(
+    resolver.resources("AWS::S3::Bucket").map((bucket) => [resolver.ref(bucket), resolver.attribute(bucket, "Arn")]),
+  );
+  for (const policy of resolver.resources("AWS::S3::BucketPolicy")) {
+    const name = String(policy.properties.Bucket);
+    add(ofResources, bucketArns.get(name) ?? name, policy, policy.properties.PolicyDocument);
+  }
   for (const policy of resolver.resources("AWS::BedrockAgentCore::ResourcePolicy")) {
     const document: unknown = JSON.parse(String(policy.properties.Policy));
     add(ofResources, String(policy.properties.ResourceArn), policy, document);
@@ -80,9 +87,14 @@ export function collectPolicies({
   return {
     ofRole: (arn) => ofRoles.get(arn) ?? (bootstrapRole.test(arn) ? administrator : []),
     trustOf: (arn) => trust.get(arn) ?? [],
-    ofResource: (arn) => ofResources.get(arn) ?? [],
+    ofResource: (arn) => ofResources.get(policyHolder(arn)) ?? [],
     all: () => [...ofRoles.values(), ...ofResources.values()].flat(),
   };
+}
+
+/** An object has no policy but its bucket's. */
+function policyHolder(arn: string): string {
+  return arn.startsWith("arn:aws:s3:::") ? (arn.split("/")[0] ?? arn) : arn;
 }
 
 /** `resource` where the document itself names none, as trust policies do not. */

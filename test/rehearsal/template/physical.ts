@@ -71,6 +71,12 @@ const makers: Record<string, (naming: Naming) => Identity> = {
     const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
     return { ref: id, attributes: { Arn: arn("kms", at, `key/${id}`), KeyId: id } };
   },
+  // A bucket's name has no account and no region in its ARN, and no capitals.
+  "AWS::S3::Bucket": (at) => {
+    const name = at.named("BucketName", 63).toLowerCase();
+    return { ref: name, attributes: { Arn: `arn:aws:s3:::${name}` } };
+  },
+  "AWS::S3::BucketPolicy": short,
   "AWS::KMS::Alias": (at) => ({ ref: String(at.properties.AliasName), attributes: {} }),
   "AWS::SSM::Parameter": (at) => {
     const name = at.named("Name", 80);

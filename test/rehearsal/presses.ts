@@ -1,0 +1,37 @@
+/** Buttons that people press, and what becomes of a press that cannot be handled. */
+import { buttonsOf } from "../../bin/local/stand-in/blocks.ts";
+import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { awsFailure } from "./aws/failure.ts";
+import type { Fault } from "./aws/gateway.ts";
+import { queueArnOf } from "./stage.ts";
+import { answer } from "./stories.ts";
+import type { World } from "./world.ts";
+
+/** Whether the message has a button that says so. */
+export function offers(label: string, { blocks = [] }: StandInMessage): boolean {
+  return buttonsOf(blocks).some(({ button }) => button.text.text === label);
+}
+
+/** The wish to cancel gets nowhere: its press is kept for an operator, and the task goes on to its answer. */
+export async function isPressedInVain(world: World): Promise<void> {
+  const { message, requestId } = world.ask({ text: "slow 3s, pressed in vain" });
+  const isOurs = (body: string, type: string) => {
+    const read = JSON.parse(body) as { type?: unknown; requestId?: unknown };
+    return read.type === type && read.requestId === requestId;
+  };
+  const noWish: Fault = ({ call: { action, input } }) =>
+    action === "sqs:SendMessage" && isOurs(String(input.MessageBody), "cancel")
+      ? awsFailure({ service: "sqs", name: "ServiceUnavailable", status: 503 })
+      : undefined;
+  world.gateway.faults.add(noWish);
+  const { channel, ts } = await world.until("button to cancel", () =>
+    world.answersTo(message).find((post) => offers("Cancel", post)),
+  );
+  world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  const archive = queueArnOf(world, "deadLettersUrl");
+  await world.until("press in the archive of dead letters", async () =>
+    (await world.queues.peek(archive)).some((body) => isOurs(body, "press")) ? true : undefined,
+  );
+  world.gateway.faults.delete(noWish);
+  await answer(world, message, /pressed in vain/);
+}
