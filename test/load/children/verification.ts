@@ -1,4 +1,5 @@
 /** The Verification zone of a load run as a process of its own, with a transport that fails at times. */
+import { dirname } from "node:path";
 import { openSqliteEngine } from "../../../bin/local/engine.ts";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { startVerificationZone } from "../../../bin/local/verification-zone.ts";
@@ -36,6 +37,7 @@ const zone = await startVerificationZone({
       engine: earlySweeps({ engine: openSqliteEngine({ file }), sweepAfterMs }),
       count: counter.count,
     }),
+  dataFolder: dirname(file),
   port: 0,
   signingSecret: async () => settings.signingSecret,
   botToken: async () => settings.botToken,
