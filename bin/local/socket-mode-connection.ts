@@ -1,6 +1,7 @@
 /** One connection of Socket Mode, by Slack's own client. */
-import type { Logger } from "@slack/socket-mode";
+import type { Logger, SocketModeClient } from "@slack/socket-mode";
 import { withinDeadline } from "../../lambdas/verification/ingress/deadline.ts";
+import { readFrame } from "./socket-mode-frame.ts";
 
 /** As Slack sent it; `ack` rejects where the connection is gone. */
 export type Envelope = { type: string; payload: unknown; ack: () => Promise<void> };
@@ -42,9 +43,7 @@ export async function openSocketModeConnection({
       timeout: openTimeoutMs,
     },
   });
-  client.on("slack_event", ({ type, body, ack }: { type: string; body: unknown; ack: () => Promise<void> }) => {
-    onEnvelope({ type, payload: body, ack: () => ack() });
-  });
+  takeEnvelopes({ client, onEnvelope });
   const over = new Promise<void>((resolve) => client.once("disconnected", () => resolve()));
 
   async function close(): Promise<void> {
@@ -61,4 +60,35 @@ export async function openSocketModeConnection({
     throw thrown ?? new Error("The connection ended before it began.");
   }
   return { over, close };
+}
+
+/**
+ * The client keeps only hello and goodbye. It would emit an event by the name that an envelope's payload has, which may be one of
+ * its own ("disconnected"), and end the process by a rejection where there is none, as in `app_rate_limited`
+ * (https://docs.slack.dev/apis/events-api/#rate-limiting).
+ */
+function takeEnvelopes({
+  client,
+  onEnvelope,
+}: {
+  client: SocketModeClient;
+  onEnvelope: (envelope: Envelope) => void;
+}): void {
+  const ofClient = client.listeners("ws_message");
+  client.removeAllListeners("ws_message");
+  client.on("ws_message", (data: unknown, isBinary: boolean) => {
+    const frame = typeof data === "string" ? readFrame(data) : undefined;
+    if (frame?.kind === "word") for (const listener of ofClient) listener(data, isBinary);
+    if (frame?.kind !== "envelope") return;
+    const { id, type, payload } = frame;
+    onEnvelope({ type, payload, ack: () => acknowledge({ client, id }) });
+  });
+}
+
+/** Rejects where the connection is gone. */
+async function acknowledge({ client: { websocket }, id }: { client: SocketModeClient; id: string }): Promise<void> {
+  if (!websocket?.isActive()) throw new Error("The connection is gone.");
+  await new Promise<void>((resolve, reject) => {
+    websocket.send(JSON.stringify({ envelope_id: id, payload: {} }), (error) => (error ? reject(error) : resolve()));
+  });
 }

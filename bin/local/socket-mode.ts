@@ -49,7 +49,11 @@ export async function startSocketMode({
     await ack().catch(() => log.debug("socket_mode_unacknowledged"));
   }
   function onEnvelope(envelope: Envelope): void {
-    const received = receive(envelope).finally(() => underWay.delete(received));
+    const received = receive(envelope)
+      .catch((thrown: unknown) => {
+        log.error("socket_mode_failed", { cause_kind: thrown instanceof Error ? thrown.name : typeof thrown });
+      })
+      .finally(() => underWay.delete(received));
     underWay.add(received);
   }
   const connect = () => openSocketModeConnection({ appToken, apiUrl, onEnvelope });

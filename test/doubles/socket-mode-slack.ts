@@ -16,6 +16,8 @@ export type SocketModeSlack = {
   /** The connections there are; each hello made one. */
   connections(): number;
   hellos(): number;
+  /** Sends it as a frame of its own to every connection. */
+  say(text: string): void;
   /** As Slack does about every hour: says so, and ends the connection. */
   refresh(): void;
   /** Cuts all connections without a word. */
@@ -139,6 +141,9 @@ export async function startSocketModeSlack({
     deliver,
     connections: () => sockets.clients.size,
     hellos: () => hellos,
+    say(text) {
+      for (const socket of sockets.clients) socket.send(text);
+    },
     refresh() {
       for (const socket of sockets.clients) {
         socket.send(

@@ -75,6 +75,29 @@ describe("over Socket Mode", () => {
     expect(sent).toEqual([]);
   });
 
+  it("what tells of the app instead of an event is acknowledged, and no name of an event ends the connection", async () => {
+    await start();
+    const rateLimited = { type: "app_rate_limited", team_id: "T1", minute_rate_limited: 1518467820, api_app_id: "A1" };
+    for (const payload of [
+      rateLimited,
+      null,
+      { event: { type: "disconnected" } },
+      { event: { type: "close" } },
+      { event: { type: "error" } },
+    ]) {
+      expect(await slack.deliver({ type: "events_api", payload })).toBe(1);
+    }
+    expect([slack.connections(), slack.hellos()]).toEqual([1, 1]);
+  });
+
+  it("a frame that is no envelope is passed over", async () => {
+    await start();
+    for (const text of ["null", "7", "{", "[]", '{"type":"events_api"}', '{"type":7,"envelope_id":"1"}'])
+      slack.say(text);
+    expect(await slack.deliver(mention)).toBe(1);
+    expect([sent.length, slack.hellos()]).toEqual([1, 1]);
+  });
+
   it("a message that the queue did not take is not acknowledged, so that it comes again as the same one", async () => {
     let failures = 2;
     await start({
