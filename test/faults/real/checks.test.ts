@@ -29,11 +29,14 @@ const answered: Evidence = {
   kind: "sync",
   isTaken: true,
   posts: [{ part: 1, text: "I am the echo agent. Good morning." }],
+  files: 0,
   starts: 1,
   overlaps: [],
   record: done,
   hostTask: hostTask("completed"),
 };
+const question = { part: 2001, text: "Shall I go on?" };
+const unattached = [{ part: 1, text: "I am the echo agent. I could not attach this file of the answer: gate.png" }];
 const told: Evidence = { ...answered, posts: [{ part: 1, text: "words of ours" }], hostTask: hostTask("failed") };
 const unheard: Evidence = { ...told, isTaken: false, record: undefined, hostTask: undefined, posts: [], starts: 0 };
 
@@ -45,6 +48,9 @@ describe("nothing is said against a message", () => {
     ["that its agent answered", answered],
     ["that was answered in parts", { ...answered, posts: [...answered.posts, { part: 2, text: "more" }] }],
     ["that was answered in words of ours", told],
+    ["whose agent asked", { ...answered, kind: "asked", posts: [...answered.posts, question], starts: 2 }],
+    ["whose answer has a file", { ...answered, kind: "filed", files: 1 }],
+    ["whose file could not be attached, as is said", { ...answered, kind: "filed", posts: unattached }],
     ["whose agent may go on, as its user was told", { ...told, record: ambiguous, hostTask: hostTask("working") }],
     ["that nobody ever delivered", unheard],
     ["whose delivery was taken and its 200 lost", { ...answered, isTaken: false }],
@@ -61,6 +67,17 @@ describe("it is said of a message", () => {
     ["it has no answer", { ...told, posts: [] }],
     ["it has parts twice: 1,1", { ...told, posts: [...told.posts, ...told.posts] }],
     ["parts are missing: 1,3", { ...told, posts: [...told.posts, { part: 3, text: "more" }] }],
+    ["it was asked about 1 times", { ...answered, posts: [...answered.posts, question] }],
+    [
+      "it was asked about 2 times",
+      { ...answered, kind: "asked", starts: 2, posts: [...answered.posts, question, question] },
+    ],
+    [
+      "it is answered, and its agent was started 1 times",
+      { ...answered, kind: "asked", posts: [...answered.posts, question] },
+    ],
+    ["it is answered, and its file is there 0 times", { ...answered, kind: "filed" }],
+    ["it is answered, and its file is there 2 times", { ...answered, kind: "filed", files: 2 }],
     ["its agent was started 2 times", { ...told, starts: 2 }],
     ["an agent was started for it", { ...told, kind: "refused" }],
     ["an agent was started for it", { ...told, kind: "cancel" }],

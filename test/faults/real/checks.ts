@@ -1,5 +1,6 @@
 /** The promise, checked: each line that comes out of here is a message of which it was not kept. Pure. */
 import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import { questionPart } from "../../../lambdas/verification/slack/post-parts.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { MessageKind } from "./people.ts";
 
@@ -11,6 +12,8 @@ export type Evidence = {
   isTaken: boolean;
   /** The bot's posts for it; part 0 is the placeholder. */
   posts: readonly { part: number; text: string }[];
+  /** Messages with files of the answer. */
+  files: number;
   starts: number;
   /** Whose agents were at work when its own started. */
   overlaps: readonly string[];
@@ -22,7 +25,7 @@ export type Evidence = {
 const agentsWords = "I am the echo agent";
 
 export function violationsOf({ evidence, others }: { evidence: Evidence; others: Map<string, Evidence> }): string[] {
-  const { requestId, kind, posts, starts, record, hostTask, overlaps } = evidence;
+  const { requestId, kind, posts, files, starts, record, hostTask, overlaps } = evidence;
   const problems: string[] = [];
   const check = (holds: boolean, problem: string) => {
     if (!holds) problems.push(`${requestId} (${kind}): ${problem}`);
@@ -31,17 +34,23 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
     check(posts.length === 0 && starts === 0, "it was never taken, and yet something came of it");
     return problems;
   }
-  const parts = posts.map(({ part }) => part).filter((part) => part > 0);
+  const parts = posts.map(({ part }) => part).filter((part) => part > 0 && part < questionPart);
+  const questions = posts.map(({ part }) => part).filter((part) => part >= questionPart);
+  // Started for the question, and once more for what was answered.
+  const mostStarts = kind === "asked" ? 2 : 1;
   check(record?.state === "done", `its record is ${record?.state ?? "missing"}, not done`);
-  check(parts.length === posts.length, "its placeholder was left over");
+  check(parts.length + questions.length === posts.length, "its placeholder was left over");
+  check(questions.length <= (kind === "asked" ? 1 : 0), `it was asked about ${questions.length} times`);
   check(parts.length > 0, "it has no answer");
   check(new Set(parts).size === parts.length, `it has parts twice: ${parts}`);
   check(Math.max(0, ...parts) === new Set(parts).size, `parts are missing: ${parts}`);
-  check(starts <= 1, `its agent was started ${starts} times`);
+  check(starts <= mostStarts, `its agent was started ${starts} times`);
   check(starts === 0 || (kind !== "refused" && kind !== "cancel"), "an agent was started for it");
   if (isAnswer(evidence)) {
     check(hostTask?.state === "completed", `it is answered, and its host says ${hostTask?.state}`);
-    check(starts === 1, `it is answered, and its agent was started ${starts} times`);
+    check(starts === mostStarts, `it is answered, and its agent was started ${starts} times`);
+    const isShared = posts.some(({ text }) => text.includes("could not attach")) ? 0 : 1;
+    check(files === (kind === "filed" ? isShared : 0), `it is answered, and its file is there ${files} times`);
   }
   check(hostTask?.state !== "working" || isGivenUp(record), "its answer is there, and its agent still works");
   for (const other of overlaps) {

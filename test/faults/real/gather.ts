@@ -16,13 +16,14 @@ export async function gatherEvidence({ messages, standIn, books }: Gathering): P
   const overlaps = overlapsOf(entries);
   const hostTasks = await books.hostTasks();
   const starts = entries.filter(({ what }) => what === "start");
-  const evidence = messages.map(async ({ requestId, kind, delivered }): Promise<Evidence> => {
+  const evidence = messages.map(async ({ requestId, kind, delivered, message }): Promise<Evidence> => {
     const { status } = await delivered;
     return {
       requestId,
       kind,
       isTaken: status === 200,
       posts: posts.filter((post) => post.requestId === requestId),
+      files: kind === "filed" ? posts.filter((post) => isOfFiles(post) && post.threadTs === message.ts).length : 0,
       starts: starts.filter((entry) => entry.requestId === requestId).length,
       overlaps: overlaps.get(requestId) ?? [],
       record: await books.record(requestId),
@@ -35,7 +36,10 @@ export async function gatherEvidence({ messages, standIn, books }: Gathering): P
 /** What must not be left when everything has ended: posts, queue messages and places in threads that belong to nothing. */
 export async function gatherLeftovers({ messages, standIn, books }: Gathering): Promise<string[]> {
   const known = new Set(messages.map(({ requestId }) => requestId));
-  const strays = postsOfBot(standIn).filter(({ requestId }) => requestId === undefined || !known.has(requestId));
+  const filed = new Set(messages.filter(({ kind }) => kind === "filed").map(({ message }) => message.ts));
+  const strays = postsOfBot(standIn).filter((post) =>
+    isOfFiles(post) ? !filed.has(post.threadTs ?? "") : post.requestId === undefined || !known.has(post.requestId),
+  );
   const held = (await books.threads()).flatMap(({ tasks }) => tasks);
   return [
     ...strays.map(({ ts }) => `The post ${ts} of the bot belongs to no message.`),
@@ -46,8 +50,13 @@ export async function gatherLeftovers({ messages, standIn, books }: Gathering): 
 
 function postsOfBot(standIn: SlackStandIn) {
   const posts = standIn.messages().filter(({ user }) => user === workspace.botUser);
-  return posts.map(({ metadata, text, ts }) => {
+  return posts.map(({ metadata, text, ts, threadTs, files = [] }) => {
     const key = keyOf(metadataSchema.parse(metadata));
-    return { requestId: key?.requestId, part: key?.part ?? -1, text, ts };
+    return { requestId: key?.requestId, part: key?.part ?? -1, text, ts, threadTs, files: files.length };
   });
+}
+
+/** Slack posts the files of an answer itself, without our metadata. */
+function isOfFiles({ requestId, files }: { requestId: string | undefined; files: number }): boolean {
+  return requestId === undefined && files > 0;
 }

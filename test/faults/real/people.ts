@@ -2,13 +2,16 @@
 import { eventPayload } from "../../../bin/local/event-payload.ts";
 import { type Delivery, sendEvent } from "../../../bin/local/signed-events.ts";
 import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
-import type { Asked } from "../../../bin/local/stand-in/persons.ts";
+import type { Asked, FileOfPerson } from "../../../bin/local/stand-in/persons.ts";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
+import { pressUntilTaken } from "./press-until-taken.ts";
 
 /** `cancel` is the message that somebody wants a task canceled: it is answered like any other. */
 export type MessageKind = Kind | "cancel";
 export type Message = Asked & { kind: MessageKind };
+
+const notes = { name: "notes.txt", mimetype: "text/plain", bytes: new TextEncoder().encode("private notes") };
 
 /** Slack's own moments of redelivery, forty times as fast. */
 export const retryDelaysMs: readonly number[] = [0, 1500, 7500];
@@ -18,6 +21,8 @@ export type People = {
   /** Slack tells of the post of this `ask` again. */
   tellAgain(planned: PlannedAsk): void;
   cancel(planned: PlannedAsk): void;
+  /** Nobody presses a button any more. Rejects where somebody could not. */
+  leave(): Promise<void>;
   messages: readonly Message[];
   /** Resolves when Slack is done with all events. */
   delivered(): Promise<Delivery[]>;
@@ -35,6 +40,8 @@ export function createPeople({
   signal: AbortSignal;
 }): People {
   const messages: Message[] = [];
+  const over = new AbortController();
+  const pressing: Promise<void>[] = [];
   const byPlan = new Map<PlannedAsk, Message>();
   const deliveries: Promise<Delivery>[] = [];
 
@@ -46,6 +53,7 @@ export function createPeople({
     text: string;
     channel: string;
     threadTs: string | undefined;
+    files?: readonly FileOfPerson[];
   }) {
     const asked = { ...standIn.ask({ eventsUrl, ...words }), kind };
     messages.push(asked);
@@ -55,12 +63,17 @@ export function createPeople({
 
   return {
     ask(planned) {
-      const { kind, text, isReply, slackFault } = planned;
+      const { kind, text, isReply, slackFault, press } = planned;
       const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
       const before = messages.findLast(({ message }) => message.channel === channel)?.message;
       if (slackFault !== undefined) standIn.inject(slackFault);
       const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
-      byPlan.set(planned, post({ kind, text, channel, threadTs }));
+      const asked = post({ kind, text, channel, threadTs, ...(kind === "filed" ? { files: [notes] } : {}) });
+      byPlan.set(planned, asked);
+      if (press !== undefined)
+        pressing.push(
+          pressUntilTaken({ standIn, eventsUrl, asked, ...press, signal: AbortSignal.any([signal, over.signal]) }),
+        );
     },
     tellAgain(planned) {
       const message = byPlan.get(planned)?.message;
@@ -72,6 +85,10 @@ export function createPeople({
       const message = byPlan.get(planned)?.message;
       if (message === undefined) return;
       post({ kind: "cancel", text: "cancel", channel: message.channel, threadTs: threadOf(message) });
+    },
+    async leave() {
+      over.abort();
+      await Promise.all(pressing);
     },
     messages,
     delivered: () => Promise.all(deliveries),

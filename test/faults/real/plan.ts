@@ -3,7 +3,7 @@ import type { Fault } from "../../../bin/local/stand-in/faults.ts";
 import { createRandom, type Random } from "./random.ts";
 
 /** How the task would end if nothing was killed. */
-export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused" | "canceled";
+export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused" | "canceled" | "asked" | "filed";
 export type Zone = "verification" | "execution";
 
 export type PlannedAsk = {
@@ -18,6 +18,8 @@ export type PlannedAsk = {
   cancelAtMs: number | undefined;
   /** What goes wrong at Slack from then on, once. */
   slackFault: Fault | undefined;
+  /** Which button of the agent's question somebody presses, so long after it is there; and then the other one. */
+  press: { label: "Yes" | "No"; afterMs: number } | undefined;
 };
 
 /** In order of their moments. */
@@ -26,7 +28,8 @@ export type Plan = { asks: PlannedAsk[]; kills: { atMs: number; zone: Zone }[] }
 /** The last kills come when the last tasks are under way. */
 const afterLastAskMs = 1500;
 
-const kinds = [
+/** What needs nothing of the Execution zone but the agent. */
+const plainKinds: readonly Kind[] = [
   "sync",
   "sync",
   "sync",
@@ -37,14 +40,18 @@ const kinds = [
   "failed",
   "refused",
   "canceled",
-] as const satisfies Kind[];
+];
+/** With questions of the agent, and with files, which are on this machine alone. */
+export const allKinds: readonly Kind[] = [...plainKinds, "asked", "asked", "filed"];
 
 export function planRun({
   seed,
   tasks,
   kills,
   killEveryMs = 1500,
+  kinds = plainKinds,
 }: {
+  kinds?: readonly Kind[];
   seed: number;
   tasks: number;
   kills: number;
@@ -56,7 +63,7 @@ export function planRun({
   const moments = (count: number, untilMs: number) =>
     Array.from({ length: count }, () => random.upTo(untilMs)).sort((a, b) => a - b);
   return {
-    asks: moments(tasks, lengthMs).map((atMs, number) => planAsk({ random, atMs, number })),
+    asks: moments(tasks, lengthMs).map((atMs, number) => planAsk({ random, kinds, atMs, number })),
     kills: moments(kills, lengthMs + afterLastAskMs).map((atMs) => ({
       atMs,
       zone: random.oneOf(["verification", "execution"]),
@@ -64,16 +71,28 @@ export function planRun({
   };
 }
 
-function planAsk({ random, atMs, number }: { random: Random; atMs: number; number: number }): PlannedAsk {
-  const kind = random.oneOf<Kind>(kinds);
+function planAsk({
+  random,
+  kinds,
+  atMs,
+  number,
+}: {
+  random: Random;
+  kinds: readonly Kind[];
+  atMs: number;
+  number: number;
+}): PlannedAsk {
+  const kind = kinds[random.upTo(kinds.length)] ?? "sync";
   return {
     atMs,
     kind,
     text: `private ${number} ${wishOf({ random, kind })}`,
-    isReply: number > 0 && random.chance(0.2),
+    // Files of an answer have no key: they are known by their thread.
+    isReply: number > 0 && random.chance(0.2) && kind !== "filed",
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
     cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
     slackFault: random.chance(0.15) ? planSlackFault({ random }) : undefined,
+    press: kind === "asked" ? { label: random.oneOf(["Yes", "No"]), afterMs: random.upTo(1500) } : undefined,
   };
 }
 
@@ -92,6 +111,10 @@ function wishOf({ random, kind }: { random: Random; kind: Kind }): string {
       return "let me in";
     case "canceled":
       return "slow 6s";
+    case "asked":
+      return "ask me";
+    case "filed":
+      return "read files, and an image";
   }
 }
 

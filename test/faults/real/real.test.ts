@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { planRun } from "./plan.ts";
+import { allKinds, planRun } from "./plan.ts";
 import { reportText } from "./report.ts";
 import { runStory } from "./run-story.ts";
 
@@ -12,7 +12,7 @@ it(
   "answers every message once and starts no agent twice, however often either zone is killed with -9 meanwhile",
   async () => {
     const report = await runStory({
-      plan: planRun({ seed, tasks, kills }),
+      plan: planRun({ seed, tasks, kills, kinds: allKinds }),
       signal: AbortSignal.timeout(longestMs - 10_000),
     });
     process.stdout.write(`${reportText({ seed, report })}\n`);

@@ -68,6 +68,7 @@ export async function runPlan({
   }
   const deliveries = await abortable({ promise: people.delivered(), signal });
   await settle({ messages, books, patienceMs, signal, onDone: tell });
+  await people.leave();
 
   const all = await gatherEvidence({ messages, standIn, books });
   const evidence = [...all.values()];

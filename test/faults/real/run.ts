@@ -1,6 +1,6 @@
 /** `npm run faults:real`: both zones as real processes, killed at random moments while people ask. */
 import { parseArgs } from "node:util";
-import { planRun } from "./plan.ts";
+import { allKinds, planRun } from "./plan.ts";
 import { reportText } from "./report.ts";
 import type { Progress } from "./run-plan.ts";
 import { runStory } from "./run-story.ts";
@@ -10,7 +10,8 @@ npm run faults:real -- [--tasks N] [--kills N] [--seed N]
 
 Both zones run as processes on the sqlite engine, and are killed (kill -9) at random moments and started again,
 while tasks are asked by signed events, which Slack delivers again. In the end every message must have exactly one
-answer in its thread, and no agent may have been started twice. Exit code 1 where that does not hold.
+answer in its thread, and no agent may have been started twice. Agents ask questions, which people answer by buttons,
+and files come and go along. Exit code 1 where that does not hold.
 
   --tasks N   how many messages are asked (500)
   --kills N   how often a zone is killed (a tenth of the tasks)
@@ -54,9 +55,9 @@ async function main(words: string[]): Promise<number> {
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stop.abort());
   try {
     const report = await runStory({
-      plan: planRun({ seed, tasks, kills }),
+      plan: planRun({ seed, tasks, kills, kinds: allKinds }),
       signal: stop.signal,
-      onProgress: progressLine({ tasks, kills }),
+      onProgress: progressLine({ tasks, kills, kinds: allKinds }),
     });
     process.stderr.write("\n");
     console.log(reportText({ seed, report }));

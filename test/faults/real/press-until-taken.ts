@@ -1,0 +1,51 @@
+/** Somebody answers the agent's question: presses a button until it is gone, since what Slack could not bring it does not bring again. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { buttonsOf } from "../../../bin/local/stand-in/blocks.ts";
+import type { StandInMessage } from "../../../bin/local/stand-in/messages.ts";
+import type { Asked } from "../../../bin/local/stand-in/persons.ts";
+import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
+
+const lookEveryMs = 300;
+const labels = ["Yes", "No"] as const;
+
+/** After `label` the other one is pressed too, which comes too late. Resolves when `signal` aborts, too. */
+export async function pressUntilTaken({
+  standIn,
+  eventsUrl,
+  asked,
+  label,
+  afterMs,
+  signal,
+}: {
+  standIn: SlackStandIn;
+  eventsUrl: string;
+  asked: Asked;
+  label: (typeof labels)[number];
+  afterMs: number;
+  signal: AbortSignal;
+}): Promise<void> {
+  const inTurn = [label, ...labels.filter((each) => each !== label)];
+  const isOfTask = ({ metadata }: StandInMessage) =>
+    keyOf(metadataSchema.parse(metadata))?.requestId === asked.requestId;
+  const { channel, ts, threadTs = ts } = asked.message;
+  const question = () =>
+    standIn
+      .thread({ channel, ts: threadTs })
+      .find(
+        (message) =>
+          isOfTask(message) && buttonsOf(message.blocks ?? []).some(({ button }) => button.text.text === label),
+      );
+  const pause = (ms: number) => wait(ms, undefined, { signal }).catch(() => {});
+
+  let isThere = false;
+  for (; !signal.aborted; await pause(lookEveryMs)) {
+    const found = question();
+    if (found === undefined && isThere) return;
+    if (found === undefined) continue;
+    if (!isThere) await pause(afterMs);
+    isThere = true;
+    for (const each of question() === undefined ? [] : inTurn)
+      standIn.press({ eventsUrl, channel, ts: found.ts, label: each });
+  }
+}
