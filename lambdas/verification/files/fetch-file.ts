@@ -7,8 +7,12 @@ import { isSignInPage, mimetypeOf } from "./file-kind.ts";
 /** `refused` is for good. */
 export type FetchedFile = { bytes: Uint8Array; mimetype: string } | { refused: "too_large" | "not_to_be_had" };
 
-/** After Slack did not take `tried`: another token of the installation, where there is one. */
-export type NewerToken = (request: { installation: Installation; tried: string }) => Promise<string | undefined>;
+/** What has taken the place of `tried` as the installation's token; `inDoubt`, since Slack does not say why it gives no file. */
+export type NewerToken = (request: {
+  installation: Installation;
+  tried: string;
+  inDoubt: true;
+}) => Promise<string | undefined>;
 
 /** Rejects with a SlackError where it may work another time. */
 export async function fetchFile({
@@ -42,6 +46,6 @@ export async function fetchFile({
   const first = await fetchWith(token);
   if (!("refused" in first) || first.refused !== "not_to_be_had") return first;
   // It may be the token that Slack does not take: the kept one may have been rotated.
-  const newer = await newerToken({ installation, tried: token }).catch(() => undefined);
+  const newer = await newerToken({ installation, tried: token, inDoubt: true }).catch(() => undefined);
   return newer === undefined ? first : fetchWith(newer);
 }

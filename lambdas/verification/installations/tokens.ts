@@ -5,8 +5,15 @@ import type { Installations } from "./installations.ts";
 export type Tokens = {
   /** Rejects with a SlackError `gone` where the app is not installed there; otherwise as the reads do, and nothing is known. */
   tokenOf(installation: Installation): Promise<string>;
-  /** After Slack did not take `tried`: another token, where there is one. Rejects as `tokenOf`. */
-  newerThan(request: { installation: Installation; tried: string }): Promise<string | undefined>;
+  /**
+   * After Slack did not take `tried`: another token, where there is one. `inDoubt`: perhaps it was not for the token's sake, so
+   * that only what has taken its place counts. Rejects as `tokenOf`.
+   */
+  newerThan(request: {
+    installation: Installation;
+    tried: string;
+    inDoubt?: boolean | undefined;
+  }): Promise<string | undefined>;
 };
 
 /** The workspace that a token is of, and the organization where it is that as a whole; undefined where Slack does not take it. */
@@ -66,6 +73,17 @@ export function createTokens({
     throw new SlackError("gone");
   }
 
+  /** While `tried` is still one of them, nothing has taken its place. */
+  async function readReplacement({ installation, tried }: { installation: Installation; tried: string }) {
+    let first: string | undefined;
+    for await (const token of candidates(installation)) {
+      if (token === tried) return undefined;
+      first ??= token;
+    }
+    if (first !== undefined) keep(keyOf(installation), first);
+    return first;
+  }
+
   function keep(key: string, token: string): void {
     kept.delete(key);
     kept.set(key, { token, readAtMs: now() });
@@ -86,13 +104,24 @@ export function createTokens({
       const known = kept.get(keyOf(installation));
       if (known === undefined) return readOnce(installation);
       if (now() - known.readAtMs < keepMs) return known.token;
-      // Whatever keeps it from being read anew: Slack itself will say if it does not take this one any more.
-      return readOnce(installation).catch(() => known.token);
+      try {
+        return await readOnce(installation);
+      } catch (thrown) {
+        // There is none any more: whoever took the secret away does not want it to be used.
+        if (isGone(thrown)) {
+          kept.delete(keyOf(installation));
+          throw thrown;
+        }
+        // It cannot be read now: Slack itself will say if it does not take this one any more.
+        keep(keyOf(installation), known.token);
+        return known.token;
+      }
     },
-    async newerThan({ installation, tried }) {
+    async newerThan({ installation, tried, inDoubt = false }) {
       const known = kept.get(keyOf(installation));
       if (known !== undefined && known.token !== tried) return known.token;
       try {
+        if (inDoubt) return await readReplacement({ installation, tried });
         return await read({ installation, besides: tried });
       } catch (thrown) {
         if (thrown instanceof SlackError) return undefined;
@@ -100,6 +129,10 @@ export function createTokens({
       }
     },
   };
+}
+
+function isGone(thrown: unknown): boolean {
+  return thrown instanceof SlackError && thrown.kind === "gone";
 }
 
 function keyOf({ team, enterprise }: Installation): string {

@@ -62,6 +62,28 @@ describe("a token where the app is installed by hand", () => {
 });
 
 describe("a token where the app is installed by several", () => {
+  it("is used no longer than a minute after its secret was taken away", async () => {
+    let nowMs = 0;
+    const { installations, tokens: values } = kept({ T1: "xoxb-t1" });
+    const tokens = createTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
+    delete values.T1;
+    nowMs = 60_000;
+    await expect(tokens.tokenOf(workspace)).rejects.toMatchObject({ kind: "gone" });
+    values.T1 = new Error("out of reach");
+    await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
+  });
+
+  it("is tried to be read anew once a minute, as long as it cannot be", async () => {
+    let nowMs = 0;
+    const { installations, tokens: values, reads } = kept({ T1: "xoxb-t1" });
+    const tokens = createTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    await tokens.tokenOf(workspace);
+    values.T1 = new Error("out of reach");
+    for (nowMs = 60_000; nowMs < 180_000; nowMs += 1000) expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
+    expect(reads.length).toBe(3);
+  });
+
   it("is the workspace's own, before the organization's, and each one's is kept for itself", async () => {
     const { installations, reads } = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
     const tokens = createTokens({ botToken: async () => "xoxb-configured", installations, teamOf: nobodys });
@@ -117,6 +139,17 @@ describe("a token where the app is installed by several", () => {
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.newerThan({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
     expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-t1" })).toBeUndefined();
+  });
+
+  it("stays the workspace's where it is in doubt only, until another has taken its place", async () => {
+    const { installations, tokens: values } = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
+    const tokens = createTokens({ botToken: async () => undefined, installations });
+    const tried = await tokens.tokenOf(ofGrid);
+    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBeUndefined();
+    expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
+    values.T2 = "xoxb-rotated";
+    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBe("xoxb-rotated");
+    expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-rotated");
   });
 
   it("is read anew after the app was installed again", async () => {
