@@ -39,7 +39,8 @@ Exit code 0: it can be used; 2: it cannot.
       if (!alarmEmail) note(`Note: nobody hears of the alarms of stage ${name}: set alarmEmail.`);
     }
     if (config.routes.length === 0) note("There is no route: whoever asks is told that no agent is set up.");
-    if (config.allowlist.length === 0) note("The allowlist is empty: in a real workspace nobody may ask.");
+    if (config.allowlist.length === 0)
+      note("The allowlist is empty: in a real workspace nobody may ask but by rules of sekisho allow add.");
     for (const secret of unsetSecrets(config))
       note(`Note: the environment variable ${nameOfSecret(secret)} is not set here.`);
     return exitCodes.success;
