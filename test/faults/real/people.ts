@@ -65,7 +65,7 @@ export function createPeople({
     ask(planned) {
       const { kind, text, isReply, slackFault, press } = planned;
       const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
-      const before = messages.findLast(({ message }) => message.channel === channel)?.message;
+      const before = messages.findLast((each) => each.message.channel === channel && each.kind !== "asked")?.message;
       if (slackFault !== undefined) standIn.inject(slackFault);
       const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
       const asked = post({ kind, text, channel, threadTs, ...(kind === "filed" ? { files: [notes] } : {}) });

@@ -87,8 +87,8 @@ function planAsk({
     atMs,
     kind,
     text: `private ${number} ${wishOf({ random, kind })}`,
-    // Files of an answer have no key: they are known by their thread.
-    isReply: number > 0 && random.chance(0.2) && kind !== "filed",
+    // Files of an answer have no key and are known by their thread; and where an agent asks, what is said there answers it.
+    isReply: number > 0 && random.chance(0.2) && kind !== "filed" && kind !== "asked",
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
     cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
     slackFault: random.chance(0.15) ? planSlackFault({ random }) : undefined,

@@ -57,7 +57,7 @@ async function main(words: string[]): Promise<number> {
     const report = await runStory({
       plan: planRun({ seed, tasks, kills, kinds: allKinds }),
       signal: stop.signal,
-      onProgress: progressLine({ tasks, kills, kinds: allKinds }),
+      onProgress: progressLine({ tasks, kills }),
     });
     process.stderr.write("\n");
     console.log(reportText({ seed, report }));
