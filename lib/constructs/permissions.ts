@@ -62,9 +62,10 @@ export function readSecretsBelow(role: IRole, prefix: string): void {
   permitBelow(role, { prefix, actions: ["secretsmanager:GetSecretValue"] });
 }
 
-/** To create one, or to write it anew; not to read it. */
+/** To create one, or to write it anew, also one whose deletion was asked for; not to read it. */
 export function storeSecretsBelow(role: IRole, prefix: string): void {
-  permitBelow(role, { prefix, actions: ["secretsmanager:CreateSecret", "secretsmanager:PutSecretValue"] });
+  const operations = ["CreateSecret", "RestoreSecret", "PutSecretValue"];
+  permitBelow(role, { prefix, actions: operations.map((operation) => `secretsmanager:${operation}`) });
 }
 
 function permitBelow(role: IRole, { prefix, actions }: { prefix: string; actions: string[] }): void {

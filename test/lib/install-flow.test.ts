@@ -55,6 +55,7 @@ describe("the installation flow", () => {
       },
       { id: expect.any(String), operation: "CreateSecret", secrets: ["secret:sekisho/dev/installations/*"] },
       { id: expect.any(String), operation: "PutSecretValue", secrets: ["secret:sekisho/dev/installations/*"] },
+      { id: expect.any(String), operation: "RestoreSecret", secrets: ["secret:sekisho/dev/installations/*"] },
     ]);
     const policies = resources("with").filter(
       ({ id, type }) => type === "AWS::IAM::Policy" && id.startsWith("Install"),

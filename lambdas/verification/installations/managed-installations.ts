@@ -4,6 +4,9 @@ import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
 import { type Installations, requireInstallationId, storedInstallationSchema } from "./installations.ts";
 
+/** A secret is deleted some days after it was asked for; until then it is neither there nor is its name free. */
+const deletionAsked = "InvalidRequestException";
+
 /** `prefix` ends with a slash. Rejects with an AwsCallError, or as the network does; never with a value. */
 export function createManagedInstallations({
   prefix,
@@ -28,7 +31,7 @@ export function createManagedInstallations({
   return {
     async get({ id }) {
       const answer = await ask("GetSecretValue", { SecretId: nameOf(id) }).catch(
-        unless("ResourceNotFoundException", undefined),
+        unless(["ResourceNotFoundException", deletionAsked], () => undefined),
       );
       if (answer === undefined) return undefined;
       return parse(answer.SecretString, id);
@@ -39,15 +42,16 @@ export function createManagedInstallations({
         Name: nameOf(id),
         Description: "Sekisho: the bot token of an installation",
         ...value,
-      }).catch(unless("ResourceExistsException", "exists" as const));
-      if (created === "exists") await ask("PutSecretValue", { SecretId: nameOf(id), ...value });
+      }).catch(unless(["ResourceExistsException", deletionAsked], (name) => name));
+      if (created === deletionAsked) await ask("RestoreSecret", { SecretId: nameOf(id) });
+      if (typeof created === "string") await ask("PutSecretValue", { SecretId: nameOf(id), ...value });
     },
   };
 }
 
-function unless<T>(name: string, instead: T): (thrown: unknown) => T {
+function unless<T>(names: readonly string[], instead: (name: string) => T): (thrown: unknown) => T {
   return (thrown) => {
-    if (thrown instanceof AwsCallError && thrown.name === name) return instead;
+    if (thrown instanceof AwsCallError && names.includes(thrown.name)) return instead(thrown.name);
     throw thrown;
   };
 }

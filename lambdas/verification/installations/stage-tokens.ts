@@ -7,8 +7,8 @@ import { createManagedInstallations } from "./managed-installations.ts";
 import { createTeamOf } from "./team-of.ts";
 import { createTokens, type Tokens } from "./tokens.ts";
 
-/** Where there is an installation flow, a stage may do without a bot token of its own. */
-const noSecret: readonly string[] = ["ResourceNotFoundException", "AccessDeniedException"];
+/** Where there is an installation flow, a stage may do without a bot token of its own. The last one: its deletion was asked for. */
+const noSecret: readonly string[] = ["ResourceNotFoundException", "AccessDeniedException", "InvalidRequestException"];
 
 /** `installationsPrefix` is undefined where the app is installed in one workspace only, by hand. */
 export function createStageTokens({

@@ -15,9 +15,10 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** Secrets Manager as far as it is used here; `secrets` by name. */
+/** Secrets Manager as far as it is used here; `secrets` by name. Of those in `deleted` the deletion was asked for. */
 async function secretsManager(secrets: Record<string, string> = {}, refuse?: string) {
   const calls: string[] = [];
+  const deleted = new Set<string>();
   server = await startWebServer({
     handle: async (received) => {
       const problem = sigv4Problem({ received, credentials, service: "secretsmanager", region });
@@ -27,6 +28,9 @@ async function secretsManager(secrets: Record<string, string> = {}, refuse?: str
       const name = SecretId ?? Name;
       calls.push(`${operation} ${name}`);
       if (refuse !== undefined) return failure(refuse);
+      if (operation === "RestoreSecret") deleted.delete(name);
+      if (operation === "RestoreSecret") return Response.json({ Name: name });
+      if (deleted.has(name)) return failure("InvalidRequestException");
       if (operation === "GetSecretValue")
         return name in secrets ? Response.json({ SecretString: secrets[name] }) : failure("ResourceNotFoundException");
       if (!/^[a-zA-Z0-9-]{32,64}$/.test(ClientRequestToken)) return failure("InvalidParameterException");
@@ -37,7 +41,7 @@ async function secretsManager(secrets: Record<string, string> = {}, refuse?: str
   });
   const endpoint = new URL(server.url);
   const aws = { region, credentials: async () => credentials, endpointOf: () => endpoint };
-  return { calls, secrets, aws, installations: createManagedInstallations({ prefix, aws }) };
+  return { calls, secrets, deleted, aws, installations: createManagedInstallations({ prefix, aws }) };
 }
 
 function failure(name: string): Response {
@@ -59,6 +63,16 @@ describe("installations in Secrets Manager", () => {
     await installations.put({ id: "E1", installation: stored({ botToken: "xoxb-new" }) });
     expect((await installations.get({ id: "E1" }))?.botToken).toBe("xoxb-new");
     expect(calls).toContain(`PutSecretValue ${prefix}E1`);
+  });
+
+  it("are none where their deletion was asked for, and come back when the app is installed again", async () => {
+    const { installations, calls, deleted } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
+    deleted.add(`${prefix}T1`);
+    expect(await installations.get({ id: "T1" })).toBeUndefined();
+    await installations.put({ id: "T1", installation: stored({ botToken: "xoxb-new" }) });
+    expect((await installations.get({ id: "T1" }))?.botToken).toBe("xoxb-new");
+    const operations = calls.map((call) => call.split(" ")[0]);
+    expect(operations).toEqual(["GetSecretValue", "CreateSecret", "RestoreSecret", "PutSecretValue", "GetSecretValue"]);
   });
 
   it("are none where there is no such secret, and unknown where Secrets Manager refuses", async () => {
@@ -100,6 +114,14 @@ describe("the tokens of a stage", () => {
     const readManagedSecret = createReadManagedSecret(aws);
     const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, apiUrl });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
+    await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
+  });
+
+  it("do without a bot token whose deletion was asked for, too", async () => {
+    const { aws, deleted } = await secretsManager();
+    deleted.add("sekisho/dev/SLACK_BOT_TOKEN");
+    const readManagedSecret = createReadManagedSecret(aws);
+    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, apiUrl });
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
 });
