@@ -40,6 +40,7 @@ export function createPeople({
   signal: AbortSignal;
 }): People {
   const messages: Message[] = [];
+  const filesUrl = new URL("/", standIn.apiUrl).href;
   const over = new AbortController();
   const pressing: Promise<void>[] = [];
   const byPlan = new Map<PlannedAsk, Message>();
@@ -78,7 +79,7 @@ export function createPeople({
     tellAgain(planned) {
       const message = byPlan.get(planned)?.message;
       if (message === undefined) return;
-      const payload = eventPayload({ event: "message", message });
+      const payload = eventPayload({ event: "message", message, filesUrl });
       deliveries.push(sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs, signal }));
     },
     cancel(planned) {
