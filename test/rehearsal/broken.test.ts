@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { broken, without } from "./break.ts";
 import { type Elsewhere, startWithToken } from "./elsewhere.ts";
+import { isReadByUrl } from "./files.ts";
 import { changeRoutes } from "./moves.ts";
 import { askAndRead, isPoisoned } from "./stories.ts";
 import { elsewhereAudience, synthesizeKind } from "./synthesized.ts";
@@ -69,6 +70,7 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     { variable: "SEKISHO_ROUTES_PARAMETER", of: "the worker" },
     { variable: "SEKISHO_TABLE", of: "all that have a table" },
     { variable: "SEKISHO_QUEUE_ARN", of: "the worker" },
+    { variable: "SEKISHO_FILES_BUCKET", of: "the worker" },
   ])(
     "the environment of $of lacks $variable",
     async ({ variable }) => {
@@ -122,6 +124,15 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     async (action) => {
       const problems = await tellsOf(without({ assembly: good, action }));
       expect(problems.join("\n")).toMatch(new RegExp(`\\w+ may not ${action} on arn:`));
+    },
+    storyMs,
+  );
+
+  it.each(["s3:PutObject", "s3:GetObject"])(
+    "nothing allows %s",
+    async (action) => {
+      const problems = await tellsOf(without({ assembly: good, action }), isReadByUrl);
+      expect(problems.join("\n")).toMatch(new RegExp(`Worker\\w* may not ${action} on arn:aws:s3:::`));
     },
     storyMs,
   );

@@ -12,9 +12,9 @@ export function offers(label: string, { blocks = [] }: StandInMessage): boolean 
   return buttonsOf(blocks).some(({ button }) => button.text.text === label);
 }
 
-/** The wish to cancel gets nowhere: its press is kept for an operator, and the task goes on to its answer. */
+/** The wish to cancel gets nowhere: its press is kept for an operator, and the task goes on. Pressed once more, it is canceled. */
 export async function isPressedInVain(world: World): Promise<void> {
-  const { message, requestId } = world.ask({ text: "slow 3s, pressed in vain" });
+  const { message, requestId } = world.ask({ text: "slow 50s, pressed in vain" });
   const isOurs = (body: string, type: string) => {
     const read = JSON.parse(body) as { type?: unknown; requestId?: unknown };
     return read.type === type && read.requestId === requestId;
@@ -27,11 +27,13 @@ export async function isPressedInVain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => offers("Cancel", post)),
   );
-  world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  const press = () => world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  press();
   const archive = queueArnOf(world, "deadLettersUrl");
   await world.until("press in the archive of dead letters", async () =>
     (await world.queues.peek(archive)).some((body) => isOurs(body, "press")) ? true : undefined,
   );
   world.gateway.faults.delete(noWish);
-  await answer(world, message, /pressed in vain/);
+  press();
+  await answer(world, message, /was canceled/);
 }

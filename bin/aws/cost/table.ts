@@ -33,9 +33,20 @@ export function costTable(reckoning: Reckoning): string {
         source,
       ]),
     ),
-    "Not in it: the model's tokens, data transfer, Slack's redeliveries, the push of an accepted task's end (one message), what is said in the bot's channels without meaning it (one request to the entry and the ingress each), and what a stage costs without a task (the key, the secrets, alarms, the dashboard, the idle pollers of the queues).",
+    `Not in it: ${notInIt.join("; ")}.`,
   ].join("\n\n");
 }
+
+const notInIt = [
+  "the model's tokens, data transfer, Slack's redeliveries",
+  "the push of an accepted task's end (one message)",
+  "a file of a message (it is put into the bucket and read there once, and lies there for two days at most); a task without files makes no call for them",
+  "a question (the step that asks, and those that its answer brings)",
+  "quotas (two reads and two writes of a task for each that is configured)",
+  "who may ask (one read every 15 s of a worker at work)",
+  "what is said in the bot's channels without meaning it (one request to the entry and the ingress each; where it is a reply in a thread also two messages and two looks of the worker)",
+  "what a stage costs without a task (the key, the secrets, of which each workspace that installs the app has one more, alarms, the dashboard, the idle pollers of the queues)",
+];
 
 function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
