@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
 import { openStandIn } from "../../bin/local/both-zones.ts";
 import { openSqliteEngine } from "../../bin/local/engine.ts";
+import { openSlackInstallation } from "../../bin/local/slack-installation.ts";
 import type { Asked } from "../../bin/local/stand-in/persons.ts";
 import { startVerificationZone } from "../../bin/local/verification-zone.ts";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
@@ -101,17 +102,20 @@ async function startZone({
       secrets.push(JSON.stringify(reference));
       throw new Error("there is no secret");
     },
+    botTokenOf: slack.botToken,
     credentials: async () => credentials,
     region,
     log: silentLog,
   });
+  const { botToken, apiUrl, ...side } = slack;
   const zone = await startVerificationZone({
     config,
     openEngine: () => openSqliteEngine({ file: join(folder, "verification.db") }),
     dataFolder: folder,
     port: 0,
-    ...slack,
-    slackApiUrl: slack.apiUrl,
+    ...side,
+    installation: openSlackInstallation({ config, dataFolder: folder, botToken, apiUrl, log: silentLog }),
+    slackApiUrl: apiUrl,
     destinations,
     observe: ({ requestId, task }) => void tasks.set(requestId, task),
     log: silentLog,

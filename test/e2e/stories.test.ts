@@ -4,6 +4,7 @@ import { eventPayload } from "../../bin/local/event-payload.ts";
 import { sendEvent } from "../../bin/local/signed-events.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
+import { until } from "./until.ts";
 import { type E2eWorld, startWorld, transports } from "./world.ts";
 
 const describeOnAws = whyNoDynamoDb === undefined ? describe : describe.skip;
@@ -145,6 +146,29 @@ describe("the way of a message", () => {
     const [one, two, three] = world.stub.sessions;
     expect(two).toBe(one);
     expect(three).not.toBe(one);
+  });
+
+  it("costs Slack six calls, also when it is accepted, and one for each person whose language is not known yet", async () => {
+    const opened = await startWorld({ transport: "https", limits: { sweepAfterMs: 1000 } });
+    world = opened;
+    const calls: string[] = [];
+    opened.standIn.onCall(({ method }) => calls.push(method));
+    const callsOf = async (text: string) => {
+      const before = calls.length;
+      const { requestId } = opened.ask(text);
+      await until(() => opened.observations.some(({ task }) => task.id === requestId && task.swept));
+      return calls.slice(before).sort();
+    };
+    const six = [
+      "chat.postMessage",
+      "chat.update",
+      "conversations.replies",
+      "reactions.add",
+      "reactions.add",
+      "reactions.remove",
+    ];
+    expect(await callsOf("hello")).toEqual([...six, "users.info"]);
+    expect(await callsOf("slow 600ms")).toEqual(six);
   });
 
   it("survives a Slack that fails: the answer is there once all the same", async () => {
