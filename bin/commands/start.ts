@@ -50,11 +50,11 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
       ...secretsOfCards(config.execution.a2a),
     ]);
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
-    const { signingSecret, botToken, appToken } = config.slack;
-    const isReal = [signingSecret, botToken, appToken].some(hasSecret);
+    const { signingSecret, botToken, appToken, install } = config.slack;
+    const isReal = [signingSecret, botToken, appToken, ...(install ? [install.clientSecret] : [])].some(hasSecret);
     const missing = missingSecret(config);
     if (isReal && missing !== undefined) {
-      const advice = "Set both secrets to talk to the real Slack (docs/slack.md), or none for the stand-in.";
+      const advice = "Set all that the real Slack needs (docs/slack.md), or none of Slack's secrets for the stand-in.";
       throw new UsageError(`${missing} is not set. ${advice}`);
     }
     const lock = lockFolder({ folder: storeFolderOf(run) });

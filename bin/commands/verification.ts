@@ -7,7 +7,9 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { openSqliteEngine } from "../local/engine.ts";
+import { openSlackInstallation } from "../local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
 import { startVerificationZone } from "../local/verification-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
@@ -38,16 +40,20 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     const { port, executionPort, logLevel, awsRegion: region } = readEnvironment();
     const config = loadConfig({ directory, file: values.config });
     const missing = missingSecret(config);
-    if (missing !== undefined) throw new UsageError(`The environment variable ${missing} is not set.`);
+    if (missing !== undefined) throw new UsageError(`${missing} is not set (docs/slack.md).`);
     refuseInProcess(config);
     const slack = await openRealSlack({ config, signal: run.signal });
     const dataFolder = join(directory, ".sekisho");
     const log = createLog({ service: "verification", level: logLevel ?? "info" });
+    const { apiUrl } = config.slack;
+    const { botToken, ...access } = slack.access;
+    const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });
     const destinations = createDestinations({
       config,
       localUrl: `http://127.0.0.1:${executionPort}/`,
       handle: async () => new Response(null, { status: 404 }),
       readSecret,
+      botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
       region,
       log,
     });
@@ -56,8 +62,9 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
       openEngine: () => openSqliteEngine({ file: values.store ?? join(dataFolder, "verification.db") }),
       dataFolder,
       port: values.port === undefined ? port : portOf(values.port),
-      ...slack.access,
-      slackApiUrl: config.slack.apiUrl,
+      ...access,
+      installation,
+      slackApiUrl: apiUrl,
       destinations,
       log,
     });

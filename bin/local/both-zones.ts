@@ -7,10 +7,12 @@ import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
+import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
+import { openSlackInstallation } from "./slack-installation.ts";
 import { type SlackStandIn, startSlackStandIn } from "./slack-stand-in.ts";
 import { workspace } from "./stand-in/workspace.ts";
 import { startVerificationZone } from "./verification-zone.ts";
@@ -42,7 +44,8 @@ type Options = {
 export type SlackSide = {
   apiUrl: string;
   signingSecret?: (() => Promise<string>) | undefined;
-  botToken: () => Promise<string>;
+  /** Undefined where there is none beside those of the installation flow. */
+  botToken: () => Promise<string | undefined>;
   /** With one it is met over Socket Mode. */
   appToken?: (() => Promise<string>) | undefined;
   /** Who may ask beside the configuration's allowlist. */
@@ -56,7 +59,7 @@ export async function openStandIn({
 }: {
   log: Log;
   file?: string;
-}): Promise<{ standIn: SlackStandIn; slack: SlackSide & Required<Pick<SlackSide, "signingSecret">> }> {
+}): Promise<{ standIn: SlackStandIn; slack: SlackSide & Record<"signingSecret" | "botToken", () => Promise<string>> }> {
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
   const standIn = await startSlackStandIn({ signingSecret, botToken, log, file });
@@ -86,11 +89,19 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
     await engine.close();
     throw thrown;
   });
+  const installation = openSlackInstallation({
+    config,
+    dataFolder: storeFolder,
+    botToken: slack.botToken,
+    apiUrl: slack.apiUrl,
+    log,
+  });
   const destinations = createDestinations({
     config,
     localUrl: `${execution.url}/`,
     handle: (request) => execution.host.handle(request),
     readSecret,
+    botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
     region: readEnvironment().awsRegion,
     log,
     ...(tap === undefined ? {} : { wrap: ({ transport }) => tapTransport({ transport, tap }) }),
@@ -108,10 +119,11 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       port: options.port,
       dataFolder: storeFolder,
       signingSecret: slack.signingSecret,
-      botToken: slack.botToken,
+      installation,
       appToken: slack.appToken,
       slackApiUrl: slack.apiUrl,
       destinations,
+      executionIsHere: true,
       extraRules: slack.extraRules,
       ...(options.page === undefined ? {} : { page: options.page }),
       ...(observe === undefined ? {} : { observe }),

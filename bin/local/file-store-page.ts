@@ -26,8 +26,9 @@ export function createFilePage({
   now: () => number;
 }): Page {
   return async (request, response) => {
-    const { pathname, searchParams: query } = new URL(request.url ?? "/", "http://localhost");
-    if (!pathname.startsWith(prefix)) return false;
+    const url = URL.parse(request.url ?? "/", "http://localhost");
+    if (!url?.pathname.startsWith(prefix)) return false;
+    const { pathname, searchParams: query } = url;
     const key = pathname.slice(prefix.length);
     if (request.method !== "GET" && request.method !== "HEAD") return refuse(response, 405, { allow: "GET, HEAD" });
     if (!keyPattern.test(key)) return refuse(response, 404);

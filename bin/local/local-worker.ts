@@ -28,6 +28,8 @@ export type LocalWorkerOptions = {
   slackApiUrl: string;
   fileStore: LocalFileStore;
   destinations: ReadonlyMap<string, WorkerDestination>;
+  /** The Execution zone to which destinations without an address lead is on this machine. */
+  executionIsHere?: boolean | undefined;
   /** Who may ask beside the configuration's allowlist. */
   extraRules?: readonly AllowlistRule[] | undefined;
   observe?: ((observation: Observation) => void) | undefined;
@@ -58,7 +60,7 @@ export function openLocalWorker(options: LocalWorkerOptions): Worker {
       newerToken: tokens.newerThan,
       apiUrl,
       store: fileStore,
-      publicFetch: createArtifactFetch(config),
+      publicFetch: createArtifactFetch({ ...config, ownZoneIsHere: options.executionIsHere ?? false }),
       ...config.files,
       log,
     }),

@@ -47,6 +47,7 @@ export async function openDestination({
     localUrl: `http://127.0.0.1:${executionPort}/`,
     handle: async (request) => (host === undefined ? new Response(null, { status: 404 }) : host.handle(request)),
     readSecret,
+    botTokenOf: () => readSecret(config.slack.botToken),
     region,
     log,
     wrap: ({ transport: bare }) => {

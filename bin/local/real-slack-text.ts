@@ -36,6 +36,15 @@ ${whoMayAsk()}
 `;
 }
 
+/** Connected, but the token of every workspace comes by the installation flow. */
+export function installText({ port }: { port: number }): string {
+  return `
+Connected to Slack over Socket Mode. A workspace installs the app at https://YOUR-TUNNEL.example/slack/install:
+a browser must be able to reach port ${port} of this machine there, at the address of npx sekisho manifest --socket --url https://…
+${whoMayAsk()}
+`;
+}
+
 function whoMayAsk(): string {
   return "Whoever is refused reads which ids to add to the allowlist (npx sekisho allow add, or sekisho.config.json and a restart).";
 }

@@ -10,6 +10,8 @@ import { createTokens, type Tokens } from "../../lambdas/verification/installati
 import { createOauth } from "../../lambdas/verification/oauth/oauth.ts";
 import { botScopes } from "../../lambdas/verification/slack/bot-scopes.ts";
 
+export type SlackInstallation = { tokens: Tokens; page: Page };
+
 /** Without `slack.install` there is one workspace and one token, and no flow. */
 export function openSlackInstallation({
   config,
@@ -20,10 +22,11 @@ export function openSlackInstallation({
 }: {
   config: Config;
   dataFolder: string;
-  botToken: () => Promise<string>;
+  /** Undefined where there is none beside those of the flow. */
+  botToken: () => Promise<string | undefined>;
   apiUrl: string;
   log: Log;
-}): { tokens: Tokens; page: Page } {
+}): SlackInstallation {
   const { install } = config.slack;
   if (install === undefined) return { tokens: createTokens({ botToken }), page: () => false };
   const installations = createInstallationFile({ file: join(dataFolder, "installations.json") });
@@ -44,9 +47,9 @@ export function openSlackInstallation({
       for (const [name, value] of Object.entries(request.headers)) {
         if (typeof value === "string") headers.set(name, value);
       }
-      const answer = await oauth(
-        new Request(new URL(path, "http://localhost"), { method: request.method ?? "GET", headers }),
-      );
+      // Of another method no more has to be known; of some no Request can be made.
+      const method = request.method === "GET" ? "GET" : "POST";
+      const answer = await oauth(new Request(new URL(path, "http://localhost"), { method, headers }));
       response.writeHead(answer.status, [...answer.headers].flat());
       response.end(await answer.text());
       return true;

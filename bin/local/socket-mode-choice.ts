@@ -2,23 +2,31 @@
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { realSlackText, socketModeText } from "./real-slack-text.ts";
+import { installText, realSlackText, socketModeText } from "./real-slack-text.ts";
 import { askWhoWeAre } from "./socket-mode-identity.ts";
 
 type Secret = () => Promise<string>;
 
 export type RealSlack = {
   /** For the Verification zone. */
-  access: { botToken: Secret; signingSecret: Secret | undefined; appToken: Secret | undefined };
+  access: {
+    botToken: () => Promise<string | undefined>;
+    signingSecret: Secret | undefined;
+    appToken: Secret | undefined;
+  };
   /** For the person who started it, once it runs. */
   text(running: { port: number }): string;
 };
 
-/** The first secret without which Slack cannot be met; the app token stands for the signing secret. */
-export function missingSecret({ slack: { appToken, signingSecret, botToken } }: Config): string | undefined {
-  const needed = hasSecret(appToken) ? [botToken] : [signingSecret, botToken];
-  const missing = needed.find((reference) => !hasSecret(reference));
+/** The first secret without which Slack cannot be met. */
+export function missingSecret({ slack }: Config): string | undefined {
+  const missing = neededSecrets(slack).find((reference) => !hasSecret(reference));
   return missing && nameOfSecret(missing);
+}
+
+/** The app token stands for the signing secret; with an installation flow every workspace gets a bot token by it. */
+export function neededSecrets({ appToken, signingSecret, botToken, install }: Config["slack"]): SecretReference[] {
+  return [...(hasSecret(appToken) ? [] : [signingSecret]), install === undefined ? botToken : install.clientSecret];
 }
 
 /** Over Socket Mode the bot token is tried at once; rejects with words for a person. */
@@ -26,13 +34,15 @@ export async function openRealSlack({ config, signal }: { config: Config; signal
   const { appToken, signingSecret, botToken, apiUrl } = config.slack;
   const reader = (reference: SecretReference): Secret | undefined =>
     hasSecret(reference) ? () => readSecret(reference) : undefined;
+  const readBotToken = reader(botToken);
   const access = {
-    botToken: () => readSecret(botToken),
+    botToken: async () => readBotToken?.(),
     signingSecret: reader(signingSecret),
     appToken: reader(appToken),
   };
   if (access.appToken === undefined) return { access, text: ({ port }) => realSlackText({ port, config }) };
+  if (readBotToken === undefined) return { access, text: installText };
   const name = nameOfSecret(botToken);
-  const identity = await askWhoWeAre({ botToken: access.botToken, apiUrl, name, signal });
+  const identity = await askWhoWeAre({ botToken: readBotToken, apiUrl, name, signal });
   return { access, text: () => socketModeText({ identity, config }) };
 }

@@ -13,7 +13,7 @@ import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import type { Engine } from "./engine.ts";
 import { openFileStore } from "./file-store.ts";
 import { openLocalWorker } from "./local-worker.ts";
-import { openSlackInstallation } from "./slack-installation.ts";
+import type { SlackInstallation } from "./slack-installation.ts";
 import { startSocketMode } from "./socket-mode.ts";
 
 /** Steps under way get this long to end by themselves when the zone is closed; then their calls are ended. */
@@ -28,16 +28,19 @@ export type VerificationZone = { url: string; port: number; close(): Promise<voi
 export type VerificationOptions = {
   config: Config;
   openEngine: () => Engine;
-  /** For what is kept beside the engine: files of messages, installations. */
+  /** For what is kept beside the engine: files of messages. */
   dataFolder: string;
   port: number;
   /** Without one nothing is taken over HTTP. */
   signingSecret?: (() => Promise<string>) | undefined;
-  botToken: () => Promise<string>;
+  /** Whose token is used for which workspace. */
+  installation: SlackInstallation;
   /** With one, Slack is met over Socket Mode. */
   appToken?: (() => Promise<string>) | undefined;
   slackApiUrl: string;
   destinations: ReadonlyMap<string, WorkerDestination>;
+  /** The Execution zone to which destinations without an address lead is on this machine. */
+  executionIsHere?: boolean;
   /** Who may ask beside the configuration's allowlist. */
   extraRules?: readonly AllowlistRule[];
   /** Where the Execution zone pushes the ends of tasks; without it tasks are polled only. */
@@ -49,13 +52,12 @@ export type VerificationOptions = {
 
 /** Resolves when events can come in and tasks move. `close` lets the steps under way end; what is left goes on at the next start. */
 export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
-  const { config, dataFolder, botToken, slackApiUrl: apiUrl, page = () => false, log } = options;
+  const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log } = options;
   const { concurrency, visibilityTimeoutMs, maxReceiveCount } = config.limits;
   const engine = options.openEngine();
   const { queue, deadLetters } = engine.taskQueue({ maxReceiveCount });
   let url = "";
   const fileStore = openFileStore({ folder: join(dataFolder, "files"), baseUrl: () => url, log });
-  const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });
   const worker = openLocalWorker({ ...options, engine, queue, tokens: installation.tokens, fileStore });
   const stop = new AbortController();
   const loop = { visibilityTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };

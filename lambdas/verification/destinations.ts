@@ -23,8 +23,8 @@ export type DestinationSurroundings = {
   /** The Execution host of the same process, for `in-process`; undefined where there is none. */
   handle?: ((request: Request) => Promise<Response>) | undefined;
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** For a destination that asks for it. */
-  botTokenOf?: ((task: Task) => Promise<string>) | undefined;
+  /** For a destination that asks for it: the token of the workspace in which the task was asked, never another one's. */
+  botTokenOf: (task: Task) => Promise<string>;
   /** For calls that AWS signs; the SDK's default chain where absent. */
   credentials?: AwsCredentialsProvider | undefined;
   /** The AWS region where the zone runs, whose STS is asked for tokens; undefined where nobody says. */
@@ -40,12 +40,8 @@ export type DestinationSurroundings = {
 export function createDestinations({
   config,
   ...surroundings
-}: DestinationSurroundings & { config: Pick<Config, "destinations" | "limits" | "slack"> }): Map<
-  string,
-  WorkerDestination
-> {
-  const { wrap = ({ transport }) => transport, readSecret, log } = surroundings;
-  const { botTokenOf = () => readSecret(config.slack.botToken) } = surroundings;
+}: DestinationSurroundings & { config: Pick<Config, "destinations" | "limits"> }): Map<string, WorkerDestination> {
+  const { wrap = ({ transport }) => transport, botTokenOf, log } = surroundings;
   const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {

@@ -76,6 +76,7 @@ export function createVerification({
         config,
         handle: () => Promise.reject(new Error("nothing is called past the simulated transport")),
         readSecret: async () => secrets.botToken,
+        botTokenOf: async () => secrets.botToken,
         log,
         wrap: ({ name }) => createSimTransport({ world, hosts: zones.get(name)?.hosts }),
       });

@@ -1,6 +1,7 @@
 /** The Verification zone of a load run as a process of its own, with a transport that fails at times. */
 import { dirname } from "node:path";
 import { openSqliteEngine } from "../../../bin/local/engine.ts";
+import { openSlackInstallation } from "../../../bin/local/slack-installation.ts";
 import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { startVerificationZone } from "../../../bin/local/verification-zone.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
@@ -27,6 +28,7 @@ const destinations = createDestinations({
   config,
   localUrl: `${settings.executionUrl}/`,
   readSecret: async () => "",
+  botTokenOf: async () => settings.botToken,
   log,
   wrap: ({ transport }) => failingTransport({ transport, failing, random, counts }),
 });
@@ -40,7 +42,13 @@ const zone = await startVerificationZone({
   dataFolder: dirname(file),
   port: 0,
   signingSecret: async () => settings.signingSecret,
-  botToken: async () => settings.botToken,
+  installation: openSlackInstallation({
+    config,
+    dataFolder: dirname(file),
+    botToken: async () => settings.botToken,
+    apiUrl: settings.slackApiUrl,
+    log,
+  }),
   slackApiUrl: settings.slackApiUrl,
   destinations,
   extraRules: [{ team: workspace.team }],
