@@ -47,6 +47,7 @@ describe("a bundle", () => {
     ["ingress", 60],
     ["worker", 1100],
     ["deadLetters", 1100],
+    ["installFlow", 200],
     ["executionUrl", 700],
     ["executionWorker", 700],
     ["agentcore", 700],
