@@ -13,6 +13,7 @@ import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts"
 import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import { neededSecrets } from "../local/socket-mode-choice.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 import { secretsOfDestination } from "./required-secrets.ts";
 
@@ -78,8 +79,7 @@ function stageText(stage: Stage): string {
 function unsetSecrets({ slack, destinations, execution: { authenticator, agent, a2a } }: Config): SecretReference[] {
   const tokens = Object.values(destinations).flatMap(secretsOfDestination);
   const all = [
-    slack.signingSecret,
-    slack.botToken,
+    ...neededSecrets(slack),
     ...tokens,
     ...secretsOfAuthenticator(authenticator),
     ...secretsOfAgent(agent),

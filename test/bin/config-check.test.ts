@@ -42,6 +42,17 @@ describe("sekisho config check", () => {
     expect(ended.stderr).not.toContain("stage prod");
   });
 
+  it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
+    const byHand = await check({});
+    expect(byHand.stderr).toContain("SLACK_BOT_TOKEN is not set here");
+    expect(byHand.stderr).toContain("nobody may ask but by rules of sekisho allow add");
+    const byFlow = await check({
+      slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
+    });
+    expect(byFlow.stderr).toContain("SLACK_CLIENT_SECRET is not set here");
+    expect(byFlow.stderr).not.toContain("SLACK_BOT_TOKEN");
+  });
+
   it("exits with 2 where the agent's file is not there", async () => {
     const ended = await check({ execution: { agent: "./nothing-here.ts" } });
     expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("nothing-here.ts does not exist") });
