@@ -33,7 +33,13 @@ Exit code: 0; 1 it is not over, there is none, or AWS refused; 2 bad usage or co
         run.note(`${task.id} is not over yet (${task.state}). sekisho tasks cancel ends it.`);
         return exitCodes.failed;
       }
-      if (task.outcome?.type === "canceling" || task.message.unaddressed) {
+      if (task.message.command) {
+        run.note(
+          `${task.id} was a slash command, which leaves no message to be read again. Use the command once more.`,
+        );
+        return exitCodes.failed;
+      }
+      if (task.outcome?.type === "canceling" || (task.message.unaddressed && task.deadlineAtMs === undefined)) {
         run.note(`${task.id} was the word to cancel. sekisho tasks cancel ends a task.`);
         return exitCodes.failed;
       }

@@ -130,6 +130,8 @@ function wordsFor(event: TaskEvent): string {
       return `Slack call failed (${event.kind})`;
     case "canceled":
       return "canceled at the Execution zone";
+    case "share_refused":
+      return "files may not be shown in the thread";
     case "delivered":
       return "answer is in the thread";
     case "swept":

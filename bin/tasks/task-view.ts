@@ -71,6 +71,7 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     progress: task.progress && { percent: task.progress.percent, shownAtMs: task.progress.shownAtMs },
     stream: task.stream && { messages: task.stream.messages.length, length: task.stream.length },
     plain: task.plain,
+    revised: task.revised,
     placeholderTs: task.placeholderTs,
     swept: task.swept,
     lease: task.lease,

@@ -69,6 +69,11 @@ export function answeredWords(request: {
 
 const notYours: Words = { en: "This button is for somebody else.", ja: "このボタンはほかの方のためのものです。" };
 const late: Words = { en: "The time to answer this is over.", ja: "この質問の回答期限は過ぎています。" };
+const past: Words = { en: "This question is answered already.", ja: "この質問にはすでに回答がありました。" };
+const filesLeft: Words = {
+  en: "I cannot take files along with an answer. Please say in words what matters in them, or send them in a new message when the task is done.",
+  ja: "回答にはファイルを添えられません。必要な内容を文章で書くか、タスクの終了後に新しいメッセージで送ってください。",
+};
 const over: Words = { en: "This task is over already.", ja: "このタスクはすでに終了しています。" };
 const answered: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by} answered this already (${date}).`,
@@ -84,6 +89,10 @@ export function refusalWords({ refusal, locale }: { refusal: PressRefusal; local
       return late[locale];
     case "over":
       return over[locale];
+    case "past":
+      return past[locale];
+    case "files_left":
+      return filesLeft[locale];
     case "answered":
       return answered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }));
   }

@@ -4,11 +4,15 @@ import type { Task } from "../task/task.ts";
 import type { Locale } from "./failure-words.ts";
 import type { Content } from "./slack.ts";
 
-/** Why a button did nothing; whoever pressed it is told, and nobody else. */
+/** Why a button, or what came with an answer, did nothing; whoever pressed or wrote it is told, and nobody else. */
 export type PressRefusal =
   | { type: "not_yours" }
   | { type: "answered"; by: string; atMs: number }
   | { type: "expired" }
+  /** It was the button of a question that is no more. */
+  | { type: "past" }
+  /** The answer came with files, which cannot be brought to the agent. */
+  | { type: "files_left" }
   | { type: "over" };
 
 /** In the task's own `locale`, or the workspace's where it has none yet. */

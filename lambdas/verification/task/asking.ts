@@ -5,11 +5,33 @@ import { end, endsTheTask } from "./ending.ts";
 import type { CallAct, CallFailure } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { deliveryMs } from "./received.ts";
-import { advance, conclude, failed, graceMs, later, maxAttempts, type Step, untilDeadlineMs, wake } from "./step.ts";
+import {
+  advance,
+  conclude,
+  failed,
+  failedOnce,
+  graceMs,
+  isPastDeadline,
+  later,
+  maxAttempts,
+  type Step,
+  untilDeadlineMs,
+  wake,
+} from "./step.ts";
 import type { GivenAnswer, Question, Task } from "./task.ts";
 
 /** How often is looked whether the credentials that the agent lacks are there. */
 const authPollMs = 30_000;
+
+/** However early another zone's clock says that it ends. */
+const leastOpenMs = 60_000;
+/** Looks at a peer whose questions have no steady id, before the person is asked once more. */
+const maxLooks = 4;
+const maxPromptLength = 10_000;
+const maxOptions = 50;
+const maxLabelLength = 200;
+/** What `answer_task` takes. */
+const maxIdLength = 128;
 
 type InputRequired = Extract<TaskResult, { status: "input_required" }>;
 
@@ -18,28 +40,43 @@ export function asks(
   task: Task,
   { result, nowMs, policy }: { result: InputRequired; nowMs: number; policy: Policy },
 ): Step {
-  const { prompt, options = [], kind, question_id: id, expires_at, task_id: taskId } = result;
+  const { prompt, options, kind, question_id: id, expires_at, task_id: taskId } = result;
   const mostMs = nowMs + destinationOf(task, policy).questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
   const question: Question = {
     index: (task.question?.index ?? -1) + 1,
     ...(id === undefined ? {} : { id }),
-    prompt,
-    options,
+    ...shownQuestion({ prompt, options }),
     ...(kind === undefined ? {} : { kind }),
     askedAtMs: nowMs,
-    expiresAtMs: Number.isNaN(givenMs) ? mostMs : Math.min(givenMs, mostMs),
+    // The zones' clocks may differ.
+    expiresAtMs: Number.isNaN(givenMs) ? mostMs : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs),
   };
-  const { progress: _progress, ...rest } = task;
-  return { task: advance(rest, { state: "asking", taskId, question }), effects: [wake(0)] };
+  const { progress: _progress, params: _params, stream, ...rest } = task;
+  // What is written after the answer begins a message of its own.
+  const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
+  const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
+  return { task: advance({ ...rest, ...anew }, { state: "asking", taskId, question }), effects: [wake(0)] };
+}
+
+/** As much as Slack shows, and a record holds beside everything else. */
+function shownQuestion({ prompt, options = [] }: Pick<InputRequired, "prompt" | "options">) {
+  const shown = options.slice(0, maxOptions).map(({ id, label, style }) => ({
+    id: id.length > maxIdLength ? "" : id,
+    label: label.slice(0, maxLabelLength),
+    ...(style === undefined ? {} : { style: style.slice(0, maxLabelLength) }),
+  }));
+  return { prompt: prompt.slice(0, maxPromptLength), options: shown };
 }
 
 /** What an open question needs next. `heal`: its message may be there already. */
-export function wokenAsking(task: Task, { nowMs, heal }: { nowMs: number; heal: boolean }): Step {
+export function wokenAsking(
+  task: Task,
+  { nowMs, heal, resumed, policy }: { nowMs: number; heal: boolean; resumed: boolean; policy: Policy },
+): Step {
   const { question } = task;
   if (task.ending !== undefined || question === undefined) return { task, effects: [{ type: "cancel" }] };
-  if (question.answer !== undefined)
-    return { task, effects: [task.attempts === 0 ? { type: "show_question" } : { type: "answer" }] };
+  if (question.answer !== undefined) return bring(resumed ? answerInDoubt(task) : task, policy);
   if (nowMs >= question.expiresAtMs) return end(task, "unanswered");
   if (question.ts === undefined) {
     // It holds its thread for as long as the question is open, and the time that it has left after that.
@@ -50,7 +87,13 @@ export function wokenAsking(task: Task, { nowMs, heal }: { nowMs: number; heal: 
     };
   }
   if (question.kind === "auth") return { task, effects: [{ type: "poll", by: "task_id" }] };
-  return { task, effects: [wake(question.expiresAtMs - nowMs)] };
+  return { task, effects: [wake(untilExpiryMs(question, nowMs))] };
+}
+
+/** The answer on its way. A peer that may not know a repetition would take it for the answer to what it asks next. */
+function bring(task: Task, policy: Policy): Step {
+  if (mayDouble(task, policy)) return { task, effects: [{ type: "poll", by: "task_id" }] };
+  return { task, effects: [task.attempts === 0 ? { type: "show_question" } : { type: "answer" }] };
 }
 
 export function asked(task: Task, { ts, nowMs }: { ts: string; nowMs: number }): Step {
@@ -61,35 +104,78 @@ export function asked(task: Task, { ts, nowMs }: { ts: string; nowMs: number }):
   return { task: { ...task, attempts: 0, question }, effects: [wake(Math.max(0, delayMs))] };
 }
 
-/** What a poll, or the answer's own call, says of a task that asks: it goes on, or it asks (again). */
+/** What a poll, or the answer's own call, says of a task that asks: nothing new, or something else. */
 export function stillAsks(
   task: Task,
   request: { act: CallAct; result: InputRequired; nowMs: number; policy: Policy },
 ): Step {
   const { question } = task;
   const { act, result, nowMs } = request;
-  if (question === undefined || act !== "poll") return asks(task, request);
-  if (question.answer === undefined)
-    return { task, effects: [wake(Math.min(authPollMs, Math.max(0, question.expiresAtMs - nowMs)))] };
-  // The answer has not arrived. Without a question's id nobody knows whether it is asked again: then so is the person.
-  const isSame = question.id !== undefined && result.question_id === question.id;
-  return isSame ? { task, effects: [wake(retryDelayMs(task.attempts, undefined))] } : asks(task, request);
+  if (question === undefined) return asks(task, request);
+  const isSameId = question.id !== undefined && result.question_id === question.id;
+  // Some peers have another id at every read.
+  const isAlike = isSameId || isSameText(question, result);
+  if (!isAlike) return asks(waited(task, nowMs), request);
+  const { answer } = question;
+  if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
+  const again = { ...task, attempts: task.attempts + 1 };
+  if (act === "answer") return pollLater({ ...again, question: { ...question, answer: { ...answer, brought: true } } });
+  // It has arrived, and the agent has not looked yet; or the same is asked once more.
+  if (answer.brought) return isSameId || again.attempts < maxAttempts ? pollLater(again) : asks(task, request);
+  if (!isSameId) return again.attempts < maxLooks ? pollLater(again) : asks(task, request);
+  const { inDoubt: _inDoubt, ...unheard } = answer;
+  return pollLater({ ...again, question: { ...question, answer: unheard } });
 }
 
-/** The answer's call failed; it is repeated under its own id, where that is known to be safe. */
-export function answerFailed({ task, error, policy }: { task: Task; error: CallFailure; policy: Policy }): Step {
+function isSameText(question: Question, { prompt, options = [] }: InputRequired): boolean {
+  const shown = shownQuestion({ prompt, options });
+  return question.prompt === shown.prompt && JSON.stringify(question.options) === JSON.stringify(shown.options);
+}
+
+function untilExpiryMs({ expiresAtMs }: Question, nowMs: number): number {
+  return Math.max(0, expiresAtMs - nowMs);
+}
+
+function pollLater(task: Task): Step {
+  return { task, effects: [wake(retryDelayMs(task.attempts, undefined))] };
+}
+
+/** The time in which it waited for a person is not its own. */
+export function waited(task: Task, nowMs: number): Task {
+  const { question, deadlineAtMs } = task;
+  if (question === undefined || question.answer !== undefined || deadlineAtMs === undefined) return task;
+  return { ...task, deadlineAtMs: deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) };
+}
+
+/** The answer's call failed; it is repeated under its own id, where that is known to be safe, as long as the task has time. */
+export function answerFailed({
+  task,
+  nowMs,
+  error,
+  policy,
+}: {
+  task: Task;
+  nowMs: number;
+  error: CallFailure;
+  policy: Policy;
+}): Step {
   if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
   // It has gone on, or is over: what it came to is there.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response";
-  const again = { ...(isInDoubt ? answerInDoubt(task) : task), attempts: task.attempts + 1 };
-  const told = again.question?.answer?.inDoubt ? inDoubt : failed(error);
-  if (!error.retryable && !isInDoubt) return conclude(task, told);
-  // What is given up is not to go on later.
-  if (again.attempts >= maxAttempts) return { task: conclude(again, told).task, effects: [{ type: "cancel" }] };
-  // At a peer that may not know a repetition: whether it still asks says whether the answer arrived.
-  const mayDouble = isInDoubt && !destinationOf(task, policy).idempotent;
-  return mayDouble ? { task: again, effects: [{ type: "poll", by: "task_id" }] } : later(again, error);
+  const again = failedOnce(isInDoubt ? answerInDoubt(task) : task, error);
+  if (isGivenUp(again, nowMs)) {
+    const told = again.question?.answer?.inDoubt ? inDoubt : failed(error);
+    // What is given up is not to go on later.
+    return { task: conclude(again, told).task, effects: [{ type: "cancel" }] };
+  }
+  // Whether it still asks says whether the answer arrived.
+  return mayDouble(again, policy) ? { task: again, effects: [{ type: "poll", by: "task_id" }] } : later(again, error);
+}
+
+function mayDouble(task: Task, policy: Policy): boolean {
+  const { brought, inDoubt: isInDoubt } = task.question?.answer ?? {};
+  return brought === true || (isInDoubt === true && !destinationOf(task, policy).idempotent);
 }
 
 const inDoubt = failed({ reason: "ambiguous", lost: false });
@@ -101,16 +187,26 @@ function answerInDoubt(task: Task): Task {
 }
 
 /** Looking at a task that asks failed: for its credentials, or for whether its answer arrived. */
-export function lookFailed(task: Task, { error }: { error: CallFailure }): Step {
+export function lookFailed(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Step {
   if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
-  const again = { ...task, attempts: task.attempts + 1 };
+  const again = failedOnce(task, error);
   const isAnswered = task.question?.answer !== undefined;
-  if (isAnswered && again.attempts >= maxAttempts) return conclude(task, inDoubt);
+  if (isAnswered && isGivenUp(again, nowMs))
+    return { task: conclude(task, inDoubt).task, effects: [{ type: "cancel" }] };
   return later(again, error);
 }
 
-/** Why a question does not take an answer (any more). */
-export type NotTaken = { type: "answered"; by: string; atMs: number } | { type: "expired" } | { type: "over" };
+/** A peer that is away may come back; one that lets us in no more, or answers nonsense, hardly does. */
+function isGivenUp(task: Task, nowMs: number): boolean {
+  return (task.puzzles ?? 0) >= maxAttempts || isPastDeadline(task, nowMs - graceMs);
+}
+
+/** Why a question does not take an answer (any more). `past`: it was another question that is no more. */
+export type NotTaken =
+  | { type: "answered"; by: string; atMs: number }
+  | { type: "expired" }
+  | { type: "past" }
+  | { type: "over" };
 
 /** The record with the answer in it: of all that are given the first one counts. Pure; whoever stores it wakes the task. */
 export function takeAnswer({
@@ -126,21 +222,24 @@ export function takeAnswer({
   nowMs: number;
 }): { task: Task } | { notTaken: NotTaken } {
   const { question } = task;
-  if (question === undefined || (index ?? question.index) !== question.index) return { notTaken: { type: "over" } };
+  if (question === undefined) return { notTaken: { type: "over" } };
+  if ((index ?? question.index) !== question.index) return { notTaken: { type: "past" } };
   const given = question.answer;
   if (given !== undefined) return { notTaken: { type: "answered", by: given.user, atMs: given.atMs } };
   if (task.state !== "asking") return { notTaken: { type: "over" } };
   if (task.ending !== undefined || nowMs >= question.expiresAtMs) return { notTaken: { type: "expired" } };
-  // The time in which it waited for a person is not its own.
-  const waitedMs = Math.max(0, nowMs - question.askedAtMs);
-  const { deadlineAtMs } = task;
+  const { from } = answer;
   return {
     task: {
-      ...task,
-      attempts: 0,
+      ...waited(task, nowMs),
+      ...{ attempts: 0, puzzles: 0 },
       question: { ...question, answer },
-      ...(answer.from === undefined ? {} : { answeredBy: [...(task.answeredBy ?? []), answer.from] }),
-      ...(deadlineAtMs === undefined ? {} : { deadlineAtMs: deadlineAtMs + waitedMs }),
+      ...(from === undefined ? {} : { answeredBy: [...(task.answeredBy ?? []), from] }),
     },
   };
+}
+
+/** Whether what was said at `ts` was said when the question stood in the thread, by Slack's own clock where that is known. */
+export function isSaidAfter({ askedAtMs, ts: questionTs }: Question, ts: string): boolean {
+  return Number(ts) > Number(questionTs ?? askedAtMs / 1000);
 }

@@ -8,7 +8,9 @@ import { destinationOf, type Policy } from "./policy.ts";
 import {
   conclude,
   failed,
+  failedOnce,
   graceMs,
+  isPassing,
   isPastDeadline,
   later,
   maxAttempts,
@@ -29,7 +31,7 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
   if (task.state === "delivering") return { task, effects: [wake(0)] };
   if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error, policy });
   if (task.state === "asking")
-    return act === "answer" ? answerFailed({ task, error, policy }) : lookFailed(task, { error });
+    return act === "answer" ? answerFailed({ task, nowMs, error, policy }) : lookFailed(task, { error, nowMs });
   if (task.state === "waiting") return pollFailed({ task, nowMs, error, policy });
   return act === "send" ? sendFailed({ task, nowMs, error, policy }) : lookUpFailed({ task, nowMs, error, policy });
 }
@@ -100,12 +102,3 @@ function pollFailed({ task, nowMs, error, policy }: Failure): Step {
 }
 
 const inDoubt = { reason: "ambiguous", lost: false } as const;
-
-function failedOnce(task: Task, error: CallFailure): Task {
-  return { ...task, attempts: task.attempts + 1, puzzles: isPassing(error) ? 0 : (task.puzzles ?? 0) + 1 };
-}
-
-/** Nobody knows, or certainly not processed: the same call may be made again. */
-function isPassing({ reason, retryable }: CallFailure): boolean {
-  return reason === "ambiguous" || retryable;
-}

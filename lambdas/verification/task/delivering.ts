@@ -23,6 +23,14 @@ export function pendingUpload(task: Task): number | undefined {
   return uploads.length < outgoingFiles(task).length ? uploads.length : undefined;
 }
 
+/** The files are there, and nobody is to see them: the words say that they could not be attached. */
+export function shareRefused(task: Task): Step {
+  const { outcome } = task;
+  if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
+  const uploads = (outcome.uploads ?? []).map(() => ({ failed: true as const }));
+  return { task: { ...task, attempts: 1, revised: true, outcome: { ...outcome, uploads } }, effects: [wake(0)] };
+}
+
 export function uploaded(task: Task, { fileId }: { fileId: string | undefined }): Step {
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };

@@ -1,5 +1,6 @@
 /** How a task ends before its agent has: its deadline has passed, nobody answered its question, or somebody asked for it. */
 import type { ClientReason } from "../../../contracts/errors.ts";
+import { waited } from "./asking.ts";
 import { retryDelayMs } from "./delays.ts";
 import type { CallAct, CallFailure, TaskEvent } from "./events.ts";
 import { hasMoved } from "./failover.ts";
@@ -27,7 +28,15 @@ const maxUntaken = 3;
 type CancelAsked = Extract<TaskEvent, { type: "cancel_asked" }>;
 
 /** What was certainly not sent is over at once; for everything else the host is asked. What has an outcome keeps it. */
-export function cancelAsked({ task, event: { resumed } }: { task: Task; event: CancelAsked }): Step {
+export function cancelAsked({
+  task,
+  event: { resumed, nowMs },
+  policy,
+}: {
+  task: Task;
+  event: CancelAsked;
+  policy: Policy;
+}): Step {
   switch (task.state) {
     case "received":
     case "queued":
@@ -41,9 +50,9 @@ export function cancelAsked({ task, event: { resumed } }: { task: Task; event: C
       if (!resumed && !task.mayHaveArrived && task.attempts === 0) return conclude(task, outcomeOf("asked"));
       return end({ ...task, mayHaveArrived: task.mayHaveArrived || resumed }, "asked");
     case "waiting":
-      return end(resumed ? streamInDoubt(task) : task, "asked");
+      return end(resumed ? streamInDoubt(task, policy) : task, "asked");
     case "asking":
-      return end(task, "asked");
+      return end(waited(task, nowMs), "asked");
     case "delivering":
     case "done":
       return { task, effects: task.swept ? [] : [wake(0)] };

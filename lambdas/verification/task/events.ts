@@ -49,6 +49,8 @@ export type TaskEvent =
   /** Slack has the file of that index (undefined: it cannot have it), and nobody sees it yet. */
   | { type: "uploaded"; index: number; fileId: string | undefined }
   | { type: "delivered" }
+  /** Slack does not let the files into the thread; the answer's words are there, or not yet. */
+  | { type: "share_refused" }
   | { type: "left_thread" }
   | { type: "swept" }
   | { type: "slack_failed"; nowMs: number; kind: SlackErrorKind; retryAfterMs?: number | undefined }

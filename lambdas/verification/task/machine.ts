@@ -1,8 +1,8 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
-import { asked, asks, stillAsks, wokenAsking } from "./asking.ts";
+import { asked, asks, stillAsks, waited, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
 import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
-import { uploaded, wokenDelivering } from "./delivering.ts";
+import { shareRefused, uploaded, wokenDelivering } from "./delivering.ts";
 import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import { hasMoved, sending } from "./failover.ts";
@@ -70,7 +70,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "question_shown":
       return { task, effects: [{ type: "answer" }] };
     case "cancel_asked":
-      return cancelAsked({ task, event });
+      return cancelAsked({ task, event, policy });
     case "canceled":
       return canceled(task);
     case "message_read":
@@ -80,7 +80,9 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "uploaded":
       return uploaded(task, event);
     case "delivered":
-      return leaving(advance(task, { state: "done" }), policy);
+      return leaving(advance(task, { state: "done" }));
+    case "share_refused":
+      return shareRefused(task);
     case "left_thread":
       return left(task, policy);
     case "swept":
@@ -129,11 +131,11 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
       if (isPastDeadline(task, nowMs - graceMs)) return end(task, "deadline");
       return {
-        task: { ...(resumed ? streamInDoubt(task) : task), polls: task.polls + 1, polledAtMs: nowMs },
+        task: { ...(resumed ? streamInDoubt(task, policy) : task), polls: task.polls + 1, polledAtMs: nowMs },
         effects: [{ type: "poll", by: "task_id" }],
       };
     case "asking":
-      return wokenAsking(task, { nowMs, heal });
+      return wokenAsking(task, { nowMs, heal, resumed, policy });
     case "delivering":
       return wokenDelivering(task, { nowMs, heal });
     case "done":
@@ -171,18 +173,20 @@ function busy(task: Task, { delayMs }: Extract<TaskEvent, { type: "busy" }>): St
   return { task, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
-function answered({ task, event: { act, nowMs, result }, policy }: Given<"answered">): Step {
+function answered({ task: before, event: { act, nowMs, result }, policy }: Given<"answered">): Step {
+  const isAsking = before.state === "asking";
+  const task = isAsking && result.status !== "input_required" ? waited(before, nowMs) : before;
   if (result.status === "success") {
     const { response_text: text, artifacts = [] } = result;
     return conclude(task, { type: "answer", text, ...(artifacts.length === 0 ? {} : { artifacts }) });
   }
   if (task.ending !== undefined) return notEnding(task, task.ending);
-  const isAsking = task.state === "asking";
   if (result.status === "input_required") {
     return isAsking ? stillAsks(task, { act, result, nowMs, policy }) : asks(task, { result, nowMs, policy });
   }
   if (task.state === "waiting") return atWork({ ...task, ...anew, taskId: result.task_id }, { result, nowMs });
-  const waiting = advance(task, { state: "waiting", taskId: result.task_id, pollAfterMs: result.poll_after_ms });
+  const { params: _params, ...sent } = task;
+  const waiting = advance(sent, { state: "waiting", taskId: result.task_id, pollAfterMs: result.poll_after_ms });
   return { task: waiting, effects: [wake(pollDelay({ polls: task.polls, pollAfterMs: result.poll_after_ms }))] };
 }
 
@@ -191,7 +195,7 @@ function answered({ task, event: { act, nowMs, result }, policy }: Given<"answer
  * running there, and whatever that comes to, the user is told. But a task that only waits, for its turn or its result, has
  * until its deadline, whatever was out of reach meanwhile. A delivery is taken up again later.
  */
-function deadLettered({ task, event: { nowMs } }: Given<"dead_lettered">): Step {
+function deadLettered({ task, event: { nowMs }, policy }: Given<"dead_lettered">): Step {
   const { state, swept, message } = task;
   if (message.unaddressed && state === "received") return ignored(task);
   if (state === "done" || state === "delivering") {
@@ -204,7 +208,7 @@ function deadLettered({ task, event: { nowMs } }: Given<"dead_lettered">): Step 
     (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs);
   if (hasTime) return { task, effects: [wake(afterDeadLetterMs)] };
   const mayRun = state === "sent" || state === "waiting" || state === "asking";
-  const known = task.state === "waiting" && task.lease !== undefined ? streamInDoubt(task) : task;
+  const known = task.state === "waiting" && task.lease !== undefined ? streamInDoubt(task, policy) : task;
   const { task: concluded } = conclude(known, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
   // An announcement may have been made by a worker that died of it.
   return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };

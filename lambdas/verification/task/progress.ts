@@ -2,11 +2,15 @@
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { pollDelay } from "./delays.ts";
 import type { Shown } from "./events.ts";
+import { destinationOf, type Policy } from "./policy.ts";
 import { type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 /** Slack's own advice for edits of one message (https://docs.slack.dev/apis/web-api/rate-limits). */
 const leastGapMs = 1000;
+
+/** The thread shows less. */
+const maxTextLength = 1000;
 
 type Accepted = Extract<TaskResult, { status: "accepted" }>;
 
@@ -17,7 +21,8 @@ export function atWork(task: Task, { result, nowMs }: { result: Accepted; nowMs:
   const isTime = nowMs - (task.progress?.shownAtMs ?? Number.NEGATIVE_INFINITY) >= leastGapMs;
   if (progress === undefined || !isTime || !isNews(task, progress))
     return { task: polled, effects: [nextPoll(polled)] };
-  const { text, percent, partial_text: partialText } = progress;
+  const { percent, partial_text: partialText } = progress;
+  const text = progress.text?.slice(0, maxTextLength);
   const next = { text, percent, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
   return { task: { ...polled, progress: next }, effects: [{ type: "show_progress" }] };
 }
@@ -34,7 +39,9 @@ export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowM
 }
 
 /** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
-export function streamInDoubt(task: Task): Task {
+export function streamInDoubt(task: Task, policy: Policy): Task {
+  // Beside others in its thread nobody could tell whose it is: then what was begun unknown to us stays.
+  if (destinationOf(task, policy).concurrency === "parallel") return task;
   return { ...task, stream: { messages: [], length: 0, ...task.stream, inDoubt: true } };
 }
 
@@ -46,7 +53,9 @@ export function settlesInMs({ progress }: Task, nowMs: number): number {
 
 function isNews({ progress }: Task, news: NonNullable<Accepted["progress"]>): boolean {
   return (
-    news.text !== progress?.text || news.percent !== progress?.percent || news.partial_text !== progress?.partialText
+    news.text?.slice(0, maxTextLength) !== progress?.text ||
+    news.percent !== progress?.percent ||
+    news.partial_text !== progress?.partialText
   );
 }
 

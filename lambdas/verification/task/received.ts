@@ -64,7 +64,9 @@ function accepted(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy
 }
 
 export function charged(task: Task, { event: { over }, policy }: { event: Event<"charged">; policy: Policy }): Step {
-  if (over !== undefined) return conclude(task, { type: "limited", ...over });
+  // Whoever did not speak to the bot is told where nobody else reads it.
+  if (over !== undefined)
+    return task.message.unaddressed ? ignored(task) : conclude(task, { type: "limited", ...over });
   if (!needsThread(task)) return lineUp(task, policy);
   return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, heal: task.attempts > 0 }] };
 }

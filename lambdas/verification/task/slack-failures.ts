@@ -10,7 +10,7 @@ import { advance, conclude, failed, forget, giveUpDelivery, leaving, type Step, 
 import type { Task } from "./task.ts";
 
 /** Tries to read what goes along with a message: about a quarter of a minute. */
-const maxContextTries = 4;
+export const maxContextTries = 4;
 /** Tries to upload a file, before the answer comes without it. */
 const maxUploadTries = 4;
 
@@ -20,7 +20,7 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
   const { nowMs, kind, retryAfterMs } = event;
   const again = { ...task, attempts: task.attempts + 1 };
   const terminal = kind === "gone" || kind === "refused" || kind === "no_such_message";
-  const givenUp = terminal || nowMs - task.receivedAtMs > maxAgeMs;
+  const givenUp = terminal || nowMs - sinceMs(task) > maxAgeMs;
   if (task.state === "done" && givenUp) return { task: forget(task), effects: [] };
   if (task.state === "done") return { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };
   if (isPreparing(task))
@@ -50,8 +50,13 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
   }
   // Nobody can be asked where nobody can post; what waits for an answer is not to wait in vain.
   if (givenUp && task.state === "asking") return end(task, "unanswered");
-  if (givenUp) return leaving(giveUpDelivery(task), policy);
+  if (givenUp) return leaving(giveUpDelivery(task));
   return waitFor(again, retryAfterMs);
+}
+
+/** Since when this has been tried: a task may have waited long for its turn, or for a person. */
+function sinceMs({ state, history, receivedAtMs }: Task): number {
+  return history.findLast((entry) => entry.state === state)?.atMs ?? receivedAtMs;
 }
 
 /** The thread and the files are read before anything is sent. */

@@ -65,11 +65,9 @@ export function later(task: Task, error: CallFailure): Step {
 }
 
 /** The task is done: the next one of its thread may begin; then what is left to do for this one. */
-export function leaving(task: Task, policy: Policy): Step {
-  // A worker may have died between taking the place and writing it down: whoever was to go anywhere may have one, and of a
-  // retry that is known only when its text has been read.
-  const mayHavePlace = task.destination !== undefined || task.retryOf !== undefined;
-  return mayHavePlace ? { task, effects: [{ type: "leave_thread" }] } : left(task, policy);
+export function leaving(task: Task): Step {
+  // A worker may have died between taking the place, or being counted, and writing that down.
+  return { task, effects: [{ type: "leave_thread" }] };
 }
 
 export function left(task: Task, policy: Policy): Step {
@@ -89,4 +87,14 @@ export function untilDeadlineMs({ deadlineAtMs = Number.POSITIVE_INFINITY }: Tas
 
 export function isPastDeadline(task: Task, nowMs: number): boolean {
   return task.deadlineAtMs !== undefined && nowMs >= task.deadlineAtMs;
+}
+
+/** One more failure in a row; a puzzle is one whose answer says nothing of the task. */
+export function failedOnce(task: Task, error: CallFailure): Task {
+  return { ...task, attempts: task.attempts + 1, puzzles: isPassing(error) ? 0 : (task.puzzles ?? 0) + 1 };
+}
+
+/** Nobody knows, or certainly not processed: the same call may be made again. */
+export function isPassing({ reason, retryable }: CallFailure): boolean {
+  return reason === "ambiguous" || retryable;
 }

@@ -84,6 +84,8 @@ const givenAnswerSchema = z.object({
   callId: z.string(),
   /** A call may have brought it, of which nobody has heard. */
   inDoubt: z.literal(true).optional(),
+  /** A call has brought it. */
+  brought: z.literal(true).optional(),
 });
 export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 
@@ -170,6 +172,8 @@ export const taskSchema = z.object({
   answeredBy: z.array(z.string()).optional(),
   /** Slack does not take the answer's blocks: it is told in mrkdwn alone. */
   plain: z.literal(true).optional(),
+  /** The answer's words are others than when its first parts were posted: those are edited. */
+  revised: z.literal(true).optional(),
 
   outcome: outcomeSchema.optional(),
   /** The sweep after the delivery has looked once more. */

@@ -39,7 +39,7 @@ export const threadSchema = z.object({
 });
 export type Thread = z.infer<typeof threadSchema>;
 
-type Named = { id: string; message: Pick<Task["message"], "ts"> };
+type Named = Pick<Task, "id" | "place"> & { message: Pick<Task["message"], "ts"> };
 
 /** `ahead` tasks go before it, at the longest until `freeAtMs`; with 0 it may begin. */
 export type Place = { ahead: number; freeAtMs: number };
@@ -73,7 +73,9 @@ export function lineUp({
   const known = thread.tasks.find(({ id }) => id === task.id);
   const others = thread.tasks.filter(({ id, untilMs }) => id !== task.id && untilMs > nowMs);
   if (known === undefined && others.length >= maxTasks) return undefined;
-  const own = known ?? { id: task.id, ts: task.message.ts, begun: false, parallel, untilMs: nowMs + maxAgeMs };
+  // By Slack's clock, as the replies: that of a slash command's receipt is ours.
+  const ts = task.place?.threadTs ?? task.message.ts;
+  const own = known ?? { id: task.id, ts, begun: false, parallel, untilMs: nowMs + maxAgeMs };
   const before = others.filter((other) => other.begun || (!own.begun && isEarlier(other, own)));
   const waitsFor = own.begun || parallel ? [] : before.filter((other) => !other.parallel);
   const begins = waitsFor.length === 0;

@@ -4,7 +4,7 @@ import type { Gate } from "../gate/gate.ts";
 import { type SlackApi, SlackError } from "../slack/slack.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
-import type { Task } from "../task/task.ts";
+import { installationOf, placeOf, type Task } from "../task/task.ts";
 import { announce } from "./announce.ts";
 import { askQuestion, showQuestion } from "./ask-question.ts";
 import { readAskedText } from "./asked-again.ts";
@@ -61,7 +61,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "give_answer":
         return questions.giveFromThread({ task, heal: act.heal, signal });
       case "charge":
-        return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
+        return { type: "charged", over: await charge({ task, untilMs: act.untilMs, signal }) };
       case "open_thread":
         return {
           type: "thread_opened",
@@ -100,12 +100,21 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "upload":
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":
-        await deliver({ ...request, heal: act.heal, nowMs: now() });
-        return { type: "delivered" };
+        return { type: await deliver({ ...request, heal: act.heal, nowMs: now() }) };
       case "sweep":
         await sweep({ ...request, nowMs: now() });
         return { type: "swept" };
     }
+  }
+
+  async function charge({ task, untilMs, signal }: { task: Task; untilMs: number; signal: AbortSignal }) {
+    const over = await gate.charge({ task, untilMs });
+    if (over === undefined || !task.message.unaddressed) return over;
+    const [{ text: words } = { text: "" }] = text.parts({ ...task, outcome: { type: "limited", ...over } });
+    const { user } = task.message;
+    const call = { installation: installationOf(task), ...placeOf(task), requestId: task.id, signal };
+    await slack.whisper({ ...call, user, text: words }).catch(() => {});
+    return over;
   }
 
   /** Whoever may ask may not therefore end what others have asked for. */

@@ -13,5 +13,7 @@ export async function readAskedText(request: {
   const { ts, botUsers = [] } = request.task.message;
   const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === ts);
-  return message && askedText({ text: message.text, botUsers });
+  // Its files are not known any more, and without them it would be another message.
+  if (message === undefined || message.fileIds.length > 0) return undefined;
+  return askedText({ text: message.text, botUsers });
 }

@@ -57,7 +57,8 @@ async function handleUnclaimed(
   { ask, keep }: { ask: Ask; keep: () => Promise<void> },
 ): Promise<void> {
   const { receivedAtMs, message } = ask;
-  if (ask.buried !== true) await keep();
+  // What people say to each other is nobody's to keep.
+  if (ask.buried !== true && !message.unaddressed) await keep();
   const isOver = isTooOld({ ts: message.ts, receivedAtMs, nowMs: now() });
   if (isOver) return;
   const body = JSON.stringify({ ...ask, buried: true });

@@ -16,15 +16,31 @@ const editNotifiesNobodyAfterMs = 60_000;
 type Request = { slack: SlackApi; task: Task; text: TaskText; decor: Decor; nowMs: number; signal: AbortSignal };
 
 /** With `heal` an earlier try may have left posts behind: they are looked up first. */
-export async function deliver(request: Request & { heal: boolean }): Promise<void> {
+export async function deliver(request: Request & { heal: boolean }): Promise<"delivered" | "share_refused"> {
   const { task, heal } = request;
   const isUnsure = heal || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
-  for (const action of planOf(request, { found, asNew: isNew(request) })) await perform(request, action);
+  for (const action of planOf(request, { found, asNew: isNew(request) })) {
+    if (action.type !== "share") await perform(request, action);
+    else if (!(await share(request))) return "share_refused";
+  }
   // However it ended: nobody is to press its buttons any more.
   if (task.question !== undefined) await unlessGone(updateQuestion({ ...request, nowMs: task.question.expiresAtMs }));
   if (task.placeholderTs !== undefined) await markOver(request);
+  return "delivered";
+}
+
+/** False where Slack refuses for good, which says nothing of the answer's words. */
+async function share({ slack, task, signal }: Request): Promise<boolean> {
+  const call = { installation: installationOf(task), ...placeOf(task), requestId: task.id, signal };
+  try {
+    await slack.shareUploads({ ...call, files: sharesOf(task) });
+    return true;
+  } catch (thrown) {
+    if (isSlackError(thrown, ["refused", "gone", "no_such_message"])) return false;
+    throw thrown;
+  }
 }
 
 /** Deletes what a late post doubled. It posts nothing: what was acknowledged and is gone was deleted by someone. */
@@ -39,15 +55,24 @@ export async function sweep(request: Request): Promise<void> {
   }
 }
 
-function planOf({ task, text }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
+function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
   const hasFiles = uploadsOf(task).length > 0;
-  return planDelivery({ parts: text.parts(task), firstPart: firstPartOf(task), found, asNew, hasFiles });
+  const isRevised = task.revised === true;
+  const isStreamLatest = isStreamRecent({ task, nowMs });
+  const parts = text.parts(task);
+  return planDelivery({ parts, firstPart: firstPartOf(task), found, asNew, hasFiles, isStreamLatest, isRevised });
 }
 
 /** An edit of the placeholder would go unnoticed, stand above a question, or be undone by one that is still on its way. */
 function isNew({ task: { announcedAtMs, question, progress }, nowMs }: Request): boolean {
   const isLate = announcedAtMs !== undefined && nowMs - announcedAtMs > editNotifiesNobodyAfterMs;
   return isLate || question !== undefined || progress?.inDoubt === true;
+}
+
+/** Nothing was asked below it, and it grew within the last minute. */
+function isStreamRecent({ task: { question, progress }, nowMs }: { task: Task; nowMs: number }): boolean {
+  if (progress === undefined) return question === undefined;
+  return nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
 }
 
 /** What Slack did not take must not be taken for a part of what stands instead of it. */
@@ -63,13 +88,12 @@ async function closeStream({ slack, task, signal }: Request, ts: string): Promis
   await unlessGone(slack.stopStream({ ...call, ts }));
 }
 
-async function perform(request: Request, action: DeliveryAction): Promise<void> {
+async function perform(request: Request, action: Exclude<DeliveryAction, { type: "share" }>): Promise<void> {
   const { slack, task, signal } = request;
   const installation = installationOf(task);
   const { channel, threadTs } = placeOf(task);
   const call = { installation, channel, requestId: task.id, signal };
   if (action.type === "remove") return unlessGone(slack.remove({ ...call, ts: action.ts }));
-  if (action.type === "share") return slack.shareUploads({ ...call, threadTs, files: sharesOf(task) });
   const { part, content } = action;
   const post = { installation, channel, content, key: { requestId: task.id, part }, signal };
   if (action.type === "update") {

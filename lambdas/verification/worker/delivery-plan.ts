@@ -24,6 +24,8 @@ export function planDelivery({
   asNew,
   firstPart,
   hasFiles,
+  isStreamLatest = true,
+  isRevised = false,
 }: {
   parts: readonly Content[];
   found: readonly OwnPost[];
@@ -32,6 +34,10 @@ export function planDelivery({
   firstPart: number;
   /** There are files that the thread is to show. */
   hasFiles: boolean;
+  /** The stream is where whoever reads the thread has been last. */
+  isStreamLatest?: boolean;
+  /** What is there may say something else by now. */
+  isRevised?: boolean;
 }): DeliveryAction[] {
   const byPart = new Map<number, OwnPost>();
   const surplus: OwnPost[] = [];
@@ -44,10 +50,14 @@ export function planDelivery({
     else byPart.set(part, post);
   }
   const placeholder = byPart.get(placeholderPart);
-  const edited = byPart.has(firstPart) ? undefined : (streams.pop() ?? (asNew ? undefined : placeholder));
+  const stream = isStreamLatest && !byPart.has(firstPart) ? streams.pop() : undefined;
+  const edited = byPart.has(firstPart)
+    ? undefined
+    : (stream ?? (asNew || streams.length > 0 ? undefined : placeholder));
   const actions = parts.flatMap((content, index): DeliveryAction[] => {
     const part = firstPart + index;
-    if (byPart.has(part)) return [];
+    const there = byPart.get(part);
+    if (there !== undefined) return isRevised ? [{ type: "update", ts: there.ts, part, content }] : [];
     if (index === 0 && edited !== undefined) return [{ type: "update", ts: edited.ts, part, content }];
     return [{ type: "post", part, content }];
   });

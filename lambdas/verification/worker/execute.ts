@@ -35,8 +35,9 @@ export async function answerTask({ client, callTimeoutMs, task, signal }: CallRe
   const chosen = option === undefined ? undefined : question.options[option];
   const params = {
     task_id: taskId,
-    ...(chosen === undefined ? {} : { option_id: chosen.id }),
-    ...(text === undefined ? {} : { text }),
+    // An option without an id that can be sent is told by what its button says.
+    ...(chosen?.id ? { option_id: chosen.id } : {}),
+    ...(text === undefined && chosen?.id !== "" ? {} : { text: text ?? chosen?.label ?? "" }),
     user_id: user,
     ...(question.id === undefined ? {} : { question_id: question.id }),
   };

@@ -13,11 +13,12 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   const { task } = request;
   const messages = await messagesFromTask(request);
   const uploads = uploadsOf(task);
+  const nextTs = nextTaskTs(task, messages);
   return messages.flatMap((message): OwnPost[] => {
     const { ts, key, from, fileIds } = message;
     if (key !== undefined) return key.requestId === task.id ? [{ ts, part: key.part }] : [];
     if (fileIds.some((id) => uploads.includes(id))) return [{ ts, part: filesPart }];
-    return from === "self" && isOwnStream(task, message) ? [{ ts, part: streamPart }] : [];
+    return from === "self" && isOwnStream({ task, message, nextTs }) ? [{ ts, part: streamPart }] : [];
   });
 }
 
@@ -57,11 +58,22 @@ export function uploadsOf({ outcome }: Task): string[] {
   return (outcome.uploads ?? []).flatMap((upload) => ("fileId" in upload ? [upload.fileId] : []));
 }
 
-/** A stream has no key. One that may have been begun unknown to us is whatever of ours came after the placeholder without one. */
-function isOwnStream({ stream, placeholderTs }: Task, { ts, fileIds }: PostedMessage): boolean {
+/**
+ * A stream has no key. One that may have been begun unknown to us is whatever of ours came after the placeholder without one,
+ * and before the next task of the thread showed itself.
+ */
+function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMessage; nextTs: number }): boolean {
+  const { stream, placeholderTs } = task;
+  const { ts, fileIds } = message;
   if (stream === undefined || fileIds.length > 0) return false;
-  if (stream.messages.some((message) => message.ts === ts)) return true;
-  return stream.inDoubt === true && Number(ts) > Number(placeholderTs ?? Number.POSITIVE_INFINITY);
+  if (stream.messages.some((known) => known.ts === ts)) return true;
+  const isBetween = Number(ts) > Number(placeholderTs ?? Number.POSITIVE_INFINITY) && Number(ts) < nextTs;
+  return stream.inDoubt === true && isBetween;
+}
+
+function nextTaskTs({ id, placeholderTs = "0" }: Task, messages: readonly PostedMessage[]): number {
+  const others = messages.filter(({ ts, key }) => key && key.requestId !== id && Number(ts) > Number(placeholderTs));
+  return Math.min(...others.map(({ ts }) => Number(ts)));
 }
 
 export function isSlackError(thrown: unknown, kinds: readonly SlackErrorKind[]): boolean {

@@ -4,6 +4,7 @@ import type { Files } from "../files/files.ts";
 import type { SlackApi } from "../slack/slack.ts";
 import { threadHistory } from "../slack/thread-history.ts";
 import type { Context } from "../task/events.ts";
+import { maxContextTries } from "../task/slack-failures.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 import { isSlackError } from "./own-posts.ts";
 
@@ -26,7 +27,8 @@ async function readHistory({ slack, task, signal }: Request): Promise<NonNullabl
   try {
     return threadHistory({ messages: await slack.replies({ ...whole, requestId, signal }), message });
   } catch (thrown) {
-    if (isSlackError(thrown, ["gone", "refused"])) return [];
+    const isLastTry = task.attempts + 1 >= maxContextTries;
+    if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
     throw thrown;
   }
 }

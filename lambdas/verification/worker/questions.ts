@@ -2,9 +2,10 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/slack.ts";
-import { type NotTaken, takeAnswer } from "../task/asking.ts";
+import type { TaskText } from "../slack/task-text.ts";
+import { isSaidAfter, type NotTaken, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type GivenAnswer, queueGroupOf, type Task } from "../task/task.ts";
+import { type GivenAnswer, installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
 import { type Decor, markTaken } from "./react.ts";
 import type { Threads } from "./threads.ts";
 
@@ -23,8 +24,17 @@ export function heldDelayMs(sinceMs: number): number {
 }
 
 export type Questions = {
-  /** `index`: of the question that is meant. `held`: a worker acts on the task; to be tried again soon. */
-  give(request: { requestId: string; index?: number; answer: Given; signal: AbortSignal }): Promise<Verdict>;
+  /**
+   * `index`: of the question that is meant, by whoever pressed its button; `saidTs`: of the message that may be the answer.
+   * `held`: a worker acts on the task; to be tried again soon.
+   */
+  give(request: {
+    requestId: string;
+    index?: number;
+    saidTs?: string;
+    answer: Given;
+    signal: AbortSignal;
+  }): Promise<Verdict>;
   /** Whether the message is the answer that its thread waits for. `heal`: an earlier try may have given it. */
   giveFromThread(request: { task: Task; heal: boolean; signal: AbortSignal }): Promise<TaskEvent>;
 };
@@ -38,6 +48,7 @@ export function createQuestions({
   threads,
   gate,
   slack,
+  text,
   decor,
   newId,
   now,
@@ -47,15 +58,19 @@ export function createQuestions({
   threads: Threads;
   gate: Gate;
   slack: SlackApi;
+  text: TaskText;
   decor: Decor;
   newId: () => string;
   now: () => number;
 }): Questions {
-  async function give({ requestId, index, answer, signal }: Parameters<Questions["give"]>[0]): Promise<Verdict> {
+  async function give(request: Parameters<Questions["give"]>[0]): Promise<Verdict> {
+    const { requestId, index, saidTs, answer, signal } = request;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const task = await store.get({ id: requestId });
       if (task === undefined) return { type: "over" };
       if (isRepeated({ task, index, answer })) return { type: "taken" };
+      // Whoever wrote it had not seen the question.
+      if (saidTs !== undefined && task.question && !isSaidAfter(task.question, saidTs)) return { type: "past" };
       const nowMs = now();
       const taken = takeAnswer({
         task,
@@ -91,8 +106,10 @@ export function createQuestions({
     let isOthers = false;
     const asking = await threads.asking({ task });
     for (const requestId of heal ? [...asking.before, ...asking.now] : asking.now) {
-      const given = await give({ requestId, answer, signal });
+      const given = await give({ requestId, saidTs: message.ts, answer, signal });
       if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
+      const isMeant = given.type === "taken" || given.type === "says_nothing";
+      if (isMeant && message.files !== undefined) await tellOfFiles({ task, signal });
       if (given.type === "says_nothing") return told("says_nothing");
       isOthers ||= given.type === "not_yours";
       if (given.type !== "taken") continue;
@@ -100,6 +117,13 @@ export function createQuestions({
       return told("taken");
     }
     return told(isOthers ? "not_yours" : "none");
+  }
+
+  /** Best effort, and seen by that person alone. */
+  async function tellOfFiles({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
+    const words = text.pressRefused({ refusal: { type: "files_left" }, locale: task.locale });
+    const call = { installation: installationOf(task), ...placeOf(task), requestId: task.id, signal };
+    await slack.whisper({ ...call, user: task.message.user, text: words }).catch(() => {});
   }
 
   return { give, giveFromThread };

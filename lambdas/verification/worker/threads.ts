@@ -76,7 +76,8 @@ export function createThreads({
     },
     async isKnown({ thread: name, ts }) {
       const thread = await store.get({ id: threadIdOf({ thread: name }) });
-      return thread !== undefined && Number(thread.sinceTs ?? 0) < Number(ts);
+      // Of a thread from before replies counted nothing is known.
+      return thread?.sinceTs !== undefined && Number(thread.sinceTs) < Number(ts);
     },
     async cancelAll({ task, mayCancel }) {
       const thread = await store.get({ id: threadIdOf(task) });

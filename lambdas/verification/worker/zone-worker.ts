@@ -45,7 +45,7 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
   const { reactions, assistant, streaming } = config.slack;
   const decor: Decor = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
   const threads = createThreads({ store: threadStore, queue, now });
-  const questions = createQuestions({ store, queue, threads, gate, slack, decor, newId, now });
+  const questions = createQuestions({ store, queue, threads, gate, slack, text, decor, newId, now });
   return createWorker({
     store,
     queue,

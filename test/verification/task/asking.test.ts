@@ -105,7 +105,7 @@ describe("an answer", () => {
     const task = open();
     const give = (task: Task, index: number, atMs: number) => takeAnswer({ task, index, answer: yes, nowMs: atMs });
     expect(give(task, 0, nowMs + hourMs)).toEqual({ notTaken: { type: "expired" } });
-    expect(give(task, 1, nowMs)).toEqual({ notTaken: { type: "over" } });
+    expect(give(task, 1, nowMs)).toEqual({ notTaken: { type: "past" } });
     expect(give({ ...task, ending: "asked" }, 0, nowMs)).toEqual({ notTaken: { type: "expired" } });
     expect(give(sampleTask(), 0, nowMs)).toEqual({ notTaken: { type: "over" } });
   });
@@ -140,7 +140,7 @@ describe("an answer", () => {
     const same = play([asking({ question_id: "q" })], { task: looked.task, policy });
     expect(same.task).toMatchObject({ state: "asking", question: { index: 0, answer: yes } });
     expect(play([woken], { task: same.task, policy }).last).toEqual([{ type: "answer" }]);
-    const next = play([asking({ question_id: "q2" })], { task: looked.task, policy });
+    const next = play([asking({ question_id: "q2", prompt: "And that?" })], { task: looked.task, policy });
     expect(next.task.question).toMatchObject({ index: 1, id: "q2" });
     expect(next.task.question?.answer).toBeUndefined();
     const gone = play([{ ...accepted, act: "poll" }], { task: looked.task, policy });
@@ -151,9 +151,23 @@ describe("an answer", () => {
     const policy = samplePolicy({ idempotent: false });
     const task = taken(open({}, policy));
     const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
-    const again = play([woken, questionShown, doubt, asking()], { task, policy });
+    const once = play([woken, questionShown, doubt, asking({ question_id: "new at every read" })], { task, policy });
+    expect(once.task.question).toMatchObject({ index: 0, answer: yes });
+    const again = play([woken, asking(), woken, asking(), woken, asking()], { task: once.task, policy });
     expect(again.task.question).toMatchObject({ index: 1 });
     expect(again.task.question?.ts).toBeUndefined();
+  });
+
+  it("is never brought twice to such a peer: not after a death, not after a look that failed, not while it is told as taken", () => {
+    const policy = samplePolicy({ idempotent: false });
+    const task = taken(open({ question_id: "q" }, policy));
+    const poll = { type: "poll", by: "task_id" } as const;
+    expect(play([resumed], { task, policy }).last).toEqual([poll]);
+    const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
+    const away: TaskEvent = { ...failure({ reason: "unavailable", retryable: true }), act: "poll" };
+    expect(play([woken, questionShown, doubt, away, woken], { task, policy }).last).toEqual([poll]);
+    const echo = asking({ question_id: "q" }, { act: "answer" });
+    expect(play([woken, questionShown, echo, woken], { task, policy }).last).toEqual([poll]);
   });
 
   it("that the host takes no more is looked into: the task has gone on, or is over", () => {
@@ -165,13 +179,35 @@ describe("an answer", () => {
   it("that cannot be brought ends the task in words, after a bounded number of tries", () => {
     const away = answerCall(failure({ reason: "unavailable", retryable: true }));
     let { task } = play([woken, questionShown, away], { task: taken(open()) });
-    for (let tries = 0; tries < 20 && task.state === "asking"; tries++) task = play([woken, away], { task }).task;
-    expect(task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
-    for (const reason of ["execution_failed", "task_not_found", "permission_denied"] as const) {
-      const refused = answerCall(failure({ reason, retryable: false }));
-      const told = play([woken, questionShown, refused], { task: taken(open()) }).task;
+    for (let tries = 0; tries < 20; tries++) task = play([woken, away], { task }).task;
+    expect(task.state).toBe("asking");
+    const late = play([woken, at(away, (task.deadlineAtMs ?? 0) + 15_000)], { task });
+    expect(late.task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
+    expect(late.last).toEqual([{ type: "cancel" }]);
+    for (const reason of ["execution_failed", "task_not_found"] as const) {
+      const ended = answerCall(failure({ reason, retryable: false }));
+      const told = play([woken, questionShown, ended], { task: taken(open()) }).task;
       expect(told.outcome).toMatchObject({ type: "failed", reason });
     }
+    const refused = answerCall(failure({ reason: "permission_denied", retryable: false }));
+    let shut = play([woken, questionShown, refused], { task: taken(open()) });
+    for (let tries = 1; tries < 7; tries++) shut = play([woken, refused], { task: shut.task });
+    expect(shut.task.state).toBe("asking");
+    expect(play([woken, refused], { task: shut.task }).task.outcome).toMatchObject({ reason: "permission_denied" });
+  });
+});
+
+describe("a question about credentials", () => {
+  it("is followed by whatever else is asked, and the time until then does not count", () => {
+    const task = open({ kind: "auth", question_id: "q1" });
+    const later = nowMs + 2 * hourMs;
+    const next = play([at(asking({ question_id: "q2", prompt: "And that?" }), later)], { task });
+    expect(next.task).toMatchObject({
+      question: { index: 1, id: "q2" },
+      deadlineAtMs: (task.deadlineAtMs ?? 0) + 2 * hourMs,
+    });
+    const gone = play([at({ ...accepted, act: "poll" as const }, later)], { task });
+    expect(gone.task).toMatchObject({ state: "waiting", deadlineAtMs: (task.deadlineAtMs ?? 0) + 2 * hourMs });
   });
 });
 

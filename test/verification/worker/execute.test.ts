@@ -89,7 +89,15 @@ describe("the calls of a task", () => {
     };
     const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
     const unused = {} as never;
-    const zone = { slack: unused, gate: unused, files: unused, text: unused, threads: unused, questions: unused, taskOf: unused };
+    const zone = {
+      slack: unused,
+      gate: unused,
+      files: unused,
+      text: unused,
+      threads: unused,
+      questions: unused,
+      taskOf: unused,
+    };
     const common = { ...zone, decor: unused, streaming: false, newId: () => "a", now: () => 1 };
     const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
     const polled = { ...task, destination: "host" };

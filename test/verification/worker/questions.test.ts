@@ -162,7 +162,7 @@ describe("a question", () => {
     world.press(press({}, 0, 7));
     world.press(press({}, 9));
     await world.run();
-    expect(world.whispers.map(({ text }) => JSON.parse(text).type)).toEqual(["answered", "over", "answered"]);
+    expect(world.whispers.map(({ text }) => JSON.parse(text).type)).toEqual(["answered", "past", "answered"]);
     expect(world.given).toHaveLength(1);
   });
 
@@ -174,7 +174,7 @@ describe("a question", () => {
     world.press(press({}, 0, 0));
     await world.run({ until: () => world.whispers.length > 0 });
     expect(world.given).toHaveLength(1);
-    expect(world.whispers.map(({ text }) => text)).toEqual(['{"type":"over"}']);
+    expect(world.whispers.map(({ text }) => text)).toEqual(['{"type":"past"}']);
     world.press(press({}, 1, 1));
     await world.run();
     expect(world.given).toMatchObject([
