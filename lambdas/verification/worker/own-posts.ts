@@ -37,12 +37,19 @@ export function messagesFromTask({ slack, task, signal }: Request): Promise<Post
   });
 }
 
-/** Where Slack does not let us look (a missing scope), what the record knows must do: an answer is worth more than a doubled one. */
+/** So often a long thread is tried to be read that Slack gives in small pieces (15 messages a minute to some apps). */
+const maxReads = 6;
+
+/**
+ * Where Slack does not let us look (a missing scope, a limit that never ends), what the record knows must do: an answer is
+ * worth more than a doubled one.
+ */
 export async function ownPostsOrKnown(request: Request): Promise<OwnPost[]> {
   try {
     return await ownPosts(request);
   } catch (thrown) {
-    if (!isSlackError(thrown, ["refused", "gone"])) throw thrown;
+    const isLimited = isSlackError(thrown, ["rate_limited"]) && request.task.attempts >= maxReads;
+    if (!isLimited && !isSlackError(thrown, ["refused", "gone"])) throw thrown;
     return knownPosts(request.task);
   }
 }
