@@ -1,5 +1,4 @@
 /** How often the bundles call AWS, by action. What AWS does itself on behalf of an event source is not counted. */
-import { keptRulesId } from "../../lambdas/verification/gate/kept-rules.ts";
 import type { RecordedCall } from "./aws/gateway.ts";
 
 export type Counts = Record<string, number>;
@@ -7,10 +6,9 @@ export type Counts = Record<string, number>;
 /** What a process keeps for a while. */
 const kept: readonly string[] = ["secretsmanager:GetSecretValue", "ssm:GetParameter"];
 
-/** Without what processes keep; among it is the record of who may ask. */
+/** Without what processes keep. */
 export function countsOf(calls: readonly RecordedCall[]): Counts {
-  const ofTasks = calls.filter(({ kind, item }) => kind === "code" && item !== keptRulesId);
-  return count(ofTasks.filter(({ action }) => !kept.includes(action)));
+  return count(calls.filter(({ action, kind }) => kind === "code" && !kept.includes(action)));
 }
 
 /** What processes keep: once for every function, since how many processes it has is chance. */

@@ -43,7 +43,7 @@ const notInIt = [
   "a file of a message (it is put into the bucket and read there once, and lies there for two days at most); a task without files makes no call for them",
   "a question (the step that asks, and those that its answer brings)",
   "quotas (two reads and two writes of a task for each that is configured)",
-  "who may ask (one read every 15 s of a worker at work)",
+  "who may ask by a rule of `sekisho allow` (one read in 15 s of a worker at work, at most)",
   "what is said in the bot's channels without meaning it (one request to the entry and the ingress each; where it is a reply in a thread also two messages and two looks of the worker)",
   "what a stage costs without a task (the key, the secrets, of which each workspace that installs the app has one more, alarms, the dashboard, the idle pollers of the queues)",
 ];

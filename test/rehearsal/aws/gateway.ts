@@ -2,12 +2,10 @@
  * The AWS of a rehearsal at one loopback address: every call must be signed with the caller's own credentials and allowed by
  * the templates; then an emulator or a stub answers. What is refused is refused as AWS does, and fails the rehearsal.
  */
-import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 import { presignedProblem } from "../../doubles/aws/s3-check.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import type { Authority } from "../iam/authority.ts";
-import { record } from "../template/wiring.ts";
 import type { Caller } from "./callers.ts";
 import { awsFailure } from "./failure.ts";
 import type { Implied } from "./implied.ts";
@@ -17,12 +15,7 @@ import { signedBy } from "./signed-by.ts";
 /** Answers what was allowed. */
 export type Backend = (request: { call: AwsCall; received: Received; caller: Caller }) => Promise<Response>;
 
-export type RecordedCall = Pick<AwsCall, "action" | "resources"> & {
-  caller: string;
-  kind: Caller["kind"];
-  /** The item of a table that it is about. */
-  item?: string | undefined;
-};
+export type RecordedCall = Pick<AwsCall, "action" | "resources"> & { caller: string; kind: Caller["kind"] };
 
 /** A response in the place of the service's own, for the calls that it wants. */
 export type Fault = (request: { call: AwsCall; caller: Caller; text: string }) => Response | undefined;
@@ -92,7 +85,7 @@ export async function startGateway({
         return refuse(service, "AccessDeniedException", problem);
       }
     }
-    calls.push({ action, resources, caller: caller.name, kind: caller.kind, item: itemOf(call) });
+    calls.push({ action, resources, caller: caller.name, kind: caller.kind });
     const text = Buffer.from(body).toString("utf8");
     for (const fault of faults) {
       const response = fault({ call, caller, text });
@@ -115,9 +108,4 @@ export async function startGateway({
     faults,
     register: (caller) => void callers.set(caller.credentials.accessKeyId, caller),
   };
-}
-
-function itemOf({ input: { Key } }: AwsCall): string | undefined {
-  const { S: id } = record(record(Key)[taskTable.partitionKey]);
-  return id === undefined ? undefined : String(id);
 }
