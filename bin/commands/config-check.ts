@@ -13,7 +13,7 @@ import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts"
 import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { neededSecrets } from "../local/socket-mode-choice.ts";
+import { neededSecrets } from "../local/slack-secrets.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 import { secretsOfDestination } from "./required-secrets.ts";
 

@@ -42,6 +42,13 @@ The address that it holds is that of a deployed stage; without stages in the con
     if (name.length < 1 || name.length > 35) throw new UsageError("--name: 1 to 35 characters.");
     const config = loadConfig({ directory: run.directory, file: values.config });
     // Over Socket Mode no address is needed, so that none is asked for at a stage either.
+    const isPlaceholder =
+      url === undefined && stage === undefined && (socket || Object.keys(config.stages).length === 0);
+    if (isPlaceholder && config.slack.install !== undefined) {
+      throw new UsageError(
+        "--url or --stage is needed: with slack.install the manifest says where Slack sends browsers.",
+      );
+    }
     const address = url ?? (socket && stage === undefined ? placeholderUrl : undefined);
     const eventsUrl =
       address === undefined ? await eventsUrlOf(run, { stage, config }) : new URL("/slack/events", address).href;

@@ -7,7 +7,6 @@ import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
@@ -16,6 +15,7 @@ import { openStandIn, startBothZones } from "../local/both-zones.ts";
 import { createJourney } from "../local/journey/journey.ts";
 import { lockFolder } from "../local/lock-folder.ts";
 import { createPage } from "../local/page/page.ts";
+import { isAnySet } from "../local/slack-secrets.ts";
 import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
 import { aborted, type Command, type CommandRun, exitCodes, UsageError, untilStopped } from "./command.ts";
@@ -50,8 +50,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
       ...secretsOfCards(config.execution.a2a),
     ]);
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
-    const { signingSecret, botToken, appToken, install } = config.slack;
-    const isReal = [signingSecret, botToken, appToken, ...(install ? [install.clientSecret] : [])].some(hasSecret);
+    const isReal = isAnySet(config.slack);
     const missing = missingSecret(config);
     if (isReal && missing !== undefined) {
       const advice = "Set all that the real Slack needs (docs/slack.md), or none of Slack's secrets for the stand-in.";

@@ -3,6 +3,7 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { installText, realSlackText, socketModeText } from "./real-slack-text.ts";
+import { neededSecrets } from "./slack-secrets.ts";
 import { askWhoWeAre } from "./socket-mode-identity.ts";
 
 type Secret = () => Promise<string>;
@@ -22,11 +23,6 @@ export type RealSlack = {
 export function missingSecret({ slack }: Config): string | undefined {
   const missing = neededSecrets(slack).find((reference) => !hasSecret(reference));
   return missing && nameOfSecret(missing);
-}
-
-/** The app token stands for the signing secret; with an installation flow every workspace gets a bot token by it. */
-export function neededSecrets({ appToken, signingSecret, botToken, install }: Config["slack"]): SecretReference[] {
-  return [...(hasSecret(appToken) ? [] : [signingSecret]), install === undefined ? botToken : install.clientSecret];
 }
 
 /** Over Socket Mode the bot token is tried at once; rejects with words for a person. */

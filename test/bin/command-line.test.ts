@@ -73,6 +73,22 @@ describe("sekisho manifest", () => {
     expect(settings.event_subscriptions.request_url).toBe("https://tunnel.example/slack/events");
     expect((await run(["manifest", "--url", "http://tunnel.example"])).code).toBe(2);
   });
+
+  it("never has a stranger's address where browsers are sent with a code", async () => {
+    const file = join(folder, "install.json");
+    const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+    writeFileSync(file, JSON.stringify({ slack: { install } }));
+    for (const words of [[], ["--socket"]]) {
+      const ended = await commandHere(["manifest", "--config", file, ...words], {});
+      expect(ended).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining("--url or --stage is needed"),
+      });
+    }
+    const { stdout } = await commandHere(["manifest", "--config", file, "--socket", "--url", "https://t.example"], {});
+    expect(JSON.parse(stdout).oauth_config.redirect_urls).toEqual(["https://t.example/slack/oauth_redirect"]);
+  });
 });
 
 describe("sekisho manifest of a stage", () => {

@@ -66,6 +66,29 @@ describe("sekisho start with an app token", () => {
   });
 });
 
+describe("sekisho start with an installation flow", () => {
+  const config = join(folder, "install.config.json");
+  const words = ["start", "--config", config];
+  const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+
+  it("does without a bot token, and serves the flow beside the connection", async () => {
+    writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
+    const { SLACK_APP_TOKEN } = tokens;
+    const process = start(words, { SLACK_APP_TOKEN, SLACK_CLIENT_SECRET: "a-client-secret", ...anyPort });
+    await process.prints("/slack/install");
+    const [, port] = /http:\/\/127\.0\.0\.1:(\d+)\/slack\/events/.exec(process.output()) ?? [];
+    const begun = await fetch(`http://127.0.0.1:${port}/slack/install`, { redirect: "manual" });
+    expect([begun.status, begun.headers.get("location")]).toEqual([302, expect.stringContaining("client_id=12.34")]);
+    expect((await process.kill("SIGTERM")).code).toBe(0);
+  });
+
+  it("is refused without its client secret", async () => {
+    writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
+    const ended = await run(words, { ...tokens, ...anyPort });
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("SLACK_CLIENT_SECRET is not set") });
+  });
+});
+
 describe("tokens that do not do", () => {
   it("end the start in words, without a token in them", async () => {
     const rows = [
