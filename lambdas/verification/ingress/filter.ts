@@ -18,8 +18,10 @@ type Drop =
 
 export type Filtered = { asked: AskedMessage } | { drop: Drop };
 
-/** Subtypes that are a person's own new message: with files, or a thread's reply that is also shown in the channel. */
-const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast"];
+/** Subtypes that are a person's own new message: with files, a thread's reply that is also shown in the channel, `/me`. */
+const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
+/** Slack itself: reminders, and what it says by itself. */
+const slackbot = "USLACKBOT";
 
 /**
  * For the bot are: `app_mention`; any `message` in a direct message with it; a `message` elsewhere that mentions it.
@@ -55,7 +57,8 @@ export function filterEvent(callback: EventCallback): Filtered {
 }
 
 function dropOf({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): Drop | undefined {
-  if (event.bot_id || (event.user && botUsers.includes(event.user))) return "from_bot";
+  if (event.bot_id || event.bot_profile || event.user === slackbot) return "from_bot";
+  if (event.user && botUsers.includes(event.user)) return "from_bot";
   if (event.subtype && !personalSubtypes.includes(event.subtype)) return "subtype";
   if (event.hidden) return "hidden";
   if (event.edited) return "edited";

@@ -38,6 +38,7 @@ export const messageEventSchema = z.object({
   hidden: z.nullish(z.boolean()),
   edited: z.optional(z.unknown()),
   bot_id: z.nullish(z.string()),
+  bot_profile: z.optional(z.unknown()),
   user: z.nullish(slackId),
   channel: slackId,
   channel_type: z.nullish(z.string()),

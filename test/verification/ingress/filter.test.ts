@@ -54,6 +54,10 @@ describe("what is for the bot", () => {
     });
   });
 
+  it("is what people say of themselves (/me)", () => {
+    expect(askedOf(withEvent("app-mention", { subtype: "me_message" })).text).toContain("What is a sekisho?");
+  });
+
   it("is a file in a thread reply, although it has the subtype file_share", () => {
     expect(askedOf(fixture("file-share"))).toMatchObject({ threadTs: "1762750000.000100", text: "summarize this" });
     expect(askedOf(withEvent("file-share", { text: `<@${botUser}>` })).text).toBe("");
@@ -131,6 +135,8 @@ describe("what is not for the bot", () => {
     ["another app's post", "from_bot", fixture("bot-message")],
     ["the bot's own post", "from_bot", fixture("own-message")],
     ["the bot's own post without a bot_id", "from_bot", withEvent("own-message", { bot_id: undefined })],
+    ["another app's post without its bot's id", "from_bot", withEvent("message-im", { bot_profile: { id: "B2" } })],
+    ["a reminder of Slack's own", "from_bot", withEvent("message-with-mention", { user: "USLACKBOT" })],
     ["a changed message", "subtype", fixture("message-changed")],
     ["a deleted message", "subtype", fixture("message-deleted")],
     ["somebody joining", "subtype", withEvent("message-with-mention", { subtype: "channel_join" })],
