@@ -5,7 +5,7 @@ import { UsageError } from "../commands/command.ts";
 import type { RuleFields } from "./rule-set.ts";
 
 const ids = {
-  team: { pattern: /^[TE][A-Z0-9]{0,63}$/, text: "a workspace's id such as T012AB3CD" },
+  team: { pattern: /^T[A-Z0-9]{0,63}$/, text: "a workspace's id such as T012AB3CD" },
   channel: { pattern: /^[CDG][A-Z0-9]{0,63}$/, text: "a channel's id such as C012AB3CD" },
   user: { pattern: /^[UW][A-Z0-9]{0,63}$/, text: "a user's id such as U012AB3CD" },
   group: { pattern: /^S[A-Z0-9]{0,63}$/, text: "a user group's id such as S012AB3CD" },

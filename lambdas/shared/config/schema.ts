@@ -69,7 +69,12 @@ const slackSchema = z.strictObject({
     .optional()
     .describe("Whom a person who is refused is to ask, such as <@U012AB3CD> or a name."),
   admins: z
-    .array(z.union([z.strictObject({ user: slackIdSchema }), z.strictObject({ group: slackIdSchema })]))
+    .array(
+      z.union(
+        [z.strictObject({ user: slackIdSchema }), z.strictObject({ group: slackIdSchema })],
+        '{ "user": "U…" } or { "group": "S…" }',
+      ),
+    )
     .default([])
     .describe("Who may cancel the tasks of others."),
   install: z
@@ -81,7 +86,8 @@ const slackSchema = z.strictObject({
 /** Who may ask: a message must fit every field of at least one rule. */
 export const allowlistRuleSchema = z
   .strictObject({
-    team: slackIdSchema.optional(),
+    // An organization's id would fit nobody: messages are of a workspace.
+    team: slackIdSchema.refine((id) => !id.startsWith("E"), "a workspace's id (T…), not an organization's").optional(),
     channel: slackIdSchema.optional(),
     user: slackIdSchema.optional(),
     group: slackIdSchema.optional().describe("A user group of Slack (S…): its members at that time."),
