@@ -117,7 +117,8 @@ async function once(
   try {
     const over = Promise.withResolvers<Task>();
     const observe = ({ task }: Observation) => {
-      if (task.state === "done") over.resolve(task);
+      const isAsked = task.state === "asking" && task.question?.ts !== undefined;
+      if (task.state === "done" || isAsked) over.resolve(task);
     };
     const ports = { port: 0, executionPort: 0 };
     const zones = await startBothZones({
@@ -132,7 +133,10 @@ async function once(
     const { message } = standIn.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
     const task = await Promise.race([over.promise, aborted(run.signal)]);
     const [, ...answer] = standIn.thread(message);
-    if (task !== undefined) run.print(answer.map((part) => unescapeMrkdwn(part.text)).join("\n"));
+    if (task?.question !== undefined && task.state === "asking") {
+      run.print(task.question.prompt);
+      run.note("The agent asks, and here nobody can answer. With npm start one can.");
+    } else if (task !== undefined) run.print(answer.map((part) => unescapeMrkdwn(part.text)).join("\n"));
     await zones.close();
     if (task === undefined) return exitCodes.interrupted;
     return task.outcome?.type === "answer" ? exitCodes.success : exitCodes.failed;

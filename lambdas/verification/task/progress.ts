@@ -12,6 +12,9 @@ const leastGapMs = 1000;
 /** The thread shows less. */
 const maxTextLength = 1000;
 
+/** Polls of a task that tells how far it is are at most about three times as far apart as the first. */
+const mostGrowth = 3;
+
 type Accepted = Extract<TaskResult, { status: "accepted" }>;
 
 /** The poll found it at work: what is new is shown, if it is time, and then it is polled again. */
@@ -35,7 +38,7 @@ export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowM
     ...(stream === undefined ? {} : { stream }),
     progress: { ...progress, shownAtMs: nowMs + delayMs, ...(inDoubt ? { inDoubt: true as const } : {}) },
   };
-  return { task: kept, effects: [task.state === "waiting" ? nextPoll(kept) : wake(0)] };
+  return { task: kept, effects: [task.state === "waiting" ? soonAgain(kept) : wake(0)] };
 }
 
 /** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
@@ -61,4 +64,10 @@ function isNews({ progress }: Task, news: NonNullable<Accepted["progress"]>): bo
 
 function nextPoll({ polls, pollAfterMs }: Task) {
   return wake(pollDelay({ polls, pollAfterMs }));
+}
+
+/** Somebody watches what is being written, or how far it is: the polls are not to grow apart as those of a silent task. */
+function soonAgain({ polls, pollAfterMs, progress }: Task) {
+  const isWriting = progress?.partialText !== undefined;
+  return wake(pollDelay({ polls: isWriting ? 0 : Math.min(polls, mostGrowth), pollAfterMs }));
 }
