@@ -41,7 +41,7 @@ const notInIt = [
   "the model's tokens, data transfer, Slack's redeliveries",
   "the push of an accepted task's end (one message)",
   "a file of a message (it is put into the bucket and read there once, and lies there for two days at most); a task without files makes no call for them",
-  "a question (the step that asks, and those that its answer brings)",
+  "a question (the step that asks, those that its answer brings, and a message in each quarter of an hour until it would have expired)",
   "quotas (two reads and two writes of a task for each that is configured)",
   "who may ask by a rule of `sekisho allow` (one read in 15 s of a worker at work, at most)",
   "what is said in the bot's channels without meaning it (one request to the entry and the ingress each; where it is a reply in a thread also two messages and two looks of the worker)",
