@@ -72,7 +72,11 @@ export const executeTaskParamsSchema = z
       .optional()
       .describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),
     session_id: sessionIdSchema.optional().describe("Conversation key"),
-    timeout_ms: z.int().min(1).optional().describe("Remaining time, counted from the receipt"),
+    timeout_ms: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Remaining time to work, counted from the receipt; it stands still while an answer is awaited"),
     callback: z.boolean().optional().describe("A wish to be woken when the task ends; polling suffices without"),
     bot_token: z.string().max(1024).optional().describe("For existing agents that demand it; redacted everywhere"),
   })
@@ -123,6 +127,10 @@ export const acceptedResultSchema = z.looseObject({
   progress: progressSchema.optional(),
 });
 
+/** The id of an option, as an answer names it. */
+export const optionIdSchema = z.string().min(1).max(128);
+
+/** Read leniently: a question with options that no answer can name may still be answered in words. */
 export const questionOptionSchema = z.object({ id: z.string(), label: z.string(), style: z.string().optional() });
 
 export type QuestionOption = z.infer<typeof questionOptionSchema>;
@@ -175,7 +183,7 @@ const cancelTaskParamsSchema = z
 export const cancelResultSchema = z.looseObject({ status: z.literal("canceled"), task_id: taskId });
 const answerTaskParamsSchema = z.object({
   task_id: taskId,
-  option_id: z.string().min(1).max(128).optional(),
+  option_id: optionIdSchema.optional(),
   text: z.string().max(maxTextLength).optional(),
   user_id: slackId.optional(),
   question_id: z.string().min(1).max(128).optional().describe("Of the question that is answered, where it has one"),

@@ -48,7 +48,10 @@ export type AgentContext = {
   messageId: string;
   /** What the messages of one conversation share; undefined where the caller names none. */
   contextId: string | undefined;
-  /** Aborts on cancel, on the task's deadline and when the host stops. Pass it on to everything that waits. */
+  /**
+   * Aborts on cancel, when the task's time is over (of which none passes while it waits for an answer), and when the host stops.
+   * Pass it on to everything that waits.
+   */
   signal: AbortSignal;
   /** Use it instead of `fetch`: the sender chose the address, and this process can reach what the sender cannot. */
   readAttachment: ReadAttachment;
@@ -62,8 +65,11 @@ export type AgentContext = {
  * it is written, all of it each time; it stays until another one comes, and of it the first 12,000 characters are told.
  *
  * After a `question` the run is over and holds nothing: with the answer, minutes or hours later and perhaps in another
- * process, the agent is called again with the same task and `task.answers`. `kind: "auth"` says that what is missing are
- * credentials, which the user gives elsewhere. A `direct` answer makes no task for an A2A client that still waits for it.
+ * process, the agent is called again with the same task and `task.answers`; none of its time has passed meanwhile. A prompt has
+ * 1 to 10,000 characters, and a question up to 20 options, each with an id of 1 to 128 and a label of 1 to 200 characters: another
+ * one is no update. `kind: "auth"` says that what is missing are credentials, which the user gives elsewhere.
+ *
+ * A `direct` answer makes no task for an A2A client that still waits for it.
  */
 export type TaskUpdate =
   | { type: "progress"; text?: string; percent?: number; partial?: string }

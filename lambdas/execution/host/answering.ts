@@ -13,18 +13,21 @@ import { checkSize } from "./record-size.ts";
  */
 export type Said = { answer: Omit<Answer, "prompt">; message?: Message | undefined; alongside?: Change | undefined };
 
+/** When the answer came, and how long a record is kept beyond its task. */
+type Times = { nowMs: number; retentionMs: number };
+
 /**
  * Undefined where the task asks nothing, or not the question that is answered, and where the answer's id came before: a late
  * repetition is no answer to the next question. Throws `invalid_params` for what answers nothing, and `payload_too_large` for more than a record holds.
  */
-export function answerOnce({ answer: said, message, alongside }: Said): Change {
+export function answerOnce({ answer: said, message, alongside, ...times }: Said & Times): Change {
   return (task) => {
     const { question, answers } = task;
     if (question === undefined || answers?.some(({ id }) => id === said.id)) return undefined;
     const { messageId: questionId, prompt } = question;
     if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
     checkAnswer({ said, question, isMessage: message !== undefined });
-    const next = answer({ answer: { ...said, questionId, prompt }, message })(task);
+    const next = answer({ answer: { ...said, questionId, prompt }, message, ...times })(task);
     return next && checkSize(alongside?.(next) ?? next);
   };
 }

@@ -40,25 +40,42 @@ export function report({ owner, news }: { owner: string; news: Report }): Change
   return (task) => (isHeldBy(task, owner) ? { ...task, ...news } : undefined);
 }
 
-/** The turn ends with a question: nobody holds the task until it is answered. */
+/** The turn ends with a question: nobody holds the task until it is answered. `expiresAtMs`: the record is needed until then. */
 export function ask({
   owner,
   question,
+  expiresAtMs,
   ...news
 }: {
   owner: string;
   question: Question;
+  expiresAtMs: number;
   artifacts?: Artifact[];
 }): Change {
   return (task) => {
     if (!isHeldBy(task, owner)) return undefined;
     const { lease: _lease, progress: _progress, queuedAtMs: _queuedAtMs, ...rest } = task;
-    return { ...rest, ...news, state: "input_required", question };
+    return {
+      ...rest,
+      ...news,
+      state: "input_required",
+      question,
+      expiresAtMs: Math.max(task.expiresAtMs, expiresAtMs),
+    };
   };
 }
 
-/** The question is answered: whoever wins the lease goes on with the task. `message` is the answer as A2A brought it. */
-export function answer({ answer, message }: { answer: Answer; message?: Message | undefined }): Change {
+/**
+ * The question is answered: whoever wins the lease goes on with the task, which has as much time left as when it asked.
+ * `message` is the answer as A2A brought it.
+ */
+export function answer(request: {
+  answer: Answer;
+  message?: Message | undefined;
+  nowMs: number;
+  retentionMs: number;
+}): Change {
+  const { answer, message, nowMs, retentionMs } = request;
   return (task) => {
     if (task.state !== "input_required") return undefined;
     const { question: _question, ...rest } = task;
@@ -66,7 +83,10 @@ export function answer({ answer, message }: { answer: Answer; message?: Message 
       (each) => each !== undefined,
     );
     const answers = [...(task.answers ?? []), answer];
-    return withMessages({ task: { ...rest, state: "working", answers }, messages: said });
+    // A question is open since its state was entered.
+    const deadlineAtMs = task.deadlineAtMs + Math.max(0, nowMs - task.changedAtMs);
+    const expiresAtMs = Math.max(task.expiresAtMs, deadlineAtMs + retentionMs);
+    return withMessages({ task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs }, messages: said });
   };
 }
 
@@ -79,14 +99,19 @@ export function end(request: { owner: string; outcome: Outcome; artifacts?: Arti
       : undefined;
 }
 
-/** A question that nobody answered in the task's time. */
+/** A question that nobody answered in its time. */
 export function expire({ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number }): Change {
   const outcome: Outcome = { type: "failure", reason: "timeout" };
   return (task) => (isUnanswered({ task, nowMs }) ? over({ task, state: "failed", outcome, expiresAtMs }) : undefined);
 }
 
 export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): boolean {
-  return task.state === "input_required" && nowMs >= task.deadlineAtMs;
+  return task.state === "input_required" && nowMs >= questionEndAtMs(task);
+}
+
+/** When a question ends by itself; one of a record from before questions had an end of their own ends with the task's time. */
+export function questionEndAtMs({ question, deadlineAtMs }: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
+  return question?.expiresAtMs ?? deadlineAtMs;
 }
 
 /** The end as others tell it: the lease lapsed, and `lostAfterMs` more went by without a word. The agent never runs again. */

@@ -1,41 +1,15 @@
 /** Runs the agent to its end: updates go in, one outcome comes out, whatever the agent does. */
-import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { maxPartialTextLength } from "../../../contracts/limits.ts";
-import { type Artifact, artifactSchema, maxResultBytes, questionOptionSchema } from "../../../contracts/methods.ts";
+import { type Artifact, maxResultBytes } from "../../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
+import { readUpdate } from "./agent-update.ts";
 import { causeKind } from "./cause-kind.ts";
 import type { Report } from "./changes.ts";
 import type { Outcome, Question } from "./execution-task.ts";
 import { isTooDeep } from "./json-depth.ts";
 
 const maxProgressLength = 1000;
-const maxPromptLength = 10_000;
-const maxOptions = 20;
-
-/** An agent may be plain JavaScript: what it yields is checked like everything that crosses a boundary. */
-const updateSchema = z.discriminatedUnion("type", [
-  z.object({
-    type: z.literal("progress"),
-    text: z.string().optional(),
-    percent: z.number().optional(),
-    partial: z.string().optional(),
-  }),
-  z.object({ type: z.literal("artifact"), artifact: artifactSchema }),
-  z.object({
-    type: z.literal("answer"),
-    text: z.string(),
-    usage: z.looseObject({}).optional(),
-    direct: z.boolean().optional(),
-  }),
-  z.object({
-    type: z.literal("question"),
-    prompt: z.string().min(1).max(maxPromptLength),
-    options: z.array(questionOptionSchema).min(1).max(maxOptions).optional(),
-    kind: z.literal("auth").optional(),
-  }),
-  z.object({ type: z.literal("failure"), reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]) }),
-]);
 
 /** As JSON, with the escapes that a text may need: an item of DynamoDB holds 400 KB, and the record's own fields are small. */
 const maxStoredBytes = 384_000;
@@ -70,7 +44,8 @@ export async function collectOutcome({
   try {
     for await (const yielded of agent(task, context)) {
       if (context.signal.aborted) break;
-      const update = updateSchema.parse(yielded);
+      const update = readUpdate({ yielded, log: context.log });
+      if (update === undefined) return turn({ type: "failure", reason: "execution_failed" });
       switch (update.type) {
         case "failure":
           return turn({ type: "failure", reason: update.reason });

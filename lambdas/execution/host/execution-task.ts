@@ -28,6 +28,8 @@ const questionSchema = z.object({
   kind: z.literal("auth").optional(),
   /** The question's own id, which is that of the message that asks for those who speak A2A. */
   messageId: z.string(),
+  /** When it ends, where nobody answers it. */
+  expiresAtMs: z.number().optional(),
 });
 export type Question = z.infer<typeof questionSchema>;
 
@@ -113,6 +115,7 @@ const executionTaskSchema = z.object({
   listedAtMs: z.number().optional(),
   /** When a read last sent its id to the queue of tasks; absent where only its own request did, and without a queue. */
   queuedAtMs: z.number().optional(),
+  /** When its own time is over. While it asks that stands still: the answer moves this moment by the time it took. */
   deadlineAtMs: z.number(),
   /** Whether its end is to be pushed. */
   callback: z.literal(true).optional(),

@@ -39,6 +39,7 @@ export function createExecutionWorker({
   renewMs = leaseMs / 2,
   lostAfterMs = runDefaults.lostAfterMs,
   retentionMs = runDefaults.retentionMs,
+  questionMs = runDefaults.questionMs,
   progressMs = runDefaults.progressMs,
   storeTimeoutMs = runDefaults.storeTimeoutMs,
   log = silentLog,
@@ -59,6 +60,8 @@ export function createExecutionWorker({
   renewMs?: number;
   lostAfterMs?: number;
   retentionMs?: number;
+  /** As the host's, which has no say in it where workers run its tasks. */
+  questionMs?: number;
   progressMs?: number;
   storeTimeoutMs?: number;
   log?: Log;
@@ -71,7 +74,7 @@ export function createExecutionWorker({
   const pushed = push.after(createChangeTask({ store: guarded, bell: createBell(), now }));
   const outbox = notifications && createPushOutbox({ queue: notifications, lostAfterMs, now, log });
   const changeTask = outbox?.after(pushed) ?? pushed;
-  const times = { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs };
+  const times = { leaseMs, renewMs, lostAfterMs, retentionMs, questionMs, progressMs };
   const runs = createRuns({ ...times, agent, agentName, changeTask, log, now, newId, random });
 
   function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): LookAfter {

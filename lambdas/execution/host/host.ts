@@ -42,7 +42,7 @@ type HostSettings = {
   dialects?: Readonly<Record<string, Dialect>>;
   /** How long `execute_task` waits for the result itself. */
   syncBudgetMs?: number;
-  /** The longest that a task may take, and what it may take where the request says nothing. */
+  /** The longest that a task may work, and what it may where the request says nothing. */
   maxTaskMs?: number;
   /** Who runs a task holds it that long, and renews at half of it. */
   leaseMs?: number;
@@ -51,6 +51,8 @@ type HostSettings = {
   lostAfterMs?: number;
   /** How long a task is known after its end. */
   retentionMs?: number;
+  /** How long a question may wait for its answer: a day by default, `retentionMs` at most. It is none of the task's own time. */
+  questionMs?: number;
   /** Progress is stored at most that often. */
   progressMs?: number;
   maxRequestBytes?: number;
@@ -99,6 +101,7 @@ export function createHost({
   renewMs = leaseMs / 2,
   lostAfterMs = runDefaults.lostAfterMs,
   retentionMs = runDefaults.retentionMs,
+  questionMs = runDefaults.questionMs,
   progressMs = runDefaults.progressMs,
   maxRequestBytes = contractMaxRequestBytes,
   bodyTimeoutMs = 10_000,
@@ -120,7 +123,7 @@ export function createHost({
   const pushed = push.after(createChangeTask({ store: guarded, bell, now }));
   const changeTask = outbox?.after(pushed) ?? pushed;
   const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
-  const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, random };
+  const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, questionMs, random };
   const runs =
     "taskQueue" in work
       ? createQueuedRuns({ ...common, ...work, timeoutMs: storeTimeoutMs })

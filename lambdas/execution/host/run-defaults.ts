@@ -4,6 +4,7 @@ export const runDefaults = {
   leaseMs: 20_000,
   lostAfterMs: 30_000,
   retentionMs: 24 * 3600_000,
+  questionMs: 24 * 3600_000,
   progressMs: 1000,
   storeTimeoutMs: 5000,
   pollAfterMs: 1000,

@@ -38,6 +38,8 @@ export type RunSettings = {
   renewMs: number;
   lostAfterMs: number;
   retentionMs: number;
+  /** How long a question may wait; no longer than a task is known after its end. */
+  questionMs: number;
   progressMs: number;
   /** How attachments are read, where not from public addresses alone. */
   publicFetch?: PublicFetch;
@@ -54,7 +56,7 @@ export function startRun(
   request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
 ): Run {
   const { agent, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs } = request;
-  const { now, newId, random, publicFetch = createPublicFetch() } = request;
+  const { questionMs, now, newId, random, publicFetch = createPublicFetch() } = request;
   const startedAtMs = now();
   const abort = new AbortController();
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
@@ -121,7 +123,9 @@ export function startRun(
       return firstThatFits([all, withoutHistory(all), tooLarge]);
     }
     const { type: _type, ...question } = ended;
-    return firstThatFits([ask({ owner, question: { ...question, messageId: newId() }, ...artifacts }), tooLarge]);
+    const endAtMs = now() + Math.min(questionMs, retentionMs);
+    const asked = { ...question, messageId: newId(), expiresAtMs: endAtMs };
+    return firstThatFits([ask({ owner, question: asked, expiresAtMs: endAtMs + retentionMs, ...artifacts }), tooLarge]);
   }
 
   async function store(turn: Turn): Promise<void> {

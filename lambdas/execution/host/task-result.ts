@@ -1,7 +1,7 @@
 /** What a client reads of a task: its result while it runs or succeeded, its error where it did not. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
-import { isOver } from "./changes.ts";
+import { isOver, questionEndAtMs } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 
 /** Throws the task's own error where it failed or was canceled. */
@@ -9,7 +9,7 @@ export function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAft
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
     const { prompt, options, kind, messageId: question_id } = question;
-    const expires_at = new Date(task.deadlineAtMs).toISOString();
+    const expires_at = new Date(questionEndAtMs(task)).toISOString();
     return {
       status: "input_required",
       task_id: id,

@@ -111,7 +111,7 @@ export function createTasks(settings: TaskSettings): Tasks {
     },
     async answer({ answer, message, alongside, ...name }) {
       const task = await tend(await read(name));
-      const change = answerOnce({ answer, message, alongside });
+      const change = answerOnce({ answer, message, alongside, nowMs: now(), retentionMs });
       const { task: current = gone(), changed } = await changeTask({ task, change });
       if (!changed) checkRepetition({ task: current, answer, message });
       // A repetition of the answer starts it as well, where the first one could not.

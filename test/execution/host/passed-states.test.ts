@@ -10,14 +10,15 @@ import { memoryStore } from "./test-host.ts";
 
 const owner = "o";
 const begin = start({ owner, untilMs: Number.MAX_SAFE_INTEGER });
-const said = (id: string) => answer({ answer: { id, fingerprint: id, prompt: "", text: "yes" } });
+const said = (id: string) =>
+  answer({ answer: { id, fingerprint: id, prompt: "", text: "yes" }, nowMs: 0, retentionMs: 0 });
 const life: readonly Change[] = [
   begin,
   report({ owner, news: { progress: { text: "half" } } }),
-  ask({ owner, question: { prompt: "Shall I?", messageId: "q1" } }),
+  ask({ owner, question: { prompt: "Shall I?", messageId: "q1" }, expiresAtMs: 0 }),
   said("a1"),
   begin,
-  ask({ owner, question: { prompt: "Sign in.", messageId: "q2", kind: "auth" } }),
+  ask({ owner, question: { prompt: "Sign in.", messageId: "q2", kind: "auth" }, expiresAtMs: 0 }),
   said("a2"),
   begin,
   end({ owner, outcome: { type: "success", text: "done" }, expiresAtMs: Number.MAX_SAFE_INTEGER }),

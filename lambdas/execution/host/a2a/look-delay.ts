@@ -1,11 +1,11 @@
 /** When something may be due to a task that nobody reads; pure. */
-import { isAsking, isUnstarted } from "../changes.ts";
+import { isAsking, isUnstarted, questionEndAtMs } from "../changes.ts";
 import type { ExecutionTask } from "../execution-task.ts";
 
 /** The clocks of two processes may differ by more than what is left. */
 const shortestMs = 250;
 
-export type Watched = Pick<ExecutionTask, "id" | "state" | "changedAtMs" | "deadlineAtMs" | "lease">;
+export type Watched = Pick<ExecutionTask, "id" | "state" | "changedAtMs" | "deadlineAtMs" | "question" | "lease">;
 
 /**
  * From now until a task that nobody has started may have lost who was to start it (`unstartedAfterMs`), until one that runs
@@ -26,6 +26,6 @@ export function lookDelayMs({
 }
 
 function dueAtMs({ task, nowMs, lostAfterMs, unstartedAfterMs }: Parameters<typeof lookDelayMs>[0]): number {
-  if (isAsking(task)) return task.deadlineAtMs;
+  if (isAsking(task)) return questionEndAtMs(task);
   return isUnstarted(task) || task.lease === undefined ? nowMs + unstartedAfterMs : task.lease.untilMs + lostAfterMs;
 }

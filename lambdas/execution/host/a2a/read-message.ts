@@ -3,7 +3,12 @@ import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { type Message, type Part, textOf } from "../../../../contracts/a2a/part.ts";
 import { maxTextLength } from "../../../../contracts/limits.ts";
-import { attachmentSchema, executeTaskParamsSchema, sessionIdSchema } from "../../../../contracts/methods.ts";
+import {
+  attachmentSchema,
+  executeTaskParamsSchema,
+  optionIdSchema,
+  sessionIdSchema,
+} from "../../../../contracts/methods.ts";
 import type { Answer, Question, TaskInput } from "../execution-task.ts";
 import { paramsRefused } from "../params-refused.ts";
 import { digest } from "../task-id.ts";
@@ -23,7 +28,7 @@ const slackNotesSchema = z
   })
   .catch({});
 const taskNotesSchema = z.object({ timeout_ms: timeout_ms.catch(undefined) }).catch({});
-const choiceSchema = z.object({ option_id: z.string().min(1).max(128).optional() }).catch({});
+const choiceSchema = z.object({ option_id: optionIdSchema.optional() }).catch({});
 
 /** The same for a repetition. What its metadata say may change by itself. */
 export function fingerprintOfMessage({ role, parts, contextId, taskId }: Message): string {

@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Change> = fc.oneof(
 const last: fc.Arbitrary<Change> = fc.oneof(
   text.map((said) => end({ owner, outcome: { type: "success", text: said }, expiresAtMs: 9 })),
   fc.constant(end({ owner, outcome: { type: "failure", reason: "timeout" }, expiresAtMs: 9 })),
-  text.map((prompt) => ask({ owner, question: { prompt, messageId: "q" } })),
+  text.map((prompt) => ask({ owner, question: { prompt, messageId: "q" }, expiresAtMs: 9 })),
   fc.constant(cancel({ expiresAtMs: 9 })),
 );
 

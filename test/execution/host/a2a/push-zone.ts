@@ -103,7 +103,14 @@ export function createPushZone({
   const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
   const bell = createBell();
   const clock = { now: Date.now, newId: randomUUID, random: Math.random };
-  const times = { leaseMs: 5000, renewMs: 2500, lostAfterMs: 5000, retentionMs: 60_000, progressMs: 1 };
+  const times = {
+    leaseMs: 5000,
+    renewMs: 2500,
+    lostAfterMs: 5000,
+    retentionMs: 60_000,
+    progressMs: 1,
+    questionMs: 60_000,
+  };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
   const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
   const common = { ...clock, ...times, changeTask, log };
