@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { questionKey } from "../../../../contracts/a2a/extension.ts";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
+import { memoryStore } from "../test-host.ts";
 import { type A2aHost, startA2aHost, userMessage } from "./a2a-host.ts";
 
 type Sent = { task: A2aTask };
@@ -83,5 +84,36 @@ describe("a message to a task that asks", () => {
     const other = await asked();
     const free = await other.host.result<Sent>("SendMessage", { message: userMessage("neither", other.to) });
     expect(free.task.artifacts?.[0]?.parts[0]?.text).toBe('["neither"]');
+  });
+});
+
+describe("a task that waits for a person", () => {
+  const hourMs = 3600_000;
+
+  async function patient() {
+    const clock = { nowMs: Date.now() };
+    const now = () => clock.nowMs;
+    const host = await startA2aHost({ agent: asking, now, store: memoryStore(now), maxTaskMs: 60_000 });
+    toClose.push(host.close);
+    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
+    const stateNow = async () => (await host.result("GetTask", { id: task.id })).status.state;
+    return { clock, host, to: { taskId: task.id, contextId: task.contextId }, stateNow };
+  }
+
+  it("is listed as such and takes its answer after hours, of which none is its own time", async () => {
+    const { clock, host, to } = await patient();
+    clock.nowMs += 20 * hourMs;
+    const { tasks } = await host.result<{ tasks: A2aTask[] }>("ListTasks", { status: "TASK_STATE_INPUT_REQUIRED" });
+    expect(tasks.map(({ id }) => id)).toEqual([to.taskId]);
+    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("The first", to) });
+    expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+  });
+
+  it("fails where nobody answers for a day", async () => {
+    const { clock, stateNow } = await patient();
+    clock.nowMs += 24 * hourMs - 1;
+    expect(await stateNow()).toBe("TASK_STATE_INPUT_REQUIRED");
+    clock.nowMs += 1;
+    expect(await stateNow()).toBe("TASK_STATE_FAILED");
   });
 });
