@@ -65,8 +65,8 @@ async function handleMessage(
 ): Promise<void> {
   const { store, queue, runAct, now = Date.now } = options;
   const log = options.log.with({ request_id: message.requestId });
+  if (await isChatter(options, message)) return lookAgain(options, message);
   const stored = await store.get({ id: message.requestId });
-  if (stored === undefined && (await isChatter(options, message))) return lookAgain(options, message);
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
   if (task === undefined) return log.warn("message_without_task", { event: message.type });
   const seq = seqOf({ message, task });
