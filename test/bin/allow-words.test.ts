@@ -24,6 +24,8 @@ describe("sekisho allow", () => {
     [["add", "--user", "C012AB3CD"], "--user is a user's id"],
     [["add", "--group", "U012AB3CD"], "--group is a user group's id"],
     [["add", "--team", "acme"], "--team is a workspace's id"],
+    // An organization's would fit nobody.
+    [["add", "--team", "E012AB3CD"], "--team is a workspace's id"],
     [["add", "--user", "U1", "--label", "two\nlines"], "--label is a text"],
     [["add", "--user", "U1", "--label", "x".repeat(81)], "--label is a text"],
     [["remove"], "Name one rule"],

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import { createBrowser } from "../verification/oauth/browser.ts";
 import { inThread, textsOf } from "./in-thread.ts";
+import { browserAt, install } from "./installing.ts";
 import { sekisho } from "./processes.ts";
 import { together } from "./together.ts";
 import { type E2eWorld, startWorld } from "./world.ts";
@@ -13,24 +13,6 @@ const clientSecret = "a-client-secret-of-this-test";
 const rulesKeptMs = 15_000;
 
 let aheadMs = 0;
-
-/** In the browser of somebody who may allow it. */
-function browserAt({ verificationUrl }: E2eWorld) {
-  return createBrowser({
-    oauth: ({ url, headers }) => {
-      const { pathname, search } = new URL(url);
-      return fetch(new URL(pathname + search, verificationUrl), { headers, redirect: "manual" });
-    },
-  });
-}
-
-async function install(world: E2eWorld, where: { team: string } | { enterprise: string }): Promise<void> {
-  const browser = browserAt(world);
-  const { state, authorize } = await browser.begin();
-  expect(authorize.searchParams.get("client_id")).toBe("1234.5678");
-  const { code } = world.standIn.authorize(where);
-  expect(await browser.back({ code, state })).toMatchObject({ status: 200 });
-}
 
 async function answered(world: E2eWorld, where: { channel: string; user: string }): Promise<string> {
   const asked = world.ask("private, let me in", where);

@@ -34,6 +34,7 @@ export async function startWorld({
   limits = {},
   allowlist = [],
   questions = {},
+  forwardBotToken = false,
   install,
 }: {
   transport: TransportName;
@@ -47,6 +48,8 @@ export async function startWorld({
   limits?: object;
   allowlist?: object[];
   questions?: object;
+  /** Over https. */
+  forwardBotToken?: boolean;
   /** The app's credentials, where Slack lets it be installed into several workspaces. */
   install?: { clientId: string; clientSecret: string };
 }) {
@@ -71,7 +74,7 @@ export async function startWorld({
       allowlist,
       destinations: {
         "in-process": { transport: "in-process", ...each },
-        https: { transport: "https", ...each },
+        https: { transport: "https", ...each, forwardBotToken },
         agentcore: { transport: "agentcore", runtimeArn, endpoint: stub.endpoint, ...each },
         a2a: { transport: "a2a", ...each },
         "a2a-0-3": { transport: "a2a", version: "0.3", ...each },

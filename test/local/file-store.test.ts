@@ -65,6 +65,11 @@ function statusOf(path: string, method = "GET"): Promise<number | undefined> {
   return promise;
 }
 
+it("leaves alone what is no path at all", async () => {
+  expect(await statusOf("//")).toBe(404);
+  expect(await statusOf("http://")).toBe(404);
+});
+
 function changed(url: string, change: (url: URL) => void): URL {
   const copy = new URL(url);
   change(copy);

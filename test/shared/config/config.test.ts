@@ -91,6 +91,8 @@ describe("the configuration file", () => {
     [{ execution: { agent: 5 } }, 'execution.agent: "echo", the path of your agent file such as ./agent.ts, or'],
     [{ execution: { agent: { type: "other" } } }, 'execution.agent.type: one of "openai-compatible", "bedrock"'],
     [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: "],
+    [{ slack: { admins: ["U1"] } }, 'slack.admins[0]: { "user": "U…" } or { "group": "S…" }'],
+    [{ allowlist: [{ team: "E012AB3CD" }] }, "allowlist[0].team: a workspace's id (T…)"],
     [{ slack: { botToken: { secretsManager: "not a name" } } }, "slack.botToken.secretsManager: a secret's name"],
     [{ stages: { Prod: stage } }, "stages.Prod: up to 16 lower-case letters and digits"],
     [

@@ -1,0 +1,65 @@
+/** An agent of one's own on this machine: which token it gets where that is wished, and what is fetched of its answer. */
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { startWebServer, type WebServer } from "../doubles/web-server.ts";
+import { inThread, textsOf } from "./in-thread.ts";
+import { install } from "./installing.ts";
+import { type E2eWorld, startWorld } from "./world.ts";
+
+const clientSecret = "a-client-secret-of-this-test";
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+
+let folder: string;
+let files: WebServer;
+let world: E2eWorld;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-agent-"));
+  files = await startWebServer({ handle: async () => new Response("a report") });
+  writeFileSync(
+    join(folder, "agent.ts"),
+    `import { createHash } from "node:crypto";
+export async function* agent({ bot_token = "" }) {
+  yield { type: "artifact", artifact: { name: "report.txt", url: ${JSON.stringify(`${files.url}/report`)} } };
+  yield { type: "answer", text: "Token " + createHash("sha256").update(bot_token).digest("hex") };
+}
+`,
+  );
+  process.env.SLACK_CLIENT_SECRET = clientSecret;
+  world = await startWorld({
+    transport: "https",
+    agent: join(folder, "agent.ts"),
+    forwardBotToken: true,
+    slack: { install: { clientId: "1234.5678", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
+    install: { clientId: "1234.5678", clientSecret },
+    allowlist: [{ team: "TSECOND" }],
+  });
+});
+afterAll(async () => {
+  await world?.close();
+  await files.close();
+  delete process.env.SLACK_CLIENT_SECRET;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("gets the token of the workspace in which it was asked, never another one's", async () => {
+  await install(world, { team: "TSECOND" });
+  const [{ token } = { token: "" }] = world.standIn
+    .installations()
+    .filter(({ caller }) => "team" in caller && caller.team === "TSECOND");
+  const there = world.ask("which token?", { channel: "CSECOND", user: "UOUTSIDER" });
+  const here = world.ask("which token?");
+  await Promise.all([world.over(there.requestId), world.over(here.requestId)]);
+  expect(textsOf(world.answersTo(there.message))).toContain(hashOf(token));
+  expect(textsOf(world.answersTo(here.message))).toContain(hashOf(world.secrets.botToken));
+});
+
+it("may name an address of this machine for a file of its answer", async () => {
+  const asked = world.ask("the report");
+  await world.over(asked.requestId);
+  const { files: uploaded = [] } = await inThread(world, asked, (message) => (message.files ?? []).length > 0);
+  const [file] = uploaded;
+  expect(Buffer.from(world.standIn.file(file?.id ?? "")?.bytes ?? []).toString()).toBe("a report");
+});
