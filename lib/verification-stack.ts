@@ -13,6 +13,7 @@ import { createFileBucket, permitFiles } from "./constructs/file-bucket.ts";
 import { createInstallFlow } from "./constructs/install-flow.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
+  askForSecret,
   consumeFrom,
   readParameter,
   readSecrets,
@@ -112,7 +113,10 @@ export class VerificationStack extends Stack {
     permitDestinations(role, { config, entry });
     const { install } = config.slack;
     const installations = install && installationsPrefixOf({ stageName });
-    if (installations !== undefined) readSecretsBelow(role, installations);
+    if (installations !== undefined) {
+      readSecretsBelow(role, installations);
+      role.addToPrincipalPolicy(askForSecret(this, secretId(config.slack.botToken)));
+    }
     permitFiles(role, files);
     const environment = {
       SEKISHO_QUEUE_URL: queue.queueUrl,
@@ -176,6 +180,8 @@ export class VerificationStack extends Stack {
       deployedDestinations: JSON.stringify(fingerprintsOf(config)),
       executionAddress: entry === undefined ? "null" : this.toJsonString(entry.address),
     };
+    // For a person: it has to be empty before the stack can be deleted.
+    new CfnOutput(this, "FilesBucket", { value: files.bucketName });
     for (const [name, value] of Object.entries(outputs)) {
       new CfnOutput(this, verificationOutputs[name as keyof typeof outputs], { value });
     }

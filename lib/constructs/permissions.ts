@@ -57,6 +57,18 @@ export function readSecrets(scope: Construct, ids: readonly string[]): PolicySta
   return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources });
 }
 
+/**
+ * For a secret that may be absent: of its name alone, since there are no six characters yet, so that AWS says that there is
+ * none, and not that one may not ask.
+ */
+export function askForSecret(scope: Construct, id: string): PolicyStatement {
+  const named = Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}` });
+  return new PolicyStatement({
+    actions: ["secretsmanager:GetSecretValue"],
+    resources: [id.startsWith("arn:") ? id : named],
+  });
+}
+
 /** Secrets whose names begin so, which come to be while the stage runs. */
 export function readSecretsBelow(role: IRole, prefix: string): void {
   permitBelow(role, { prefix, actions: ["secretsmanager:GetSecretValue"] });

@@ -75,6 +75,16 @@ describe("the installation flow", () => {
     expect(ofInstallations.filter(({ id }) => id.startsWith("Ingress"))).toEqual([]);
   });
 
+  it("lets the worker's role hear that there is no bot token beside those of the flow", () => {
+    const ofOthers = (name: keyof typeof configs) =>
+      secretPermissions(name)
+        .filter(({ id }) => !id.startsWith("InstallFlow"))
+        .flatMap(({ secrets }) => secrets);
+    expect(ofOthers("with")).toContain("secret:sekisho/dev/SLACK_BOT_TOKEN");
+    expect(ofOthers("with")).toContain("secret:sekisho/dev/SLACK_BOT_TOKEN-??????");
+    expect(ofOthers("without")).not.toContain("secret:sekisho/dev/SLACK_BOT_TOKEN");
+  });
+
   it("is told names of secrets only, and the workers where installations are", () => {
     const functions = resources("with").filter(({ type }) => type === "AWS::Lambda::Function");
     const variables = functions.map(({ id, properties }) => {

@@ -7,8 +7,11 @@ import { createManagedInstallations } from "./managed-installations.ts";
 import { createTeamOf } from "./team-of.ts";
 import { createTokens, type Tokens } from "./tokens.ts";
 
-/** Where there is an installation flow, a stage may do without a bot token of its own. The last one: its deletion was asked for. */
-const noSecret: readonly string[] = ["ResourceNotFoundException", "AccessDeniedException", "InvalidRequestException"];
+/**
+ * Where there is an installation flow, a stage may do without a bot token of its own. The second: its deletion was asked for.
+ * That access is denied says nothing: it is denied for a while after a role was changed.
+ */
+const noSecret: readonly string[] = ["ResourceNotFoundException", "InvalidRequestException"];
 
 /** `installationsPrefix` is undefined where the app is installed in one workspace only, by hand. */
 export function createStageTokens({

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
 import { createManagedInstallations } from "../../../lambdas/verification/installations/managed-installations.ts";
 import { createStageTokens } from "../../../lambdas/verification/installations/stage-tokens.ts";
@@ -115,6 +116,20 @@ describe("the tokens of a stage", () => {
     const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, apiUrl });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
+  });
+
+  it("are unknown where the bot token may not be read, as for a while after a role was changed", async () => {
+    const { aws } = await secretsManager();
+    const tokens = createStageTokens({
+      slack,
+      aws,
+      readManagedSecret: async () => {
+        throw new AwsCallError({ name: "AccessDeniedException", status: 400 });
+      },
+      installationsPrefix: prefix,
+      apiUrl,
+    });
+    await expect(tokens.tokenOf({ team: "T2" })).rejects.toThrow("AccessDenied");
   });
 
   it("do without a bot token whose deletion was asked for, too", async () => {
