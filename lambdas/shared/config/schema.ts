@@ -28,13 +28,16 @@ const slackSchema = z.strictObject({
     .default(true)
     .describe("A reply in a thread in which the bot was asked is for the bot, without a mention."),
   command: z
-    .strictObject({
-      name: z.string().regex(/^\/[a-z0-9_-]{1,31}$/, "a slash and a name, such as /sekisho"),
-      answerIn: z
-        .enum(["channel", "person"])
-        .default("channel")
-        .describe("Where the answer goes: into a new thread of the channel, or to the person in a direct message."),
-    })
+    .strictObject(
+      {
+        name: z.string().regex(/^\/[a-z0-9_-]{1,31}$/, "a slash and a name, such as /sekisho"),
+        answerIn: z
+          .enum(["channel", "person"])
+          .default("channel")
+          .describe("Where the answer goes: into a new thread of the channel, or to the person in a direct message."),
+      },
+      { error: ({ code }) => (code === "invalid_type" ? 'an object such as { "name": "/sekisho" }' : undefined) },
+    )
     .optional()
     .describe("The slash command. Its name is what the manifest asks Slack for."),
   assistant: z
