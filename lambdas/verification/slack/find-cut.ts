@@ -29,7 +29,7 @@ export function findCut({ text, budget }: { text: string; budget: number }): Cut
   const found =
     candidates(/\n(?=[ \t]*(?:[-*+•◦▪☐☑]|\d{1,9}[.)])[ \t])/g).at(-1) ??
     candidates(/\n/g).at(-1) ??
-    candidates(/(?<kept>[.!?…]+["'”’)\]]*)[ \t]+|(?<kept>[。．！？]+[”’」』）】]*)[ \t\u3000]*/g).at(-1) ??
+    candidates(/(?<kept>(?<![.!?…])[.!?…]+["'”’)\]]*)[ \t]+|(?<kept>[。．！？]+[”’」』）】]*)[ \t\u3000]*/g).at(-1) ??
     candidates(/[ \t\u3000]+/g).at(-1);
   if (found !== undefined) return found;
   const end = betweenCharacters({ text, budget, least });

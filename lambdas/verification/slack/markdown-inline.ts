@@ -1,8 +1,10 @@
 /** The inside of a paragraph, a heading or a cell: from Markdown's tokens to Slack's mrkdwn, or to plain text. Pure. */
 
-import type { Token } from "marked";
+import type { Token, Tokens } from "marked";
 import { escapeMrkdwn } from "./escape.ts";
-import { withoutJoiners } from "./safe-markdown.ts";
+import { tellsAnotherAddress } from "./link-labels.ts";
+import { childrenOf } from "./markdown-tokens.ts";
+import { withoutJoiners } from "./slack-notation.ts";
 
 /** `isMark`: Slack takes it for formatting only where no letter touches it. */
 type Piece = { text: string; isMark: boolean };
@@ -14,7 +16,8 @@ export function inlineMrkdwn({ tokens, isBold = false }: { tokens: readonly Toke
   let text = "";
   let afterMark = false;
   for (const piece of tokens.flatMap((token) => piecesOf({ token, isBold }))) {
-    const touches = (piece.isMark && /[\p{L}\p{N}]$/u.test(text)) || (afterMark && /^[\p{L}\p{N}]/u.test(piece.text));
+    const touches =
+      (piece.isMark && /[\p{L}\p{N}]$/u.test(text.slice(-2))) || (afterMark && /^[\p{L}\p{N}]/u.test(piece.text));
     text += (touches ? zeroWidthSpace : "") + piece.text;
     if (piece.text !== "") afterMark = piece.isMark;
   }
@@ -24,6 +27,23 @@ export function inlineMrkdwn({ tokens, isBold = false }: { tokens: readonly Toke
 /** Without any formatting; not escaped. */
 export function inlinePlain(tokens: readonly Token[]): string {
   return tokens.map(plainOf).join("");
+}
+
+export type LinkToken = Tokens.Link | Tokens.Image;
+
+export function isLink(token: Token): token is LinkToken {
+  return token.type === "link" || token.type === "image";
+}
+
+/** One that stands there as an address, by itself or between angle brackets, says where it leads. */
+export function isDisguised(link: LinkToken): boolean {
+  return /^!?\[/.test(link.raw) && tellsAnotherAddress({ label: labelOf(link), address: link.href });
+}
+
+/** As it is read: without formatting, and without HTML. */
+function labelOf(link: LinkToken): string {
+  const children = childrenOf(link).filter(({ type }) => type !== "html");
+  return link.type === "image" || children.length === 0 ? decoded(link.text) : inlinePlain(children);
 }
 
 function piecesOf({ token, isBold }: { token: Token; isBold: boolean }): Piece[] {
@@ -38,9 +58,9 @@ function piecesOf({ token, isBold }: { token: Token; isBold: boolean }): Piece[]
     case "codespan":
       return [wrapped({ text: escaped(decoded(token.text)).replaceAll("`", "ˋ"), mark: "`" })];
     case "link":
-      return [text(linkMrkdwn({ href: token.href, label: inner() }))];
+      return [text(linkMrkdwn({ link: token as Tokens.Link, label: inner() }))];
     case "image":
-      return [text(linkMrkdwn({ href: token.href, label: escaped(decoded(token.text)) }))];
+      return [text(linkMrkdwn({ link: token as Tokens.Image, label: escaped(decoded(token.text)) }))];
     default:
       return childrenOf(token).length === 0
         ? [text(escaped(plainOf(token)))]
@@ -68,15 +88,14 @@ function around({ line, mark }: { line: string; mark: string }): string {
   return line.replace(bare, () => `${mark}${bare}${mark}`);
 }
 
-function linkMrkdwn({ href, label }: { href: string; label: string }): string {
+/** A label that is an address of elsewhere stands beside the link. */
+function linkMrkdwn({ link, label }: { link: LinkToken; label: string }): string {
+  const { href } = link;
   const shown = label.replace(/\s+/g, " ").trim();
   if (!/^(?:https?|mailto|tel):/i.test(href)) return shown === "" ? escaped(href) : `${shown} (${escaped(href)})`;
   const target = escaped(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
+  if (isDisguised(link)) return `${shown} (<${target}>)`;
   return shown === "" || shown === target || `mailto:${shown}` === target ? `<${target}>` : `<${target}|${shown}>`;
-}
-
-function childrenOf(token: Token): readonly Token[] {
-  return "tokens" in token && Array.isArray(token.tokens) ? token.tokens : [];
 }
 
 function isLineBreak(token: Token): boolean {
@@ -91,11 +110,14 @@ function escaped(value: string): string {
   return escapeMrkdwn(withoutJoiners(value));
 }
 
-const names: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0" };
+const names: Record<string, string> = {
+  ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0" },
+  ...{ period: ".", colon: ":", sol: "/", commat: "@", lowbar: "_", num: "#", quest: "?", equals: "=" },
+};
 
 /** The entities that agents write; what is none of them stays as it is. */
 function decoded(value: string): string {
-  return value.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,5}));/gi, (entity, decimal, hex, name) => {
+  return value.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi, (entity, decimal, hex, name) => {
     if (name !== undefined) return names[String(name).toLowerCase()] ?? entity;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     const isText = code >= 0x20 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);

@@ -5,7 +5,7 @@ import { escapeMrkdwn } from "./escape.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { inlineMrkdwn } from "./markdown-inline.ts";
 import { tableLines } from "./markdown-table.ts";
-import { withoutJoiners } from "./safe-markdown.ts";
+import { withoutJoiners } from "./slack-notation.ts";
 
 const rule = "─".repeat(12);
 const bullets = ["•", "◦", "▪"];

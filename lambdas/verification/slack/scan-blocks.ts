@@ -13,8 +13,8 @@ export type TextBlock = {
   isApart: boolean;
 };
 
-const fenceOpening = /^[ \t>]*(?<ticks>`{3,}|~{3,})[^`]*$/;
-const tableRule = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const fenceOpening = /^[ \t>]*(?<ticks>`{3,}(?=[^`]*$)|~{3,})/;
+const tableRuleCell = /^:?-+:?$/;
 /** Below the header of a table that stands in a fence. */
 const fencedRule = /^-{3,}(?:\+-{3,})+$/;
 const listItem = /^[ \t]*(?:[-*+•◦▪☐☑]|\d{1,9}[.)])[ \t]+\S/;
@@ -73,12 +73,19 @@ function fenceAt({ lines, at }: Place): Found | undefined {
 
 function tableAt({ lines, at }: Place): Found | undefined {
   const rule = lines[at + 1] ?? "";
-  if (!lines[at]?.includes("|") || !rule.includes("|") || !tableRule.test(rule)) return undefined;
+  if (!lines[at]?.includes("|") || !isTableRule(rule)) return undefined;
   const end = endOf({ lines, at: at + 2, ends: (line) => isEmpty(line) || !line.includes("|") });
   return {
     block: { kind: "table", head: lines.slice(at, at + 2), body: lines.slice(at + 2, end), tail: [] },
     next: end,
   };
+}
+
+/** Cell by cell: one expression for the whole line would try every way to divide a long run of blanks. */
+function isTableRule(line: string): boolean {
+  if (!line.includes("|")) return false;
+  const cells = line.trim().replace(/^\|/, "").replace(/\|$/, "").split("|");
+  return cells.every((cell) => tableRuleCell.test(cell.trim()));
 }
 
 function textAt({ lines, at }: Place): Found {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { toMrkdwn } from "../../../lambdas/verification/slack/markdown-mrkdwn.ts";
-import { safeMarkdown, withoutJoiners } from "../../../lambdas/verification/slack/safe-markdown.ts";
+import { safeMarkdown } from "../../../lambdas/verification/slack/safe-markdown.ts";
+import { withoutJoiners } from "../../../lambdas/verification/slack/slack-notation.ts";
 
 /** What Slack takes for more than text, however it is spelled. */
 const live = /(?:<|&lt;|&#60;|&#x3c;)\\?(?:[@#!]\w|https?:[^\s<>]*\|)/i;

@@ -1,0 +1,13 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, it } from "@jest/globals";
+
+it("texts of 80 KB that are made to keep a parser busy are shown like any other, and do not grow", () => {
+  const run = () =>
+    execFileSync(process.execPath, [join(import.meta.dirname, "hostile-texts.ts")], {
+      stdio: "pipe",
+      timeout: 60_000,
+      killSignal: "SIGKILL",
+    });
+  expect(run).not.toThrow();
+}, 70_000);
