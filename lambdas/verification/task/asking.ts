@@ -25,8 +25,8 @@ const authPollMs = 30_000;
 
 /** However early another zone's clock says that it ends. */
 const leastOpenMs = 60_000;
-/** Looks at a peer whose questions have no steady id, before the person is asked once more. */
-const maxLooks = 4;
+/** A call that was given up may arrive for so long; only then it is believed that it has not. */
+const lateMs = 60_000;
 const maxPromptLength = 10_000;
 const maxOptions = 50;
 const maxLabelLength = 200;
@@ -76,7 +76,10 @@ export function wokenAsking(
 ): Step {
   const { question } = task;
   if (task.ending !== undefined || question === undefined) return { task, effects: [{ type: "cancel" }] };
-  if (question.answer !== undefined) return bring(resumed ? answerInDoubt(task) : task, policy);
+  if (question.answer !== undefined) {
+    if (isPastDeadline(task, nowMs - graceMs)) return end(task, "deadline");
+    return bring(resumed ? answerInDoubt(task, nowMs) : task, policy);
+  }
   if (nowMs >= question.expiresAtMs) return end(task, "unanswered");
   if (question.ts === undefined) {
     // It holds its thread for as long as the question is open, and the time that it has left after that.
@@ -113,17 +116,20 @@ export function stillAsks(
   const { act, result, nowMs } = request;
   if (question === undefined) return asks(task, request);
   const isSameId = question.id !== undefined && result.question_id === question.id;
-  // Some peers have another id at every read.
-  const isAlike = isSameId || isSameText(question, result);
+  // Some peers have another id at every read. One that deduplicates has its ids in order, and may ask the same twice.
+  const hasIds = question.id !== undefined && result.question_id !== undefined;
+  const isSteady = hasIds && destinationOf(task, request.policy).idempotent;
+  const isAlike = isSameId || (!isSteady && isSameText(question, result));
   if (!isAlike) return asks(waited(task, nowMs), request);
   const { answer } = question;
   if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
   const again = { ...task, attempts: task.attempts + 1 };
   if (act === "answer") return pollLater({ ...again, question: { ...question, answer: { ...answer, brought: true } } });
   // It has arrived, and the agent has not looked yet; or the same is asked once more.
-  if (answer.brought) return isSameId || again.attempts < maxAttempts ? pollLater(again) : asks(task, request);
-  if (!isSameId) return again.attempts < maxLooks ? pollLater(again) : asks(task, request);
-  const { inDoubt: _inDoubt, ...unheard } = answer;
+  if (answer.brought) return again.attempts < maxAttempts ? pollLater(again) : asks(task, request);
+  const { inDoubtSinceMs = 0, ...unheard } = answer;
+  if (nowMs - inDoubtSinceMs < lateMs) return pollLater(again);
+  if (!isSameId) return asks(task, request);
   return pollLater({ ...again, question: { ...question, answer: unheard } });
 }
 
@@ -163,9 +169,9 @@ export function answerFailed({
   // It has gone on, or is over: what it came to is there.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response";
-  const again = failedOnce(isInDoubt ? answerInDoubt(task) : task, error);
+  const again = failedOnce(isInDoubt ? answerInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
-    const told = again.question?.answer?.inDoubt ? inDoubt : failed(error);
+    const told = again.question?.answer?.inDoubtSinceMs === undefined ? failed(error) : inDoubt;
     // What is given up is not to go on later.
     return { task: conclude(again, told).task, effects: [{ type: "cancel" }] };
   }
@@ -174,16 +180,16 @@ export function answerFailed({
 }
 
 function mayDouble(task: Task, policy: Policy): boolean {
-  const { brought, inDoubt: isInDoubt } = task.question?.answer ?? {};
-  return brought === true || (isInDoubt === true && !destinationOf(task, policy).idempotent);
+  const { brought, inDoubtSinceMs } = task.question?.answer ?? {};
+  return brought === true || (inDoubtSinceMs !== undefined && !destinationOf(task, policy).idempotent);
 }
 
 const inDoubt = failed({ reason: "ambiguous", lost: false });
 
-function answerInDoubt(task: Task): Task {
+function answerInDoubt(task: Task, nowMs: number): Task {
   const { question } = task;
   if (question?.answer === undefined) return task;
-  return { ...task, question: { ...question, answer: { ...question.answer, inDoubt: true } } };
+  return { ...task, question: { ...question, answer: { ...question.answer, inDoubtSinceMs: nowMs } } };
 }
 
 /** Looking at a task that asks failed: for its credentials, or for whether its answer arrived. */

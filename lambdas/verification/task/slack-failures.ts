@@ -55,7 +55,8 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
 }
 
 /** Since when this has been tried: a task may have waited long for its turn, or for a person. */
-function sinceMs({ state, history, receivedAtMs }: Task): number {
+function sinceMs({ state, history, receivedAtMs, question }: Task): number {
+  if (state === "asking" && question !== undefined) return question.askedAtMs;
   return history.findLast((entry) => entry.state === state)?.atMs ?? receivedAtMs;
 }
 

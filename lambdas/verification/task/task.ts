@@ -82,8 +82,8 @@ const givenAnswerSchema = z.object({
   from: z.string().optional(),
   /** The id of the call that brings it: the same at every repetition. */
   callId: z.string(),
-  /** A call may have brought it, of which nobody has heard. */
-  inDoubt: z.literal(true).optional(),
+  /** Since when a call may have brought it, of which nobody has heard. */
+  inDoubtSinceMs: z.int().optional(),
   /** A call has brought it. */
   brought: z.literal(true).optional(),
 });

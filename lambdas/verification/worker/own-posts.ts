@@ -13,7 +13,8 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   const { task } = request;
   const messages = await messagesFromTask(request);
   const uploads = uploadsOf(task);
-  const nextTs = nextTaskTs(task, messages);
+  // Until it has left its thread nobody else streams there.
+  const nextTs = hasLeft(task) ? nextTaskTs(task, messages) : Number.POSITIVE_INFINITY;
   return messages.flatMap((message): OwnPost[] => {
     const { ts, key, from, fileIds } = message;
     if (key !== undefined) return key.requestId === task.id ? [{ ts, part: key.part }] : [];
@@ -76,6 +77,10 @@ function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMes
   if (stream.messages.some((known) => known.ts === ts)) return true;
   const isBetween = Number(ts) > Number(placeholderTs ?? Number.POSITIVE_INFINITY) && Number(ts) < nextTs;
   return stream.inDoubt === true && isBetween;
+}
+
+function hasLeft({ state, history }: Task): boolean {
+  return state === "done" || history.some((entry) => entry.state === "done");
 }
 
 function nextTaskTs({ id, placeholderTs = "0" }: Task, messages: readonly PostedMessage[]): number {

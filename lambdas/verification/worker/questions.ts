@@ -69,6 +69,9 @@ export function createQuestions({
       const task = await store.get({ id: requestId });
       if (task === undefined) return { type: "over" };
       if (isRepeated({ task, index, answer })) return { type: "taken" };
+      // Until it is known when the question came into the thread, nobody knows what was said to it.
+      const isComing = saidTs !== undefined && isOpen(task) && task.question?.ts === undefined;
+      if (isComing) return { type: "held" };
       // Whoever wrote it had not seen the question.
       if (saidTs !== undefined && task.question && !isSaidAfter(task.question, saidTs)) return { type: "past" };
       const nowMs = now();
@@ -127,6 +130,10 @@ export function createQuestions({
   }
 
   return { give, giveFromThread };
+}
+
+function isOpen({ state, question, ending }: Task): boolean {
+  return state === "asking" && question !== undefined && question.answer === undefined && ending === undefined;
 }
 
 /** The same message or press once more: the queue delivers at least once, and a message is no answer to the next question. */
