@@ -5,8 +5,7 @@ import { join } from "node:path";
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
 /** Packages that come as ES modules only. */
-const moduleOnly =
-  "jose|marked|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
+const moduleOnly = "jose|marked|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
 
 export default {
   testEnvironment: "node",

@@ -11,7 +11,7 @@ const failed = () => new Error("the agent cannot be started");
 const failures = { refused: failed, unknown: failed };
 const tellings = 4;
 
-export const options = [
+const options = [
   { id: "yes", label: "Yes" },
   { id: "no", label: "No" },
 ];

@@ -225,6 +225,6 @@ export function placeOf({ message, place }: Pick<Task, "message" | "place">): { 
 }
 
 /** The thread that the answer goes to: the message's own, or the one that starts with it. */
-export function threadOf(message: { ts: string; threadTs?: string | undefined }): string {
+function threadOf(message: { ts: string; threadTs?: string | undefined }): string {
   return message.threadTs ?? message.ts;
 }

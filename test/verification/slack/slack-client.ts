@@ -9,7 +9,7 @@ import { createSlackApi } from "../../../lambdas/verification/slack/web-api.ts";
 
 export const botToken = "xoxb-stand-in-token";
 export const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
-export const channel = workspace.channel.id;
+const channel = workspace.channel.id;
 export const appId = workspace.app;
 export const text = "The answer that nobody may log";
 
