@@ -76,6 +76,54 @@ describe("the files of an answer", () => {
     }
   });
 
+  it("that Slack does not let into the thread leave the answer as it is, and are told as missing: no fault, soon or late", async () => {
+    for (const kind of ["refused", "gone", "no_such_message"] as const) {
+      for (const pollsUntilDone of [0, 40]) {
+        const world = createWorld({
+          ...{ deadlineMs: 8 * 3600_000, pollsUntilDone },
+          story: () => ({ ...story(), response_text: "Here|they are." }),
+          fate({ name }) {
+            if (name === "shareUploads") throw new SlackError(kind);
+            return "ok";
+          },
+        });
+        world.deliver(ask);
+        await world.run();
+        expect({ kind, pollsUntilDone, shown: shown(world) }).toEqual({
+          ...{ kind, pollsUntilDone },
+          shown: [
+            ["Here", []],
+            ["they are. (2 files are missing)", []],
+          ],
+        });
+        expect([...world.marks]).toEqual([`${ask.message.ts} check`]);
+        expect(world.uploads).toHaveLength(2);
+      }
+    }
+  });
+
+  it("and their refusal leave one answer whatever a worker dies of", async () => {
+    for (const fate of ["dies_before", "dies_after"] as const) {
+      for (let nth = 0; nth < 60; nth++) {
+        let seen = 0;
+        const world = createWorld({
+          story,
+          fate({ name }) {
+            if (seen++ === nth) return fate;
+            if (name === "shareUploads") throw new SlackError("refused");
+            return "ok";
+          },
+        });
+        world.deliver(ask);
+        await world.run();
+        // A worker that died of sharing has shared: then the files are there.
+        const isThere = world.posts.some(({ fileIds }) => fileIds.length > 0);
+        const wanted = isThere ? allIsWell : [["Here they are. (2 files are missing)", []]];
+        expect({ fate, nth, shown: shown(world) }).toEqual({ fate, nth, shown: wanted });
+      }
+    }
+  });
+
   it("come also with an answer that Slack took without blocks alone, and not with words instead of it", async () => {
     const plain = createWorld({
       story,

@@ -1,0 +1,118 @@
+/** Workers that die, tables and histories that are away: nobody is shut out for it, nothing is kept that is nobody's to keep. */
+import { describe, expect, it } from "@jest/globals";
+import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+
+const threadTs = `${askedAtMs / 1000}.000001`;
+const file = { id: "F1", name: "a.png", mimetype: "image/png", size: 3, url: "https://files.slack.com/F1" };
+
+/** The message of that number in one thread. */
+function say(n: number, message: Partial<AskedMessage> = {}) {
+  const asked = sampleAsk({ threadTs, ts: `${askedAtMs / 1000}.000${n}00`, ...message });
+  return { ...asked, requestId: `00000000-0000-5000-8000-00000000000${n}` };
+}
+const first = say(1);
+
+describe("a task whose worker died when it had its place and was counted", () => {
+  const ends = {
+    "as a dead letter": async (world: ReturnType<typeof createWorld>) => {
+      await world.run({ maxSteps: 4 });
+      await world.buryAll();
+    },
+    "by a wish": async (world: ReturnType<typeof createWorld>) => world.cancel(first.requestId),
+    "of old age": async (world: ReturnType<typeof createWorld>) => world.pass(25 * 3600_000),
+  };
+
+  it.each(Object.entries(ends))(
+    "gives both back, also where it ends %s: the next one begins at once",
+    async (_, end) => {
+      let isDying = true;
+      const world = createWorld({
+        // Where it stands in the thread counts for as long as its day and its deadline together.
+        deadlineMs: 8 * 3600_000,
+        fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
+      });
+      world.deliver(first);
+      await world.run({ maxSteps: 1 });
+      expect([...world.underWay]).toEqual([first.requestId]);
+      expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toHaveLength(1);
+      await end(world);
+      isDying = false;
+      await world.run();
+      expect(world.records.get(first.requestId)?.state).toBe("done");
+      expect([...world.underWay]).toEqual([]);
+      expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
+      const next = say(2, { ts: (world.now() / 1000).toFixed(6) });
+      const beganMs = world.now();
+      world.deliver({ ...next, receivedAtMs: beganMs });
+      await world.run({ until: () => world.records.get(next.requestId)?.state === "done" });
+      expect(world.now() - beganMs).toBeLessThan(60_000);
+    },
+  );
+
+  it("gives both back where it is refused at the next try", async () => {
+    let isDying = true;
+    const world = createWorld({
+      gate: { permit: async () => ({ allowed: isDying, locale: "en" }) },
+      fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
+    });
+    world.deliver(first);
+    await world.run({ maxSteps: 1 });
+    isDying = false;
+    await world.run();
+    expect(world.answers()).toEqual(['{"type":"refused"}']);
+    expect([...world.underWay]).toEqual([]);
+    expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
+  });
+});
+
+describe("a message with files in a thread that cannot be read", () => {
+  it("is done with its files and without the thread's history", async () => {
+    const world = createWorld({ fate: ({ name }): Fate => (name === "replies" ? "lost" : "ok") });
+    world.deliver(say(1, { files: [file] }));
+    await world.run({ until: () => world.answers().length > 0 });
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
+    expect(world.sent[0]).not.toHaveProperty("history");
+  });
+
+  it("is refused in words where a file cannot be had", async () => {
+    const world = createWorld({ fate: ({ name }): Fate => (name === "bringIn" ? "lost" : "ok") });
+    world.deliver(say(1, { files: [file] }));
+    await world.run();
+    expect(world.answers()).toEqual(['{"type":"file_refused","why":"not_to_be_had","name":"a.png"}']);
+    expect(world.starts).toEqual([]);
+  });
+});
+
+describe("an operator's retry of a message that had files", () => {
+  it("is told that the message cannot be read any more, since without its files it would be another one", async () => {
+    const world = createWorld({ inSlack: [{ ts: first.message.ts, text: "Read this", fileIds: ["F1"] }] });
+    world.deliver({ ...say(1, { text: "" }), retryOf: "00000000-0000-5000-8000-00000000000f" });
+    await world.run();
+    expect(world.answers()).toEqual(['{"type":"unreadable"}']);
+    expect(world.starts).toEqual([]);
+  });
+});
+
+describe("what people say to each other while the table is away", () => {
+  it("is kept for no operator; what was said to the bot is", async () => {
+    for (const unaddressed of [true, undefined]) {
+      let isAway = true;
+      const world = createWorld({ fate: ({ name }): Fate => (isAway && name === "create" ? "refused" : "ok") });
+      world.deliver(first);
+      isAway = false;
+      await world.run();
+      isAway = true;
+      world.deliver(say(2, unaddressed ? { unaddressed } : {}));
+      await world.run({ maxSteps: 1 });
+      await world.buryAll();
+      expect(world.archive).toHaveLength(unaddressed ? 0 : 1);
+      // It is no less a task when the table is there again.
+      isAway = false;
+      await world.run();
+      expect(world.answers()).toEqual(["A checkpoint.", "A checkpoint."]);
+    }
+  });
+});
