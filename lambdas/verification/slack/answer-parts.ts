@@ -3,8 +3,7 @@ import { leftOutCount, outgoingFiles } from "../files/outgoing.ts";
 import type { Outcome, Task } from "../task/task.ts";
 import { context, cut, markdownBlock, section } from "./blocks.ts";
 import type { Locale } from "./failure-words.ts";
-import { fencedTables } from "./fenced-tables.ts";
-import { isLongAnswer, longAnswerName, markdownParts } from "./long-answer.ts";
+import { isLongAnswer, longAnswerName, markdownParts, safeParts } from "./long-answer.ts";
 import { toMrkdwn } from "./markdown-mrkdwn.ts";
 import { safeMarkdown } from "./safe-markdown.ts";
 import type { Block, Content } from "./slack.ts";
@@ -75,7 +74,7 @@ export function withBlocks(request: {
 function beginningOf(text: string): string {
   // What is shown is at most a part of this: the rest need not be looked through.
   const start = text.slice(0, beginningLength * 3);
-  const [beginning = ""] = splitAnswer({ text: fencedTables(safeMarkdown(start)), maxLength: beginningLength });
+  const [beginning = ""] = safeParts({ text: start, maxLength: beginningLength });
   return beginning;
 }
 

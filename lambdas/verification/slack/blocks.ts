@@ -44,6 +44,7 @@ function element({ label, style, ...button }: ButtonLook): Record<string, unknow
 /** The beginning of a text in mrkdwn or Markdown, with an ellipsis where that is not all of it. */
 export function cut({ text, maxLength }: { text: string; maxLength: number }): string {
   if (text.length <= maxLength) return text;
-  const [beginning = ""] = splitAnswer({ text, maxLength: maxLength - 3 });
+  // What is not shown need not be read: a text may be as long as a response.
+  const [beginning = ""] = splitAnswer({ text: text.slice(0, maxLength * 2), maxLength: maxLength - 3 });
   return `${beginning}\n…`;
 }

@@ -1,6 +1,6 @@
 /** When an answer is so long that it becomes a file. Pure. */
 import { fencedTables } from "./fenced-tables.ts";
-import { safeMarkdown } from "./safe-markdown.ts";
+import { safeMarkdown, safePart } from "./safe-markdown.ts";
 import { maxMarkdownLength, splitAnswer } from "./split-answer.ts";
 
 /** More messages than this nobody reads. */
@@ -18,5 +18,11 @@ export function isLongAnswer(text: string): boolean {
 
 /** The agent's Markdown in parts, safe to show, each for one markdown block. */
 export function markdownParts(text: string): string[] {
-  return splitAnswer({ text: fencedTables(safeMarkdown(text)), maxLength: maxMarkdownLength });
+  return safeParts({ text, maxLength: maxMarkdownLength });
+}
+
+/** In Markdown, each of at most `maxLength`. */
+export function safeParts({ text, maxLength }: { text: string; maxLength: number }): string[] {
+  const parts = splitAnswer({ text: fencedTables(safeMarkdown(text)), maxLength });
+  return parts.map((part) => safePart({ part, maxLength }));
 }

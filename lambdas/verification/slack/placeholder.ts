@@ -7,7 +7,7 @@ import { fencedTables } from "./fenced-tables.ts";
 import { toMrkdwn } from "./markdown-mrkdwn.ts";
 import { newestText } from "./newest-text.ts";
 import { cancelLabel, type Doing, doingWords, percentBar, statusWords } from "./progress-words.ts";
-import { safeMarkdown } from "./safe-markdown.ts";
+import { safeMarkdown, safePart } from "./safe-markdown.ts";
 import { shorten } from "./shorten.ts";
 import type { Block, Content } from "./slack.ts";
 import { maxMarkdownLength, maxMrkdwnLength } from "./split-answer.ts";
@@ -60,11 +60,17 @@ function writtenSoFar({ progress, stream }: Task): string | undefined {
 }
 
 function newest(text: string): string {
-  return newestText({ text: fencedTables(safeMarkdown(text)), maxLength: maxMarkdownLength });
+  const markdown = fencedTables(safeMarkdown(end(text)));
+  return safePart({ part: newestText({ text: markdown, maxLength: maxMarkdownLength }), maxLength: maxMarkdownLength });
+}
+
+/** What is not shown need not be read: a text may be as long as a response. */
+function end(text: string): string {
+  return newestText({ text, maxLength: maxMarkdownLength });
 }
 
 function plainNewest(text: string): string {
-  return newestText({ text: toMrkdwn(safeMarkdown(text)), maxLength: maxMrkdwnLength - aroundLength * 5 });
+  return newestText({ text: toMrkdwn(safeMarkdown(end(text))), maxLength: maxMrkdwnLength - aroundLength * 5 });
 }
 
 function cancelButton({ task, locale }: Request): Block[] {

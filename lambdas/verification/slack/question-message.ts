@@ -6,7 +6,7 @@ import type { Locale } from "./failure-words.ts";
 import { fencedTables } from "./fenced-tables.ts";
 import { toMrkdwn } from "./markdown-mrkdwn.ts";
 import { answeredWords, closedWords, hintWords, noPromptWords, type Standing, untilWords } from "./question-words.ts";
-import { safeMarkdown } from "./safe-markdown.ts";
+import { safeMarkdown, safePart } from "./safe-markdown.ts";
 import { shorten } from "./shorten.ts";
 import type { Block, Content } from "./slack.ts";
 import { maxMrkdwnLength } from "./split-answer.ts";
@@ -20,8 +20,7 @@ type Asked = { task: Task; question: Question; locale: Locale };
 
 /** `nowMs` decides whether its time is over. */
 export function questionContent({ task, question, locale, nowMs }: Asked & { nowMs: number }): Content {
-  const said = question.prompt.trim() === "" ? noPromptWords(locale) : question.prompt;
-  const prompt = cut({ text: fencedTables(safeMarkdown(said)), maxLength: maxPromptLength });
+  const prompt = promptOf({ question, locale });
   const standing = standingOf({ task, question, nowMs });
   const plainPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxPlainLength });
   if (question.answer !== undefined || standing !== "open") {
@@ -44,6 +43,13 @@ export function questionContent({ task, question, locale, nowMs }: Asked & { now
   function unlessPlain(blocks: Block[]): { blocks?: Block[] } {
     return task.plain ? {} : { blocks };
   }
+}
+
+/** In Markdown. A prompt may be as long as a response: first of all it is cut. */
+function promptOf({ question, locale }: { question: Question; locale: Locale }): string {
+  const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
+  const prompt = fencedTables(safeMarkdown(written === "" ? noPromptWords(locale) : written));
+  return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
 }
 
 function standingOf({ task, question, nowMs }: Omit<Asked, "locale"> & { nowMs: number }): Standing {
@@ -76,10 +82,17 @@ function hintOf({ question, locale, isPlain }: { question: Question; locale: Loc
   const labels = question.options.map((_, index) => escapeMrkdwn(labelOf({ question, index })));
   const further = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxFurther).map((label) => `• ${label}`);
   const kind = isPlain || labels.length === 0 ? "words" : further.length > 0 ? "more" : "buttons";
-  return [hintWords({ kind, locale }), ...further, until].join("\n");
+  const hint = hintWords({ kind, locale });
+  // Choices come last: where there are very many of them, they are cut.
+  return (further.length === 0 ? [hint, until] : [until, hint, ...further]).join("\n");
 }
 
 function labelOf({ question, index }: { question: Question; index: number }): string {
   const { id = "", label = "" } = question.options[index] ?? {};
-  return shorten({ text: label.trim() || id.trim() || String(index + 1), maxLength: 75 });
+  const text = [label, id].find((said) => !isUnseen(said)) ?? String(index + 1);
+  return shorten({ text: text.trim(), maxLength: 75 });
+}
+
+function isUnseen(text: string): boolean {
+  return /^[\s\p{C}\p{M}\u115F\u1160\u3164\uFFA0]*$/u.test(text);
 }

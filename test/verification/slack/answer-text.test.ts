@@ -41,6 +41,15 @@ describe("an answer", () => {
     );
   });
 
+  it("has no link in disguise where a cut makes text of what was code", () => {
+    const text = `\`\`${"word ".repeat(2500)}[https://bank.example](https://evil.example)${" word".repeat(500)}\`\``;
+    const [first = "", second = "", ...others] = markdownOf(partsOf({ text }));
+    expect(others).toEqual([]);
+    expect(first).toMatch(/^``word/);
+    expect(second).toContain("https://bank.example (https://evil.example)");
+    expect(second).not.toContain("](");
+  });
+
   it("of 9,999 characters is one message, or three in mrkdwn", () => {
     expect(partsOf({ text: prose(9999) })).toHaveLength(1);
     expect(partsOf({ text: prose(9999) }, { plain: true })).toHaveLength(3);

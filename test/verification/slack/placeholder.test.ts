@@ -67,6 +67,12 @@ describe("the placeholder", () => {
     expect(String(much.blocks?.[0]?.text).length).toBeLessThanOrEqual(12_000);
   });
 
+  it("has no link in disguise where the beginning of code is cut off", () => {
+    const partialText = `\`\`${"word ".repeat(2500)}[https://bank.example](https://evil.example)\`\``;
+    const [block] = show({ state: "waiting", ...progress({ partialText }) }).blocks ?? [];
+    expect(block?.text).toContain("https://bank.example (https://evil.example)");
+  });
+
   it("does not show what a native stream shows already, unless Slack refused the stream", () => {
     const written = progress({ partialText: "So far" });
     const stream = { messages: [{ ts: "1.1", startedAtMs: 1 }], length: 6 };

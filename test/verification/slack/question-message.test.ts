@@ -73,6 +73,26 @@ describe("a question", () => {
     expect(shown.blocks?.[0]?.text).toBe("The agent needs an answer to go on.");
   });
 
+  it("has no button that nobody can read", () => {
+    const shown = show({ options: ["\u200b", "\u3164\u2060 ", "\u00ad"].map((label) => ({ id: "\u200b", label })) });
+    expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual(["1", "2", "3"]);
+  });
+
+  it("says until when also where there are more choices than can be told", () => {
+    const options = Array.from({ length: 100 }, (_, index) => ({
+      id: `${index}`,
+      label: `${index} ${"x".repeat(70)}`,
+    }));
+    const said = show({ options }).blocks?.at(-1) as unknown as { elements: { text: string }[] };
+    expect(said.elements[0]?.text).toMatch(/^Answer until <!date\^/);
+    expect(show({ options }, { plain: true }).text).toMatch(/\nAnswer until <!date\^/);
+  });
+
+  it("has no link in disguise where its end, and with it the end of code, is cut off", () => {
+    const shown = show({ prompt: `\`\`[https://bank.example](https://evil.example) ${"word ".repeat(2000)}\`\`` });
+    expect(shown.blocks?.[0]?.text).toMatch(/https:\/\/bank\.example \(https:\/\/evil\.example\)/);
+  });
+
   it("without choices asks for a reply", () => {
     const shown = show({ options: [] });
     expect(buttonsOf(shown)).toEqual([]);
@@ -91,7 +111,7 @@ describe("a question", () => {
   it("is text alone where Slack does not take blocks, with its choices", () => {
     const shown = show({}, { plain: true });
     expect(shown.blocks).toBeUndefined();
-    expect(shown.text).toMatch(/Reply in this thread to answer\.\n• Yes\n• No \*way\*\n/);
+    expect(shown.text).toMatch(/\nAnswer until .*\nReply in this thread to answer\.\n• Yes\n• No \*way\*$/);
   });
 
   it("is cut where it is endless", () => {

@@ -1,11 +1,19 @@
 /** Texts over which a parser or an expression could be at work for hours: a program of its own, so that a test can end it. */
-import { fencedTables } from "../../../lambdas/verification/slack/fenced-tables.ts";
-import { toMrkdwn } from "../../../lambdas/verification/slack/markdown-mrkdwn.ts";
-import { newestText } from "../../../lambdas/verification/slack/newest-text.ts";
-import { safeMarkdown } from "../../../lambdas/verification/slack/safe-markdown.ts";
-import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "../../../lambdas/verification/slack/split-answer.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/answer-text.ts";
+import { fencedTables } from "../../../../lambdas/verification/slack/fenced-tables.ts";
+import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown-mrkdwn.ts";
+import { newestText } from "../../../../lambdas/verification/slack/newest-text.ts";
+import { safeMarkdown } from "../../../../lambdas/verification/slack/safe-markdown.ts";
+import {
+  maxMarkdownLength,
+  maxMrkdwnLength,
+  splitAnswer,
+} from "../../../../lambdas/verification/slack/split-answer.ts";
+import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
-const length = 80_000;
+const length = 40_000;
+const { placeholder, question } = createTaskText({ locale: "en" });
+const asked = { index: 0, options: [], askedAtMs, expiresAtMs: askedAtMs + 1000 };
 
 const repeated = [
   ...["*a ", "**a ", "_a ", "a_b", "*_", "*a_ ", "**a *b ", "~a ", "~~a", "`a ``b ", "\\*", "!", "&#", "&", "&lt;a:"],
@@ -99,6 +107,11 @@ for (const text of texts) {
     ...splitAnswer({ text: safe, maxLength: maxMarkdownLength }),
     ...splitAnswer({ text: safe, maxLength: maxMrkdwnLength }),
   ];
+  const tasks = [
+    question({ task: sampleTask({ state: "asking", question: { ...asked, prompt: text } }), nowMs: askedAtMs }),
+    placeholder(sampleTask({ state: "waiting", progress: { partialText: text, text, shownAtMs: askedAtMs } })),
+  ];
+  if (JSON.stringify(tasks).length > 100_000) throw new Error(`${JSON.stringify(text.slice(0, 30))} is shown in full`);
   const longest = Math.max(...[safe, ...shown, ...parts].map((made) => made.length));
   if (longest > text.length * 60) throw new Error(`${JSON.stringify(text.slice(0, 30))} becomes ${longest}`);
 }
