@@ -39,8 +39,10 @@ describe("an answer that may have arrived", () => {
     for (const events of inDoubt) {
       const looking = play(events, { task, policy: foreign });
       expect(looking.last).toEqual([poll]);
-      const stillThere = play([asking({ question_id: "q1" }), woken], { task: looking.task, policy: foreign });
-      expect(stillThere.last).toEqual([{ type: "answer" }]);
+      const same = (atMs: number) => [asking({ question_id: "q1" }, { atMs }), at(woken, atMs)];
+      // What was given up may arrive a little later.
+      expect(play(same(nowMs + 59_000), { task: looking.task, policy: foreign }).last).toEqual([poll]);
+      expect(play(same(nowMs + 60_000), { task: looking.task, policy: foreign }).last).toEqual([{ type: "answer" }]);
       const further = play([asking({ question_id: "q2", prompt: "And that?" }), woken], {
         task: looking.task,
         policy: foreign,
@@ -73,10 +75,70 @@ describe("an answer that has arrived", () => {
   it("nor because a peer gives its question another id at every read", () => {
     const echo = asking({ question_id: "another" }, { act: "answer" });
     const read = asking({ question_id: "yet another" });
-    const { task } = play([woken, questionShown, echo, woken, read], { task: answered({ question_id: "q" }, foreign) });
-    expect(task.question).toMatchObject({ index: 0, id: "q", answer: { callId: "call-1" } });
+    const task = answered({ question_id: "q" }, foreign);
+    const told = play([woken, questionShown, echo, woken, read], { task, policy: foreign }).task;
+    expect(told.question).toMatchObject({ index: 0, id: "q", answer: { callId: "call-1" } });
+  });
+
+  it("is followed at once by a question of the same words where the host has an id for each", () => {
+    const next = asking({ question_id: "q2" }, { act: "answer" });
+    const { task, last } = play([woken, questionShown, next, woken], { task: answered({ question_id: "q1" }) });
+    expect(task.question).toMatchObject({ index: 1, id: "q2" });
+    expect(task.question?.answer).toBeUndefined();
+    expect(last).toEqual([{ type: "ask_question", heal: false }]);
+  });
+
+  it("has an end whatever the peer says after it: the person is asked once more, or reads that the time is over", () => {
+    const says: Record<string, (act: "answer" | "poll", atMs: number) => TaskEvent> = {
+      "the same question for ever": (act, atMs) => asking({ question_id: "q1" }, { act, atMs }),
+      "that it takes no answer, and the same question": (act, atMs) =>
+        act === "poll"
+          ? asking({ question_id: "q1" }, { act, atMs })
+          : { ...answerCall(failure({ reason: "invalid_state", retryable: false })), nowMs: atMs },
+      nothing: (act, atMs) => ({ ...away, act, nowMs: atMs }),
+    };
+    const ends = Object.entries(says).flatMap(([what, say]) =>
+      [true, false].map((idempotent) => {
+        return { what, ...afterAnHour(say, samplePolicy({ idempotent, deadlineMs: 15 * 60_000 })) };
+      }),
+    );
+    expect(ends.map(({ what, index, outcome }) => [what, index, outcome])).toEqual([
+      ["the same question for ever", 1, undefined],
+      ["the same question for ever", 1, undefined],
+      ["that it takes no answer, and the same question", 0, "timeout"],
+      ["that it takes no answer, and the same question", 0, "timeout"],
+      ["nothing", 0, "timeout"],
+      ["nothing", 0, "timeout"],
+    ]);
   });
 });
+
+/** What has become of an answered question when the host has said the same for an hour. */
+function afterAnHour(
+  say: (act: "answer" | "poll", atMs: number) => TaskEvent,
+  policy: ReturnType<typeof samplePolicy>,
+) {
+  let atMs = nowMs + 6000;
+  let step = play([at(woken, atMs)], { task: answered({ question_id: "q1" }, policy), policy });
+  for (let steps = 0; steps < 1000 && atMs < nowMs + hourMs; steps++) {
+    const { task, last } = step;
+    const [effect] = last;
+    if (effect === undefined || task.question?.index !== 0 || task.outcome !== undefined) break;
+    if (effect.type === "wake") atMs += Math.max(50, effect.delayMs);
+    const isCall = effect.type === "answer" || effect.type === "poll";
+    const following: TaskEvent =
+      effect.type === "wake"
+        ? at(woken, atMs)
+        : effect.type === "cancel"
+          ? { type: "canceled", nowMs: atMs }
+          : isCall
+            ? say(effect.type, atMs)
+            : questionShown;
+    step = play([following], { task, policy });
+  }
+  const { question, outcome } = step.task;
+  return { index: question?.index, outcome: outcome?.type === "failed" ? outcome.reason : undefined };
+}
 
 describe("a question about credentials", () => {
   it("is not all that a peer may ask: another question that a look finds is shown", () => {

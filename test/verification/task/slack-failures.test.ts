@@ -31,9 +31,9 @@ describe("the day for which Slack is tried", () => {
     expect(play([limited(lateMs + 25 * hourMs)], { task })).toMatchObject({ task: { swept: true }, last: [] });
   });
 
-  it("begins for a question when it is asked", () => {
-    const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: lateMs, expiresAtMs: lateMs + hourMs };
-    const task = sampleTask({ ...base, state: "asking", question, history: [entry("asking", lateMs)] });
+  it("begins for a question when it is asked, not with the one before", () => {
+    const question = { index: 1, prompt: "Shall I?", options: [], askedAtMs: lateMs, expiresAtMs: lateMs + hourMs };
+    const task = sampleTask({ ...base, state: "asking", question, history: [entry("asking", nowMs)] });
     expect(play([limited(lateMs + 1000)], { task })).toMatchObject({
       task: { state: "asking", attempts: 1 },
       last: [{ type: "wake" }],

@@ -58,6 +58,22 @@ describe("a yes to a peer that does not know the repetition of a call", () => {
       }
     },
   );
+
+  it("may arrive long after it was given up: until then nobody is asked anew, and nothing is sent again", async () => {
+    for (const questionIds of [true, false]) {
+      let answers = 0;
+      const world = createWorld({
+        ...{ idempotent: false, questionIds, questions },
+        fate: ({ name }): Fate => (name === "answer_task" && answers++ === 0 ? "late" : "ok"),
+      });
+      world.deliver(ask);
+      await answer(world);
+      await answer(world, 1);
+      expect(world.questions()).toEqual(["Delete staging? U1: 0", "Delete production?"]);
+      expect(world.given.map(({ question }) => question)).toEqual([0]);
+      expect(answers).toBe(1);
+    }
+  });
 });
 
 describe("an approval", () => {

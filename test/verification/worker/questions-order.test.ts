@@ -1,5 +1,6 @@
 /** Which message answers which question: only what was written below it, in words or by its own button. */
 import { describe, expect, it } from "@jest/globals";
+import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import type { Ask, Press } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
@@ -53,6 +54,31 @@ describe("a reply that was written before the question was shown", () => {
     await world.run();
     expect(world.given).toMatchObject([{ question: 0, params: { option_id: "yes" } }]);
     expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "yes, and please hurry"]);
+  });
+
+  it("is none either where Slack would not take the question at once: it waits until that is there", async () => {
+    let isBusy = true;
+    const world: World = createWorld({
+      questions: [production],
+      fate({ name }) {
+        if (!isBusy || name !== "post" || world.records.get(ask.requestId)?.state !== "asking") return "ok";
+        isBusy = false;
+        throw new SlackError("rate_limited", { retryAfterMs: 30_000 });
+      },
+    });
+    world.deliver(ask);
+    await world.run({ until: () => !isBusy && world.records.get(ask.requestId)?.lease === undefined });
+    const question = world.records.get(ask.requestId)?.question;
+    expect(question?.ts).toBeUndefined();
+    // In the world the question will have a later one.
+    const ts = tsAfter(1);
+    expect(Number(ts)).toBeGreaterThan((question?.askedAtMs ?? 0) / 1000);
+    world.deliver(reply(1, { ts, text: "yes, and please hurry" }));
+    await untilAsked(world);
+    expect(Number(world.records.get(ask.requestId)?.question?.ts)).toBeGreaterThan(Number(ts));
+    await world.run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "queued" });
+    expect(world.given).toEqual([]);
+    expect(world.questions()).toEqual([production.prompt]);
   });
 
   it("is no answer to the second question, because it came too late to be one to the first", async () => {

@@ -54,6 +54,23 @@ describe("a task that may have begun a stream unknown to us", () => {
   });
 });
 
+describe("a stream that a worker died of beginning", () => {
+  it("goes also where others wait in the thread, or have been answered there meanwhile", async () => {
+    for (const nth of [0, 1]) {
+      let starts = 0;
+      const world = writingWorld({
+        pollsUntilDone: 6,
+        fate: ({ name }): Fate => (name === "startStream" && starts++ === nth ? "dies_after" : "ok"),
+      });
+      world.deliver(first);
+      await world.run({ until: () => recordOf(world, first)?.state === "waiting" });
+      world.deliver(second);
+      await world.run();
+      expect({ nth, texts: texts(world) }).toEqual({ nth, texts: ["The first answer.", "The second answer."] });
+    }
+  });
+});
+
 describe("an agent that writes, asks, and writes on", () => {
   const turns = ["First I look at it.", "Thank you. The answer is forty-two, and here is why."] as const;
 
