@@ -107,9 +107,9 @@ export function createPushZone({
     leaseMs: 5000,
     renewMs: 2500,
     lostAfterMs: 5000,
-    retentionMs: 60_000,
+    retentionMs: 120_000,
     progressMs: 1,
-    questionMs: 60_000,
+    questionMs: 120_000,
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
   const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
