@@ -37,15 +37,16 @@ type Wish = {
   signedUrl?: string;
 };
 
-function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, execution: times, limits }: Wish) {
-  const deadlineMs = 60_000;
+function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, execution: patience, limits }: Wish) {
   const bearer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
   const webIdentity = { type: "web-identity", audience: elsewhereAudience };
   const { roleArn: assumeRoleArn, ...signing } = lent;
   const sigv4 = { type: "sigv4", assumeRoleArn, ...signing };
-  const foreign = { transport: "https", idempotent: true, deadlineMs };
+  // What an answered question leaves in the queue is gone when it would have expired.
+  const times = { deadlineMs: 60_000, questions: { expireAfterMs: 20_000 } };
+  const foreign = { transport: "https", idempotent: true, ...times };
   const home =
-    kind === "external" ? { ...foreign, url: homeUrl, authorizer: bearer } : { transport: "https", deadlineMs };
+    kind === "external" ? { ...foreign, url: homeUrl, authorizer: bearer } : { transport: "https", ...times };
   return {
     allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
     destinations: {
@@ -56,7 +57,7 @@ function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, exec
       nowhere: { ...foreign, url: "http://127.0.0.1:9/", authorizer: bearer },
     },
     routes: [{ destination: "home" }],
-    execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500, ...times },
+    execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500, ...patience },
     limits: {
       callTimeoutMs: 5000,
       leaseMs: 8000,
