@@ -52,19 +52,24 @@ export function jointBefore({ block, isFirst }: { block: TextBlock; isFirst: boo
   return isFirst ? "" : block.isApart ? "\n\n" : "\n";
 }
 
+/** What a line looks like that ends the fence which `line` opens; nothing where it opens none. */
+export function closingOf(line: string): RegExp | undefined {
+  const ticks = fenceOpening.exec(line)?.groups?.ticks;
+  return ticks === undefined ? undefined : new RegExp(`^[ \\t>]*${ticks[0]}{${ticks.length},}[ \\t]*$`);
+}
+
 type Found = { block: Omit<TextBlock, "isApart">; next: number };
 type Place = { lines: readonly string[]; at: number };
 
 /** One that nobody closed is closed. */
 function fenceAt({ lines, at }: Place): Found | undefined {
   const open = lines[at] ?? "";
-  const ticks = fenceOpening.exec(open)?.groups?.ticks;
-  if (ticks === undefined) return undefined;
-  const closing = new RegExp(`^[ \\t>]*${ticks[0]}{${ticks.length},}[ \\t]*$`);
+  const closing = closingOf(open);
+  if (closing === undefined) return undefined;
   const end = endOf({ lines, at: at + 1, ends: (line) => closing.test(line) });
   const isTable = fencedRule.test(lines[at + 2] ?? "") && at + 2 < end;
   const first = at + (isTable ? 3 : 1);
-  const tail = lines[end] ?? (/^[ \t>]*/.exec(open)?.[0] ?? "") + ticks;
+  const tail = lines[end] ?? /^[ \t>]*(?:`+|~+)/.exec(open)?.[0] ?? "";
   return {
     block: { kind: "fence", head: lines.slice(at, first), body: lines.slice(first, end), tail: [tail] },
     next: end + 1,

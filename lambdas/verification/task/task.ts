@@ -64,7 +64,14 @@ const shownProgressSchema = z.object({
 
 /** A native stream of Slack: its messages, the latest last, and how much of the partial text they hold together. */
 const streamSchema = z.object({
-  messages: z.array(z.object({ ts: z.string(), startedAtMs: z.int() })),
+  messages: z.array(
+    z.object({
+      ts: z.string(),
+      startedAtMs: z.int(),
+      /** Which Markdown it shows (`slack/stream-piece.ts`). */
+      shows: z.object({ from: z.int(), length: z.int(), digest: z.string() }).optional(),
+    }),
+  ),
   length: z.int(),
   /** Slack does not take it: edits of the placeholder must do. */
   refused: z.literal(true).optional(),

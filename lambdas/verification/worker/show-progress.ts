@@ -1,7 +1,7 @@
 /** The act that shows how far the agent is: in a native stream where it tells the answer so far, else in the placeholder. */
 import { placeholderPart } from "../slack/post-parts.ts";
-import { safeMarkdown } from "../slack/safe-markdown.ts";
 import { type SlackApi, SlackError } from "../slack/slack.ts";
+import { nextPiece, type Piece, type StreamShows } from "../slack/stream-piece.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import type { Shown } from "../task/events.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
@@ -11,8 +11,8 @@ type Request = { slack: SlackApi; task: Task; text: TaskText; now: () => number;
 
 /** Slack closes a stream after about five minutes, and what comes after that is lost. */
 const rollOverAfterMs = 230_000;
-/** Made safe, it stays below the 12,000 characters that Slack takes at once. */
-const maxPieceLength = 6000;
+/** Much longer messages Slack refuses. */
+const fullLength = 10_000;
 /** What is shown is not worth a longer wait. */
 const timeoutMs = 5000;
 
@@ -43,19 +43,20 @@ async function editPlaceholder({ slack, task, text, signal }: Request): Promise<
   }
 }
 
-async function showStream(request: Request, partial: string): Promise<Shown> {
+async function showStream(request: Request, text: string): Promise<Shown> {
   const { task, now } = request;
   const stream: Stream = task.stream ?? { messages: [], length: 0 };
-  const piece = partial.slice(stream.length, stream.length + maxPieceLength);
-  if (piece.trim() === "") return {};
-  const current = stream.messages.at(-1);
-  const isOld = current !== undefined && now() - current.startedAtMs >= rollOverAfterMs;
+  const latest = stream.messages.at(-1);
+  const current = latest !== undefined && goesOn({ ...latest, nowMs: now() }) ? latest : undefined;
+  const piece = nextPiece({ text, from: stream.length, shows: current?.shows });
+  if (piece.type === "none") return {};
+  // The thread is to show nothing that never was one text: edits of the placeholder show the new one.
+  if (piece.type === "broken") return { stream: { ...stream, refused: true } };
   try {
-    const markdown = safeMarkdown(piece);
-    const length = stream.length + piece.length;
-    if (current === undefined || isOld) return { stream: { ...(await begin(request, { stream, markdown })), length } };
-    await append(request, { ts: current.ts, markdown });
-    return { stream: { ...stream, length } };
+    if (current === undefined) return { stream: await begin(request, { stream, piece }) };
+    await append(request, { ts: current.ts, markdown: piece.markdown });
+    const messages = [...stream.messages.slice(0, -1), { ...current, shows: piece.shows }];
+    return { stream: { ...stream, messages, length: piece.end } };
   } catch (thrown) {
     const shown = afterFailure(thrown);
     if (isTerminal(thrown)) return { ...shown, stream: { ...stream, refused: true } };
@@ -68,16 +69,24 @@ async function showStream(request: Request, partial: string): Promise<Shown> {
   }
 }
 
+function goesOn(message: { startedAtMs: number; shows?: StreamShows | undefined; nowMs: number }): boolean {
+  const { startedAtMs, shows, nowMs } = message;
+  return nowMs - startedAtMs < rollOverAfterMs && shows !== undefined && shows.length < fullLength;
+}
+
+type Begun = { stream: Stream; piece: Extract<Piece, { type: "piece" }> };
+
 /** A new message of the stream; the former one is closed. */
-async function begin(request: Request, { stream, markdown }: { stream: Stream; markdown: string }): Promise<Stream> {
+async function begin(request: Request, { stream, piece }: Begun): Promise<Stream> {
   const { slack, task, now, signal } = request;
   const call = { installation: installationOf(task), requestId: task.id, signal };
   const place = placeOf(task);
   const former = stream.messages.at(-1);
   if (former !== undefined) await slack.stopStream({ ...call, channel: place.channel, ts: former.ts });
   const startedAtMs = now();
+  const { markdown, shows, end } = piece;
   const { ts } = await slack.startStream({ ...call, ...place, user: task.message.user, markdown });
-  return { ...stream, messages: [...stream.messages, { ts, startedAtMs }] };
+  return { ...stream, messages: [...stream.messages, { ts, startedAtMs, shows }], length: end };
 }
 
 async function append({ slack, task, signal }: Request, { ts, markdown }: { ts: string; markdown: string }) {

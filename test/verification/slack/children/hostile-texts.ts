@@ -9,9 +9,12 @@ import {
   maxMrkdwnLength,
   splitAnswer,
 } from "../../../../lambdas/verification/slack/split-answer.ts";
+import { nextPiece } from "../../../../lambdas/verification/slack/stream-piece.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
-const length = 40_000;
+const length = 15_000;
+/** Of one line, which costs little unless something goes wrong. */
+const lineLength = 100_000;
 const { placeholder, question } = createTaskText({ locale: "en" });
 const asked = { index: 0, options: [], askedAtMs, expiresAtMs: askedAtMs + 1000 };
 
@@ -81,14 +84,14 @@ const repeated = [
 
 const texts: string[] = [
   ...repeated.map((piece) => piece.repeat(length / piece.length)),
-  `a|b\n${" ".repeat(length)}x|`,
-  `a|b\n${"\t".repeat(length)}|`,
-  `a|b\n|${"-".repeat(length)}x`,
-  `a|b\n${"-|".repeat(length / 2)}x`,
-  `${"a.".repeat(length / 2)}@`,
-  `${"*".repeat(length / 2)}a${"*".repeat(length / 2)}`,
+  `a|b\n${" ".repeat(lineLength)}x|`,
+  `a|b\n${"\t".repeat(lineLength)}|`,
+  `a|b\n|${"-".repeat(lineLength)}x`,
+  `a|b\n${"-|".repeat(lineLength / 2)}x`,
+  `${"a.".repeat(lineLength / 2)}@`,
+  `${"*".repeat(lineLength / 2)}a${"*".repeat(lineLength / 2)}`,
   `${"**a *b ".repeat(length / 14)}${"b* a** ".repeat(length / 14)}`,
-  `${"~".repeat(length)}\``,
+  `${"~".repeat(lineLength)}\``,
   `- x\n${"y\n".repeat(length / 2)}`,
   `- x\n${"  y\n".repeat(length / 4)}`,
   `${"a\n".repeat(length / 2)}---`,
@@ -112,6 +115,11 @@ for (const text of texts) {
     placeholder(sampleTask({ state: "waiting", progress: { partialText: text, text, shownAtMs: askedAtMs } })),
   ];
   if (JSON.stringify(tasks).length > 100_000) throw new Error(`${JSON.stringify(text.slice(0, 30))} is shown in full`);
+  let end = 0;
+  for (let piece = nextPiece({ text, from: 0, shows: undefined }); piece.type === "piece" && piece.end > end; ) {
+    ({ end } = piece);
+    piece = nextPiece({ text, from: end, shows: undefined });
+  }
   const longest = Math.max(...[safe, ...shown, ...parts].map((made) => made.length));
   if (longest > text.length * 60) throw new Error(`${JSON.stringify(text.slice(0, 30))} becomes ${longest}`);
 }
