@@ -81,6 +81,28 @@ describe("a reply that was written before the question was shown", () => {
     expect(world.questions()).toEqual([production.prompt]);
   });
 
+  it.each(["dies_before", "dies_after"] as const)(
+    "is done when its turn comes, and the question is answered once, whichever operation a worker dies of (%s)",
+    async (death) => {
+      const early = reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" });
+      for (let nth = 0; nth < 100; nth++) {
+        let seen = 0;
+        const world = createWorld({ questions: [production], fate: () => (seen++ === nth ? death : "ok") });
+        world.deliver(ask);
+        await world.run({ until: () => world.threads.size > 0 });
+        world.deliver(early);
+        await untilAsked(world);
+        world.press(press(0, world.now()));
+        await world.run();
+        const [ofQuestion, ...others] = world.given.map(({ params }) => params.option_id);
+        expect({ nth, ofQuestion, others }).toEqual({ nth, ofQuestion: "yes", others: [] });
+        expect({ nth, starts: world.starts }).toEqual({ nth, starts: [ask.requestId, early.requestId] });
+        // The agent asks whoever it works for; that second question nobody answers.
+        expect({ nth, answers: world.answers() }).toEqual({ nth, answers: ["A checkpoint.", '{"type":"unanswered"}'] });
+      }
+    },
+  );
+
   it("is no answer to the second question, because it came too late to be one to the first", async () => {
     const world = await askingWorld([staging, production]);
     world.deliver(reply(1, { text: "yes" }));
