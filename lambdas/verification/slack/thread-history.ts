@@ -5,14 +5,18 @@ import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { askedText } from "../ingress/asked-text.ts";
 import type { AskedMessage } from "../task/messages.ts";
 import { unescapeMrkdwn } from "./escape.ts";
-import { answerPart, insteadPart } from "./post-parts.ts";
-import type { PostedMessage } from "./slack.ts";
+import type { Locale } from "./failure-words.ts";
+import { answerPart, insteadPart, plainPart } from "./post-parts.ts";
+import type { PostedMessage, PostKey } from "./slack.ts";
+import { referenceWords } from "./words.ts";
+
+const locales: readonly Locale[] = ["en", "ja"];
 
 type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
 
 /**
- * Of people what they wrote before `message`, of the bot what it answered: no placeholders, no questions. Other bots are left out: what they
- * write is not of this conversation, and may be anything.
+ * Of people what they wrote before `message`, of the bot what the agents answered: no placeholders, no questions, no
+ * refusals. Other bots are left out: what they write is not of this conversation, and may be anything.
  */
 export function threadHistory({
   messages,
@@ -32,10 +36,18 @@ export function threadHistory({
 function itemOf({ ts, text, from, user, key }: PostedMessage, botUsers: readonly string[]): HistoryItem[] {
   if (from === "other_bot") return [];
   if (from === "self" && (key === undefined || !isAnswer(key.part))) return [];
-  const said = from === "self" ? unescapeMrkdwn(text) : askedText({ text, botUsers });
+  const said = key === undefined ? askedText({ text, botUsers }) : answerIn({ text: unescapeMrkdwn(text), key });
   if (said === "") return [];
   const role = from === "self" ? "assistant" : "user";
   return [{ role, text: cut(said), ...(from === "person" && user ? { user_id: user } : {}), ts }];
+}
+
+/** Nothing of words of ours: their text ends with the reference, which an answer in blocks has in a block of its own. */
+function answerIn({ text, key: { requestId, part } }: { text: string; key: PostKey }): string {
+  const references = locales.map((locale) => `_${referenceWords({ locale, requestId })}_`);
+  const reference = references.find((words) => text.endsWith(words));
+  if (reference === undefined) return text;
+  return part < plainPart ? "" : text.slice(0, -reference.length).trimEnd();
 }
 
 /** In blocks or plain. */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { executeTaskParamsSchema } from "../../../contracts/methods.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/answer-text.ts";
 import {
   answerPart,
   filesPart,
@@ -13,6 +14,8 @@ import {
 } from "../../../lambdas/verification/slack/post-parts.ts";
 import type { PostedMessage } from "../../../lambdas/verification/slack/slack.ts";
 import { threadHistory } from "../../../lambdas/verification/slack/thread-history.ts";
+import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
+import { sampleTask } from "../task/sample.ts";
 
 const message = { ts: "1000.000000", botUsers: ["UBOT"] };
 
@@ -33,6 +36,21 @@ describe("the history of a thread", () => {
       { role: "assistant", text: "second", ts: "20.000000" },
       { role: "user", text: "third", user_id: "U1", ts: "30.000000" },
     ]);
+  });
+
+  it("has the agents' answers, and not what we say where there is none", () => {
+    const task = (outcome: Outcome, plain?: true) => sampleTask({ state: "delivering", plain, outcome });
+    for (const locale of ["en", "ja"] as const) {
+      const { parts } = createTaskText({ locale });
+      const told = (task: Task, part: number) =>
+        parts(task).map(({ text }, index) => ({ ...ours(10 + index, text, part), key: { requestId: task.id, part } }));
+      const answer: Outcome = { type: "answer", text: "The *answer*." };
+      const texts = (messages: PostedMessage[]) => threadHistory({ messages, message }).map(({ text }) => text);
+      expect(texts(told(task(answer), answerPart))).toEqual(["The _answer_."]);
+      expect(texts(told(task(answer, true), plainPart))).toEqual(["The _answer_."]);
+      for (const outcome of [{ type: "refused" }, { type: "failed", reason: "timeout", lost: false }] as const)
+        expect(texts(told(task(outcome), answerPart))).toEqual([]);
+    }
   });
 
   it("has nothing of the message itself, nor of what came after it", () => {
