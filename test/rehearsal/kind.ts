@@ -1,4 +1,5 @@
 /** The rehearsal of one kind: its templates run, people ask, and in the end every permission was needed and none was missing. */
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
@@ -107,11 +108,14 @@ export function rehearse(kind: ExecutionKind): void {
     it(
       "answers at once, and later where the agent takes its time, with as many calls of AWS as lib/measured-calls.json says",
       async () => {
-        const calls = await measureCalls(world);
+        const known = withoutChance({ kind, calls: readMeasured(kind) });
+        let calls = await measureCalls(world);
+        // A machine that is slow for a moment makes a call more: a change of the product makes it again.
+        if (!isDeepStrictEqual(withoutChance({ kind, calls }), known)) calls = await measureCalls(world);
         if (process.env.UPDATE === "1") keepMeasured({ kind, calls });
-        expect(withoutChance({ kind, calls })).toEqual(withoutChance({ kind, calls: readMeasured(kind) }));
+        expect(withoutChance({ kind, calls })).toEqual(known);
       },
-      storyMs,
+      2 * storyMs,
     );
 
     it(
