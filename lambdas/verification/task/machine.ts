@@ -13,7 +13,6 @@ import {
   begin,
   charged,
   hasContext,
-  ignored,
   isOutdated,
   lineUp,
   messageRead,
@@ -197,7 +196,8 @@ function answered({ task: before, event: { act, nowMs, result }, policy }: Given
  */
 function deadLettered({ task, event: { nowMs }, policy }: Given<"dead_lettered">): Step {
   const { state, swept, message } = task;
-  if (message.unaddressed && state === "received") return ignored(task);
+  // Nobody was spoken to. But it may have been taken as a task: what that left in its thread goes with the sweep.
+  if (message.unaddressed && state === "received") return leaving(advance(task, { state: "done" }));
   if (state === "done" || state === "delivering") {
     const again = { ...task, attempts: Math.max(1, task.attempts) };
     return { task: again, effects: swept ? [] : [wake(afterDeadLetterMs)] };
