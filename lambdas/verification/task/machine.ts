@@ -206,7 +206,9 @@ function deadLettered({ task, event: { nowMs }, policy }: Given<"dead_lettered">
     (state === "queued" && !isOutdated(task, nowMs)) ||
     (state === "waiting" && !isPastDeadline(task, nowMs - graceMs)) ||
     (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs);
-  if (hasTime) return { task, effects: [wake(afterDeadLetterMs)] };
+  // A question may have been posted by a worker that died of it.
+  const looking = state === "asking" ? { ...task, attempts: Math.max(1, task.attempts) } : task;
+  if (hasTime) return { task: looking, effects: [wake(afterDeadLetterMs)] };
   const mayRun = state === "sent" || state === "waiting" || state === "asking";
   const known = task.state === "waiting" && task.lease !== undefined ? streamInDoubt(task, policy) : task;
   const { task: concluded } = conclude(known, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
