@@ -146,6 +146,6 @@ export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: numb
 }
 
 /** There is nothing to be said, or it is said elsewhere. */
-export function ignored(task: Task): Step {
+function ignored(task: Task): Step {
   return { task: advance(forget(task), { state: "done" }), effects: [] };
 }
