@@ -1,0 +1,80 @@
+/** What the configuration says of Slack: its secrets, its language, and what of it is used. */
+import * as z from "zod";
+import { httpUrl, secretSchema } from "./values.ts";
+
+export const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
+const emojiSchema = z.string().regex(/^[a-z0-9_+'-]{1,100}$/, "an emoji's name without colons");
+
+export const slackSchema = z.strictObject({
+  signingSecret: secretSchema.default({ env: "SLACK_SIGNING_SECRET" }),
+  botToken: secretSchema.default({ env: "SLACK_BOT_TOKEN" }),
+  appToken: secretSchema
+    .default({ env: "SLACK_APP_TOKEN" })
+    .describe("For Socket Mode on one machine: with it Slack needs no way to this machine."),
+  apiUrl: httpUrl().default("https://slack.com/api/").describe("Where the Slack Web API is."),
+  locale: z
+    .enum(["en", "ja", "user"])
+    .default("user")
+    .describe("The language of the words that users read; user: each user's own, as Slack knows it (else English)."),
+  threadReplies: z
+    .boolean()
+    .default(true)
+    .describe("A reply in a thread in which the bot was asked is for the bot, without a mention."),
+  command: z
+    .strictObject(
+      {
+        name: z.string().regex(/^\/[a-z0-9_-]{1,31}$/, "a slash and a name, such as /sekisho"),
+        answerIn: z
+          .enum(["channel", "person"])
+          .default("channel")
+          .describe("Where the answer goes: into a new thread of the channel, or to the person in a direct message."),
+      },
+      { error: ({ code }) => (code === "invalid_type" ? 'an object such as { "name": "/sekisho" }' : undefined) },
+    )
+    .optional()
+    .describe("The slash command. Its name is what the manifest asks Slack for."),
+  assistant: z
+    .strictObject({
+      prompts: z
+        .array(z.strictObject({ title: z.string().min(1).max(75), message: z.string().min(1).max(3000) }))
+        .max(4)
+        .default([])
+        .describe("Suggested in a new conversation with the assistant."),
+    })
+    .optional()
+    .describe("The app is an assistant too: a container beside the channels, with a status while it works."),
+  reactions: z
+    .union(
+      [
+        z.literal(false),
+        z.strictObject({
+          received: emojiSchema.default("eyes"),
+          done: emojiSchema.default("white_check_mark"),
+          failed: emojiSchema.default("x"),
+        }),
+      ],
+      "false, or names of emoji",
+    )
+    .prefault({})
+    .describe("What a message is marked with while its task is under way and when it is over."),
+  streaming: z.boolean().default(true).describe("Show an answer as it is written, where the agent tells it so far."),
+  contact: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Whom a person who is refused is to ask, such as <@U012AB3CD> or a name."),
+  admins: z
+    .array(
+      z.union(
+        [z.strictObject({ user: slackIdSchema }), z.strictObject({ group: slackIdSchema })],
+        '{ "user": "U…" } or { "group": "S…" }',
+      ),
+    )
+    .default([])
+    .describe("Who may cancel the tasks of others."),
+  install: z
+    .strictObject({ clientId: z.string().regex(/^\d+\.\d+$/, "the app's client id"), clientSecret: secretSchema })
+    .optional()
+    .describe("The app is installed into several workspaces by Slack's OAuth flow, at /slack/install."),
+});
