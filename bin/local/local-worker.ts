@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
+import type { Telemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { createArtifactFetch } from "../../lambdas/verification/files/artifact-fetch.ts";
 import { createFiles } from "../../lambdas/verification/files/create-files.ts";
 import { createGate } from "../../lambdas/verification/gate/create-gate.ts";
@@ -14,6 +15,7 @@ import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts"
 import { createSlackApi } from "../../lambdas/verification/slack/web-api.ts";
 import { taskSchema } from "../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../lambdas/verification/task/thread.ts";
+import { parseHistoryEntry } from "../../lambdas/verification/usage-history/entry.ts";
 import type { WorkerDestination } from "../../lambdas/verification/worker/calls.ts";
 import type { Observation, Worker } from "../../lambdas/verification/worker/worker.ts";
 import { createZoneWorker } from "../../lambdas/verification/worker/zone-worker.ts";
@@ -34,14 +36,16 @@ export type LocalWorkerOptions = {
   extraRules?: readonly AllowlistRule[] | undefined;
   observe?: ((observation: Observation) => void) | undefined;
   log: Log;
+  telemetry?: Telemetry | undefined;
 };
 
 export function openLocalWorker(options: LocalWorkerOptions): Worker {
-  const { config, engine, queue, tokens, slackApiUrl: apiUrl, fileStore, destinations, log } = options;
-  const slack = createSlackApi({ tokens, apiUrl, log });
+  const { config, engine, queue, tokens, slackApiUrl: apiUrl, fileStore, destinations, log, telemetry } = options;
+  const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
   return createZoneWorker({
     store: engine.taskStore({ parse: (json) => taskSchema.parse(json) }),
     threadStore: engine.taskStore({ parse: (json) => threadSchema.parse(json) }),
+    historyStore: engine.taskStore({ parse: parseHistoryEntry }),
     queue,
     policy: createPolicy({ config }),
     slack,
@@ -68,6 +72,7 @@ export function openLocalWorker(options: LocalWorkerOptions): Worker {
     destinations,
     config,
     log,
+    telemetry,
     newId: randomUUID,
     observe: options.observe,
   });

@@ -1,11 +1,11 @@
 /** What a case of a task store's suites gets, and the item that it begins with. */
-import type { StoreIndex, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { ErasableStore, StoreIndex, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Clock } from "./clock.ts";
 
 export type SampleItem = TaskItem & { text: string; count: number };
 
 export type StoreWorld = {
-  store: TaskStore<SampleItem>;
+  store: ErasableStore<SampleItem>;
   /** A second client of the same data, as another process would have one. */
   openAgain(): Promise<TaskStore<SampleItem>>;
   clock: Clock;

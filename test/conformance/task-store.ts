@@ -3,6 +3,7 @@ import { expect } from "@jest/globals";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createdIn, hourMs, idsOf, type SampleItem, type StoreCase, sample } from "./task-store-case.ts";
 import { listingCases } from "./task-store-listings.ts";
+import { removalCases } from "./task-store-removal.ts";
 
 export const taskStoreCases: readonly StoreCase[] = [
   {
@@ -149,6 +150,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   ...listingCases,
+  ...removalCases,
 ];
 
 async function increment(store: TaskStore<SampleItem>): Promise<void> {

@@ -3,6 +3,7 @@ import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.
 import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts";
 import { placeholderPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
+import type { HistoryEntry } from "../../lambdas/verification/usage-history/entry.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
@@ -13,6 +14,8 @@ export type Fate = {
   /** It is in the thread of another message, and nothing went wrong that could have kept that one back. */
   isThreadKnown: boolean;
   record: Task | undefined;
+  /** What the usage history says of it. */
+  noted: HistoryEntry | undefined;
   posts: readonly Post[];
   executed: ExecutionTask | undefined;
   /** How far the clock is ahead that the record's times are of. */
@@ -45,6 +48,19 @@ export function oddAnswer({ record, posts, asked, executed }: Fate): string | un
 /** A reply that does not speak to the bot, and meant none of its tasks. */
 function isIgnored({ asked, record }: { asked: Asked; record: Task }): boolean {
   return asked.isUnaddressed && record.outcome === undefined && record.deadlineAtMs === undefined;
+}
+
+/** A task that is over and not in the usage history, or there although it was none, or with another end. */
+export function oddNote({ asked, record, noted }: Fate): string | undefined {
+  const { outcome } = record ?? {};
+  const isNone = record === undefined || isIgnored({ asked, record }) || outcome?.type === "canceling";
+  if (isNone) return noted === undefined ? undefined : `${noted.requestId} was no task`;
+  if (record.state !== "done") return undefined;
+  if (noted === undefined) return `${record.id} is not in it`;
+  // An answer is forgotten once it was delivered, and one that Slack does not take becomes a failure.
+  const isAnswered = outcome === undefined || outcome.type === "answer";
+  const isSame = isAnswered === (noted.outcome === "answered") || noted.reason === "slack";
+  return isSame ? undefined : `${record.id} is ${noted.outcome} in it`;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
 
 import { openingPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
-import { disagreement, type Fate, oddAnswer } from "./agreement.ts";
+import { disagreement, type Fate, oddAnswer, oddNote } from "./agreement.ts";
 import { needlessFailure } from "./excuses.ts";
 import { buttonsOf } from "./presses.ts";
 import { secrets } from "./settings.ts";
@@ -117,6 +117,13 @@ const invariants: readonly Invariant[] = [
     sentence: "The record, the thread and the Execution zone's task agree.",
     // Where nobody could be answered, nothing needs to have been done either.
     find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates.filter(isOwed), disagreement)),
+  },
+  {
+    sentence: "Each task that is over is in the usage history once, and nothing else is.",
+    find: ({ fates, world: { written } }) => {
+      const ids = written.filter(({ state }) => state.startsWith("history/")).map(({ id }) => id);
+      return firstOf(fates, oddNote) ?? ids.find((id, at) => ids.indexOf(id) !== at);
+    },
   },
   {
     sentence: "A task that fails has an excuse.",

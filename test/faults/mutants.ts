@@ -50,6 +50,14 @@ export const mutants: readonly Mutant[] = [
     engine: "aws",
   },
   {
+    name: "usage-history",
+    file: `${verification}/worker/acts.ts`,
+    find: "        await usageHistory.note({ task });",
+    replace: "        void usageHistory.note({ task }).catch(() => {});",
+    story: "sync",
+    engine: "aws",
+  },
+  {
     name: "lookup-by-metadata",
     file: `${verification}/worker/deliver.ts`,
     find: "const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);",

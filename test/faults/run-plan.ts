@@ -1,5 +1,6 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
 import { taskStateSchema } from "../../contracts/task.ts";
+import { historyIdOf } from "../../lambdas/verification/usage-history/entry.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
@@ -83,6 +84,7 @@ export async function runPlan({
     asked.map(async (message): Promise<Fate> => {
       const { requestId } = message;
       const record = await verification.records.get({ id: requestId });
+      const noted = await verification.usageHistory.get({ id: historyIdOf(requestId) });
       // A peer that does not deduplicate can have taken it more than once, although it started one of them at most.
       const taken = items.filter(({ correlationId }) => correlationId === requestId);
       const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];
@@ -93,7 +95,7 @@ export async function runPlan({
           uploads.includes(post) || (post.key?.requestId === requestId && (post.threadTs ?? post.ts) === threadTs),
       );
       const isThreadKnown = message.threadTs !== message.ts && world.steps.every(({ fate }) => fate === undefined);
-      return { asked: message, isThreadKnown, record, executed, posts, zoneAheadMs: lean * halfSkewMs };
+      return { asked: message, isThreadKnown, record, noted, executed, posts, zoneAheadMs: lean * halfSkewMs };
     }),
   );
   const faults = world.steps.flatMap(({ at, fate }): Fault[] => (fate === undefined ? [] : [{ at, kind: fate }]));

@@ -9,6 +9,7 @@ import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts"
 import type { SlackApi } from "../../lambdas/verification/slack/slack.ts";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../lambdas/verification/task/thread.ts";
+import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification/usage-history/entry.ts";
 import { createZoneWorker } from "../../lambdas/verification/worker/zone-worker.ts";
 import type { Execution } from "./execution.ts";
 import type { Pool } from "./pool.ts";
@@ -23,7 +24,12 @@ import { startProcess } from "./verification-process.ts";
 import { worldMs } from "./virtual-time.ts";
 import { logOf, type World } from "./world.ts";
 
-export type Verification = { ingresses: Pool<Ingress>; records: TaskStore<Task>; queues: readonly SimQueue[] };
+export type Verification = {
+  ingresses: Pool<Ingress>;
+  records: TaskStore<Task>;
+  usageHistory: TaskStore<HistoryEntry>;
+  queues: readonly SimQueue[];
+};
 
 export function createVerification({
   world,
@@ -55,6 +61,12 @@ export function createVerification({
     parse: (json) => threadSchema.parse(json),
     onWritten: ({ tasks }) => noteTurns({ world, tasks }),
   });
+  const historyStore = createSimStore({
+    world,
+    party: "store",
+    parse: parseHistoryEntry,
+    onWritten: (item) => void world.written.push(item),
+  });
   const deadLetters = createSimQueue({ world, point: "queue.send" });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const log = logOf({ world, service: "verification" });
@@ -83,6 +95,7 @@ export function createVerification({
       return createZoneWorker({
         store,
         threadStore: threadStore.store,
+        historyStore: historyStore.store,
         queue: queue.sender,
         policy,
         slack,
@@ -101,7 +114,7 @@ export function createVerification({
     },
   };
   const ingresses = world.engine.isOneProcess ? startProcess(parts) : startFunctions(parts);
-  return { ingresses, records, queues: [queue, deadLetters, completions] };
+  return { ingresses, records, usageHistory: historyStore.records, queues: [queue, deadLetters, completions] };
 }
 
 /** The allowlist is the configuration's alone, and nothing is counted. */

@@ -38,6 +38,12 @@ export type TaskStore<T extends TaskItem> = {
   }): Promise<{ items: T[]; cursor?: string }>;
 };
 
+/** A task store for whoever may erase: the zones themselves only let items expire. */
+export type ErasableStore<T extends TaskItem> = TaskStore<T> & {
+  /** Removes the item if the stored revision is `revision`. True where the item is gone afterwards, also where there was none. */
+  remove(request: { id: string; revision: number }): Promise<boolean>;
+};
+
 /**
  * Durable when `send` resolves. `delayMs` 0 where absent; never comes earlier. `body` is text (JSON by convention), at most
  * 256 KiB. `group` names the tenant: an engine that can be fair lets no group's burst hold up the others.

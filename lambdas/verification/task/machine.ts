@@ -1,4 +1,6 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
+
+import { tokensOf } from "../usage-history/tokens.ts";
 import { asked, asks, stillAsks, waited, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
 import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
@@ -176,8 +178,14 @@ function answered({ task: before, event: { act, nowMs, result }, policy }: Given
   const isAsking = before.state === "asking";
   const task = isAsking && result.status !== "input_required" ? waited(before, nowMs) : before;
   if (result.status === "success") {
-    const { response_text: text, artifacts = [] } = result;
-    return conclude(task, { type: "answer", text, ...(artifacts.length === 0 ? {} : { artifacts }) });
+    const { response_text: text, artifacts = [], usage } = result;
+    const tokens = tokensOf(usage);
+    return conclude(task, {
+      type: "answer",
+      text,
+      ...(artifacts.length > 0 && { artifacts }),
+      ...(tokens && { tokens }),
+    });
   }
   if (task.ending !== undefined) return notEnding(task, task.ending);
   if (result.status === "input_required") {

@@ -4,6 +4,7 @@ import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/errors.ts";
 import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
 import type { Installation } from "../slack/slack.ts";
+import { tokensSchema } from "../usage-history/tokens.ts";
 import { type Ask, askSchema } from "./messages.ts";
 
 const recordLifeMs = 30 * 24 * 3600_000;
@@ -14,6 +15,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
     type: z.literal("answer"),
     text: z.string(),
     artifacts: z.array(artifactSchema).optional(),
+    /** What its agent says that it took. */
+    tokens: tokensSchema.optional(),
     /** Of the files that the answer comes with (`files/outgoing.ts`), in their order: Slack's id, or that it cannot be had. */
     uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
   }),

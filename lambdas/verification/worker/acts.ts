@@ -5,6 +5,7 @@ import { type SlackApi, SlackError } from "../slack/slack.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
+import type { UsageHistory } from "../usage-history/usage-history.ts";
 import { announce } from "./announce.ts";
 import { askQuestion, showQuestion } from "./ask-question.ts";
 import { readAskedText } from "./asked-again.ts";
@@ -33,6 +34,7 @@ export type ActOptions = {
   files: Files;
   text: TaskText;
   threads: Threads;
+  usageHistory: UsageHistory;
   /** By request id. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   questions: Questions;
@@ -45,7 +47,8 @@ export type ActOptions = {
 };
 
 export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct {
-  const { slack, gate, files, text, threads, taskOf, questions, decor, streaming, destinations, newId } = options;
+  const { slack, gate, files, text, threads, usageHistory, taskOf, questions, decor, streaming, destinations, newId } =
+    options;
   const calls = createCalls({ destinations, newId, now });
 
   async function perform({ act, task, signal }: ActRequest): Promise<TaskEvent> {
@@ -74,6 +77,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "leave_thread":
         await gate.release({ task });
         await threads.leave({ task });
+        await usageHistory.note({ task });
         return { type: "left_thread" };
       case "cancel_thread":
         return { type: "thread_canceled", count: await cancelThread({ task, signal }) };

@@ -11,6 +11,7 @@ import { dynamoDbSettings } from "../../shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import type { TaskItem, TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
+import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import type { WorkerEnvironment } from "../config/worker-environment.ts";
 import { createDestinations } from "../destinations.ts";
 import { createArtifactFetch } from "../files/artifact-fetch.ts";
@@ -25,6 +26,7 @@ import { createTaskText } from "../slack/answer-text.ts";
 import { createSlackApi } from "../slack/web-api.ts";
 import { installationOf, type Task, taskSchema } from "../task/task.ts";
 import { threadSchema } from "../task/thread.ts";
+import { parseHistoryEntry } from "../usage-history/entry.ts";
 import type { WorkerDestination } from "./calls.ts";
 import { createLiveConfig, readParameter } from "./live-config.ts";
 import type { Worker } from "./worker.ts";
@@ -33,7 +35,7 @@ import { createZoneWorker } from "./zone-worker.ts";
 export type StageWorker = {
   /** The worker for the messages of one invocation. Never rejects. */
   current(): Promise<Worker>;
-  /** Resolves when nothing goes on in the background. */
+  /** Resolves when nothing goes on in the background, and spans are sent. */
   settled(): Promise<void>;
 };
 
@@ -56,16 +58,18 @@ export function createStageWorker({
   const live = createLiveConfig({ deployed, read: readParameter({ call: ssm, name: routesParameter }), log });
 
   const readManagedSecret = createReadManagedSecret(aws);
-  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
-  const slack = createSlackApi({ tokens, apiUrl, log });
-  const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
   const readSecret = (reference: SecretReference) => readManagedSecret({ id: managedIdOf(reference) });
+  const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
+  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
+  const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
+  const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
   const client = new DynamoDBClient(dynamoDbSettings);
   const storeOf = <T extends TaskItem>(parse: (json: unknown) => T) => createDynamoTaskStore({ client, table, parse });
   const stores = {
     store: storeOf((json) => taskSchema.parse(json)),
     threadStore: storeOf((json) => threadSchema.parse(json)),
+    historyStore: storeOf(parseHistoryEntry),
   };
   const gateStores = { ruleStore: storeOf(parseKeptRules), usageStore: storeOf(parseUsage) };
   const fileStore = createS3FileStore({ bucket: filesBucket, aws });
@@ -73,7 +77,7 @@ export function createStageWorker({
   function build(settings: Config): Built {
     const config = withExecutionAddress({ config: settings, address });
     const { credentials, region } = aws;
-    const destinations = createDestinations({ config, readSecret, botTokenOf, credentials, region, log });
+    const destinations = createDestinations({ config, readSecret, botTokenOf, credentials, region, log, telemetry });
     const worker = createZoneWorker({
       ...stores,
       queue,
@@ -94,6 +98,7 @@ export function createStageWorker({
       destinations,
       config,
       log,
+      telemetry,
       newId: randomUUID,
     });
     return { settings, destinations, worker };
@@ -112,7 +117,9 @@ export function createStageWorker({
       );
       return built.worker;
     },
-    settled: () => live.settled(),
+    settled: async () => {
+      await Promise.all([live.settled(), telemetry.flush()]);
+    },
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Config } from "../../shared/config/schema.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { Files } from "../files/files.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/slack.ts";
@@ -9,6 +10,8 @@ import type { TaskText } from "../slack/task-text.ts";
 import type { Policy } from "../task/policy.ts";
 import type { Task } from "../task/task.ts";
 import type { Thread } from "../task/thread.ts";
+import type { HistoryEntry } from "../usage-history/entry.ts";
+import { createUsageHistory } from "../usage-history/usage-history.ts";
 import { createRunAct } from "./acts.ts";
 import type { WorkerDestination } from "./calls.ts";
 import { createHandleGreet } from "./greet.ts";
@@ -21,6 +24,7 @@ import { createWorker, type Observation, type Worker } from "./worker.ts";
 export type ZoneWorkerOptions = {
   store: TaskStore<Task>;
   threadStore: TaskStore<Thread>;
+  historyStore: Pick<TaskStore<HistoryEntry>, "create">;
   queue: TaskQueue;
   policy: Policy;
   slack: SlackApi;
@@ -31,8 +35,10 @@ export type ZoneWorkerOptions = {
   config: {
     slack: Pick<Config["slack"], "reactions" | "assistant" | "streaming">;
     limits: Pick<Config["limits"], "leaseMs">;
+    usageHistory: Config["usageHistory"];
   };
   log: Log;
+  telemetry?: Telemetry | undefined;
   newId: () => string;
   now?: () => number;
   random?: () => number;
@@ -40,10 +46,25 @@ export type ZoneWorkerOptions = {
 };
 
 export function createZoneWorker(options: ZoneWorkerOptions): Worker {
-  const { store, threadStore, queue, policy, slack, gate, files, text, destinations, config, log, newId } = options;
-  const { now = Date.now, random = Math.random, observe } = options;
+  const {
+    store,
+    threadStore,
+    historyStore,
+    queue,
+    policy,
+    slack,
+    gate,
+    files,
+    text,
+    destinations,
+    config,
+    log,
+    newId,
+  } = options;
+  const { telemetry = noTelemetry, now = Date.now, random = Math.random, observe } = options;
   const { reactions, assistant, streaming } = config.slack;
   const decor: Decor = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
+  const usageHistory = createUsageHistory({ store: historyStore, settings: config.usageHistory, now });
   const threads = createThreads({ store: threadStore, queue, now });
   const questions = createQuestions({ store, queue, threads, gate, slack, text, decor, newId, now });
   return createWorker({
@@ -51,7 +72,7 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
     queue,
     policy,
     runAct: createRunAct({
-      ...{ slack, gate, files, text, threads, questions, decor, streaming, destinations, newId, now },
+      ...{ slack, gate, files, text, threads, usageHistory, questions, decor, streaming, destinations, newId, now },
       taskOf: (id) => store.get({ id }),
     }),
     isKnownThread: threads.isKnown,
@@ -59,6 +80,7 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
     greet: createHandleGreet({ slack, prompts: assistant?.prompts ?? [] }),
     leaseMs: config.limits.leaseMs,
     log,
+    telemetry,
     newId,
     now,
     random,

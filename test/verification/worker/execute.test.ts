@@ -95,6 +95,7 @@ describe("the calls of a task", () => {
       files: unused,
       text: unused,
       threads: unused,
+      usageHistory: unused,
       questions: unused,
       taskOf: unused,
     };

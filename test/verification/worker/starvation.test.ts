@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
@@ -12,6 +13,7 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../../lambdas/verification/task/thread.ts";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
+import { parseHistoryEntry } from "../../../lambdas/verification/usage-history/entry.ts";
 import { createZoneWorker } from "../../../lambdas/verification/worker/zone-worker.ts";
 import { sampleAsk, samplePolicy } from "../task/sample.ts";
 import { createFates, type Fate } from "./world-fates.ts";
@@ -57,6 +59,7 @@ it("a destination that hangs holds no more slots than are its own, and the other
   const worker = createZoneWorker({
     store,
     threadStore,
+    historyStore: createMemoryTaskStore({ parse: parseHistoryEntry }),
     queue,
     slack: createWorldSlack(thread).api(alive),
     gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
@@ -74,7 +77,11 @@ it("a destination that hangs holds no more slots than are its own, and the other
       ["hangs", destinationOf(hangs)],
       ["works", destinationOf(works)],
     ]),
-    config: { slack: { reactions: false, assistant: undefined, streaming: false }, limits: { leaseMs: 60_000 } },
+    config: {
+      slack: { reactions: false, assistant: undefined, streaming: false },
+      limits: { leaseMs: 60_000 },
+      usageHistory: { retentionDays: 30, texts: false },
+    },
     log: silentLog,
     newId: randomUUID,
   });

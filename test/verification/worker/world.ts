@@ -10,6 +10,7 @@ import type { Content } from "../../../lambdas/verification/slack/slack.ts";
 import type { Ask, Greet, Press } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
+import type { HistoryEntry } from "../../../lambdas/verification/usage-history/entry.ts";
 import { createZoneWorker } from "../../../lambdas/verification/worker/zone-worker.ts";
 import { askedAtMs, samplePolicy } from "../task/sample.ts";
 import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";
@@ -76,6 +77,7 @@ export function createWorld({
   const now = () => clockMs;
   const records = new Map<string, Task>();
   const threads = new Map<string, Thread>();
+  const usageHistory = new Map<string, HistoryEntry>();
   const messages: QueuedMessage[] = [];
   const archive: string[] = [];
   const groups = new Set<string | undefined>();
@@ -104,6 +106,7 @@ export function createWorld({
     return createZoneWorker({
       store: worldStore({ operate, alive, records }),
       threadStore: worldStore({ operate, alive, records: threads }),
+      historyStore: worldStore({ operate, alive, records: usageHistory }),
       queue,
       policy: samplePolicy({ idempotent, deadlineMs: 15 * 60_000, ...policy }),
       slack: slack.api(alive),
@@ -114,6 +117,7 @@ export function createWorld({
       config: {
         slack: { reactions: { received: "eyes", done: "check", failed: "cross" }, assistant, streaming },
         limits: { leaseMs },
+        usageHistory: { retentionDays: 30, texts: false },
       },
       log,
       newId: () => `${idPrefix}${String(counter++).padStart(12, "0")}`,

@@ -2,13 +2,14 @@
 import { randomUUID } from "node:crypto";
 import {
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { StoreIndex, TaskItem, TaskStore } from "../ports.ts";
+import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { callLimits } from "./client.ts";
 import { type Attributes, attributesOf, isSortKey, liveData, positionOf } from "./record.ts";
 import { storeIndexes, taskTable } from "./table.ts";
@@ -32,7 +33,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
   signal?: AbortSignal;
   now?: () => number;
   newId?: () => string;
-}): TaskStore<T> {
+}): ErasableStore<T> {
   let created = 0;
 
   async function read(id: string): Promise<Attributes | undefined> {
@@ -102,6 +103,23 @@ export function createDynamoTaskStore<T extends TaskItem>({
       return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
         ? stored
         : undefined;
+    },
+
+    async remove({ id, revision }) {
+      const command = new DeleteItemCommand({
+        TableName: table,
+        Key: { id: { S: id } },
+        ConditionExpression: "attribute_not_exists(id) OR #revision = :revision OR expiresAtMs <= :now",
+        ExpressionAttributeNames: { "#revision": "revision" },
+        ExpressionAttributeValues: { ":revision": { N: String(revision) }, ":now": { N: String(now()) } },
+      });
+      try {
+        await client.send(command, callLimits({ signal }));
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
     },
 
     async list({ index, key, cursor, limit }) {

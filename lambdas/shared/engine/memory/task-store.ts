@@ -1,5 +1,5 @@
 /** A task store that forgets everything with its process: the double of tests, and the "without a store" of benches. */
-import type { StoreIndex, TaskItem, TaskStore } from "../ports.ts";
+import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 
 /** Items are kept as JSON text, so that nobody shares an object with the store, just as with every durable engine. */
 export function createMemoryTaskStore<T extends TaskItem>({
@@ -8,7 +8,7 @@ export function createMemoryTaskStore<T extends TaskItem>({
 }: {
   parse: (json: unknown) => T;
   now?: () => number;
-}): TaskStore<T> {
+}): ErasableStore<T> {
   type Row = {
     json: string;
     revision: number;
@@ -50,6 +50,10 @@ export function createMemoryTaskStore<T extends TaskItem>({
       const row = live(item.id);
       if (row?.revision !== item.revision) return undefined;
       return write({ item: { ...item, revision: item.revision + 1 }, position: row.position });
+    },
+    async remove({ id, revision }) {
+      const row = live(id);
+      return row === undefined || (row.revision === revision && rows.delete(id));
     },
     async list({ index, key, cursor, limit }) {
       if (cursor !== undefined && !placePatterns[index].test(cursor))

@@ -1,5 +1,5 @@
 /** The task store in sqlite: items as JSON text, what is searched for in columns beside it. */
-import type { TaskItem, TaskStore } from "../ports.ts";
+import type { ErasableStore, TaskItem } from "../ports.ts";
 import type { Database } from "./database.ts";
 import { createPages } from "./task-pages.ts";
 
@@ -15,7 +15,7 @@ export function createSqliteTaskStore<T extends TaskItem>({
   database: Database;
   parse: (json: unknown) => T;
   now?: () => number;
-}): TaskStore<T> {
+}): ErasableStore<T> {
   const read = database.prepare("SELECT item FROM tasks WHERE id = ? AND expires_at_ms > ?");
   const insert = database.prepare(
     `INSERT INTO tasks (id, revision, state, thread, principal, listed_at_ms, expires_at_ms, item)
@@ -25,6 +25,7 @@ export function createSqliteTaskStore<T extends TaskItem>({
     `UPDATE tasks SET revision = revision + 1,
      state = ?, thread = ?, principal = ?, listed_at_ms = ?, expires_at_ms = ?, item = ? WHERE id = ? AND revision = ? AND expires_at_ms > ?`,
   );
+  const removeRevision = database.prepare("DELETE FROM tasks WHERE id = ? AND (revision = ? OR expires_at_ms <= ?)");
   const removeIfExpired = database.prepare("DELETE FROM tasks WHERE id = ? AND expires_at_ms <= ?");
   const removeSomeExpired = database.prepare(
     `DELETE FROM tasks WHERE seq IN
@@ -58,6 +59,12 @@ export function createSqliteTaskStore<T extends TaskItem>({
       );
       return isReplaced ? stored : undefined;
     },
+
+    remove: ({ id, revision }) =>
+      database.write(() => {
+        const nowMs = now();
+        return removeRevision.run(id, revision, nowMs).changes === 1 || read.get(id, nowMs) === undefined;
+      }),
 
     async list({ index, key, cursor, limit }) {
       // One more than asked for tells whether there is a next page.
