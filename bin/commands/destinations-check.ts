@@ -1,16 +1,9 @@
 /** `sekisho destinations check`: calls destinations for real, with the credentials at hand. */
 import { parseArgs } from "node:util";
-import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
-import { createReadManagedSecret } from "../../lambdas/shared/aws/secrets-manager.ts";
-import { endpointsOf } from "../../lambdas/shared/config/aws-environment.ts";
-import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { configDirectory } from "../../lambdas/shared/config/load.ts";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { createLog } from "../../lambdas/shared/log.ts";
 import { callerIdentity } from "../aws/account.ts";
 import { type Checked, checkDestination, usesAws } from "../destinations/check.ts";
 import { configInForce } from "../destinations/in-force.ts";
+import { surroundingsOf } from "../destinations/surroundings.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
 export const destinationsCheck: Command = {
@@ -45,17 +38,8 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     const wanted = Object.entries(config.destinations).filter(
       ([name]) => positionals.length === 0 || positionals.includes(name),
     );
-    const region = named?.stage.verification.region;
-    const { executionPort, logLevel } = readEnvironment();
-    const surroundings = {
-      config,
-      directory: configDirectory(place),
-      executionPort: named === undefined ? executionPort : undefined,
-      region,
-      readSecret: region === undefined ? readSecret : secretsOf(region),
-      log: createLog({ service: "sekisho", level: logLevel ?? "error" }),
-      signal,
-    };
+    const surroundings = surroundingsOf({ config, named, place, signal });
+    const { region } = surroundings;
     for (const name of notDeployed.filter((each) => wanted.some(([other]) => other === each))) {
       note(`Note: ${name} is checked as the file has it; it is not deployed so.`);
     }
@@ -68,17 +52,6 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     return exitCodeOf(checked);
   },
 };
-
-/** A stage's secrets are those of its Secrets Manager, in its region. */
-function secretsOf(region: string): (reference: SecretReference) => Promise<string> {
-  const read = createReadManagedSecret({
-    region,
-    credentials: defaultAwsCredentials(),
-    endpointOf: endpointsOf({ region }),
-  });
-  return async (reference) =>
-    "secretsManager" in reference ? read({ id: reference.secretsManager }) : readSecret(reference);
-}
 
 async function callerText({ region = "us-east-1", signal }: { region: string | undefined; signal: AbortSignal }) {
   return callerIdentity({ region, signal }).then(

@@ -1,6 +1,6 @@
 /** `sekisho tasks cancel`: ends a task that is under way. */
 import { parseArgs } from "node:util";
-import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
+import { sendCancel, whyNotCancel } from "../tasks/cancel-task.ts";
 import { findTask, idIn } from "../tasks/find-task.ts";
 import { atPlace, placeHelp, placeOptions } from "../tasks/place.ts";
 import { waitForEnd } from "../tasks/wait-for-end.ts";
@@ -36,13 +36,12 @@ Exit code: 0; 1 it is over already or not in time, there is none, or AWS refused
     const id = idIn(positionals);
     return atPlace(run, values, async (place) => {
       const task = await findTask({ place, id, note: run.note });
-      const known = outcomeWords(task);
+      const known = whyNotCancel(task);
       if (known !== undefined) {
         run.note(`${task.id} cannot be canceled any more (${known}).`);
         return exitCodes.failed;
       }
-      const message: QueueMessage = { type: "cancel", requestId: task.id };
-      await place.queue.send({ body: JSON.stringify(message), group: task.message.team });
+      await sendCancel({ place, task });
       const whyLater = place.whyLater();
       if (whyLater !== undefined) run.note(whyLater);
       if (!values.wait) {

@@ -78,7 +78,9 @@ describe("the page", () => {
     expect(status).toBe(200);
     const policy = String(headers["content-security-policy"]);
     expect(policy).toMatch(/default-src 'none'.*style-src 'sha256-[^']+'.*frame-ancestors 'none'/);
-    expect(policy).toContain(`; script-src ${server.url}/local/script/; img-src data: ${server.url}/local/files/; `);
+    expect(policy).toContain(
+      `; script-src ${server.url}/local/script/ ${server.url}/web/; img-src data: ${server.url}/`,
+    );
     expect(policy).not.toMatch(/unsafe|\*/);
     expect(body.match(/(src|href)="(?!data:)[^"]*/g)).toEqual(['src="/local/script/client.js']);
     expect(body).not.toMatch(/<script[^>]*>[^<]/);

@@ -1,6 +1,7 @@
 /** The page's own script: keeps what the event stream tells, and has it drawn. */
+
+import { $, button, element, redraw } from "../../web/dom.js";
 import { startComposer } from "./composer.js";
-import { $, button, element, redraw } from "./dom.js";
 import { drawThreads } from "./draw-thread.js";
 import { drawSteps, summaryOf } from "./draw-way.js";
 

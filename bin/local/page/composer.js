@@ -1,5 +1,5 @@
 /** What is typed, attached and sent. */
-import { $, button, element } from "./dom.js";
+import { $, button, element } from "../../web/dom.js";
 import { sizeOf } from "./draw-thread.js";
 
 const suggestions = ["What is a sekisho?", "progress", "ask me", "long", "file", "stream", "fail"];

@@ -1,5 +1,5 @@
 /** Draws the messages of one conversation, thread by thread. */
-import { button, drawTree, element } from "./dom.js";
+import { button, drawTree, element } from "../../web/dom.js";
 
 /** `act` holds what can be done: show, reply, press, ask. */
 export function drawThreads({ messages, whispers, statuses, prompts, channel, chosen, person, act }) {

@@ -1,5 +1,5 @@
 /** Draws the way of a task: one line a step, with its detail inside. */
-import { element } from "./dom.js";
+import { element } from "../../web/dom.js";
 
 const zones = {
   event: "Slack → ingress",

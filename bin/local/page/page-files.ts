@@ -1,10 +1,11 @@
 /** Files on the page: one that a person attaches, and one of a message that is looked at or saved. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody } from "../../../lambdas/verification/ingress/read-body.ts";
+import { commonHeaders, respondJson } from "../../web/common-headers.ts";
 import type { SlackStandIn } from "../slack-stand-in.ts";
 import { personOf } from "../stand-in/workspace.ts";
 import { imageTypes } from "./message-view.ts";
-import { commonHeaders, refuse, respondJson } from "./respond.ts";
+import { refuse } from "./respond.ts";
 
 type Exchange = { standIn: SlackStandIn; request: IncomingMessage; response: ServerResponse };
 

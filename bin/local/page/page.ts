@@ -2,15 +2,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody } from "../../../lambdas/verification/ingress/read-body.ts";
 import type { Page } from "../../../lambdas/verification/ingress/server.ts";
+import { commonHeaders, respondJson } from "../../web/common-headers.ts";
+import { refusalOf } from "../../web/guard.ts";
+import { isType, one, parseJson } from "../../web/request.ts";
 import type { Journey } from "../journey/journey.ts";
 import { watchStandIn } from "../journey/slack-steps.ts";
 import type { SlackStandIn } from "../slack-stand-in.ts";
 import { createDeeds, type Deed } from "./deeds.ts";
-import { filePath, loadDocument, scriptPath } from "./document.ts";
+import { filePath, loadDocument } from "./document.ts";
 import { createEventStream } from "./event-stream.ts";
-import { refusalOf } from "./guard.ts";
 import { giveFile, takeFile } from "./page-files.ts";
-import { commonHeaders, refuse, respondJson } from "./respond.ts";
+import { refuse } from "./respond.ts";
 
 /** `handle` is for `startVerificationServer`; `close` before the server's, so that open streams do not hold it up. */
 export type LocalPage = { handle: Page; close(): void };
@@ -61,7 +63,7 @@ export function createPage({ standIn, journey }: { standIn: SlackStandIn; journe
     ["/local/events", { method: "GET", answer: (_request, response) => stream.open(response) }],
     ["/local/files", { method: "POST", answer: (request, response) => takeFile({ standIn, request, response }) }],
     ...deeds.map(([name, deed]): [string, Route] => [`/local/${name}`, taking(deed)]),
-    ...[...document.scripts].map(([name, script]): [string, Route] => [`${scriptPath}${name}`, scriptRoute(script)]),
+    ...[...document.scripts].map(([path, script]): [string, Route] => [path, scriptRoute(script)]),
   ]);
 
   function routeOf(path: string): Route | undefined {
@@ -107,22 +109,6 @@ function scriptRoute(script: string): Route {
   };
 }
 
-function isType(request: IncomingMessage, type: string): boolean {
-  return request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim() === type;
-}
-
 function eventsUrlOf({ socket }: IncomingMessage): string {
   return `http://127.0.0.1:${socket.localPort}/slack/events`;
-}
-
-function one(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(",") : header;
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString());
-  } catch {
-    return undefined;
-  }
 }

@@ -1,13 +1,6 @@
 /** The page's answers, and what whoever is refused reads: one line of what is wrong and what to do. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-
-export const commonHeaders = {
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-};
+import { commonHeaders } from "../../web/common-headers.ts";
 
 const refusals = {
   unreadable: { status: 400, text: "A text of 1 to 40,000 characters is needed." },
@@ -30,9 +23,4 @@ export function refuse(request: IncomingMessage, response: ServerResponse, why: 
   const { status, text } = refusals[why];
   response.writeHead(status, { ...commonHeaders, "content-type": "text/plain; charset=utf-8" });
   response.end(`${text} Open http://127.0.0.1:${request.socket.localPort}/ on this machine.\n`);
-}
-
-export function respondJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { ...commonHeaders, "content-type": "application/json" });
-  response.end(JSON.stringify(body));
 }

@@ -20,7 +20,7 @@ export function refusalOf({
   fetchSite: string | undefined;
   port: number | undefined;
 }): Refusal | undefined {
-  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
   if (host === undefined || !hosts.includes(host)) return "other_host";
   const isOwnOrigin = origin === `http://${host}`;
   if (origin !== undefined ? !isOwnOrigin : method !== "GET") return "other_origin";
