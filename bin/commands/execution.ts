@@ -5,7 +5,9 @@ import { agentCardPath } from "../../contracts/a2a/card-path.ts";
 import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
+import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
@@ -36,22 +38,28 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
         config: { type: "string" },
       },
     });
-    const { executionPort, logLevel } = readEnvironment();
+    const { executionPort, logLevel, awsRegion: region } = readEnvironment();
     const place = { directory, file: values.config };
-    const { execution: configured } = loadExecutionConfig(place);
+    const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(place);
     requireSecrets([...secretsOfAuthenticator(configured.authenticator), ...secretsOfCards(configured.a2a)]);
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
+    const log = createLog({ service: "execution", level: logLevel ?? "info" });
+    const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, region, log });
     const zone = await startExecutionZone({
       config: { ...configured, agent },
       openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
       // A path that is typed counts from where it is typed.
       directory: values.agent === undefined ? configDirectory(place) : directory,
       port: values.port === undefined ? executionPort : portOf(values.port),
-      log: createLog({ service: "execution", level: logLevel ?? "info" }),
+      log,
+      telemetry,
     });
     print(`Execution zone: ${zone.url}   (agent: ${typeof agent === "string" ? agent : agent.type}; Ctrl-C ends it)`);
     print(`A2A agent card: ${zone.url}${agentCardPath}`);
-    await untilStopped(run, zone.close);
+    await untilStopped(run, async () => {
+      await zone.close();
+      await telemetry.close();
+    });
     return exitCodes.success;
   },
 };

@@ -6,6 +6,7 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
+import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { openSqliteEngine } from "../local/engine.ts";
@@ -48,6 +49,13 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
     const { apiUrl } = config.slack;
     const { botToken, ...access } = slack.access;
     const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });
+    const telemetry = openProcessTelemetry({
+      config: config.telemetry,
+      service: "verification",
+      readSecret,
+      region,
+      log,
+    });
     const destinations = createDestinations({
       config,
       localUrl: `http://127.0.0.1:${executionPort}/`,
@@ -56,6 +64,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
       botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
       region,
       log,
+      telemetry,
     });
     const zone = await startVerificationZone({
       config,
@@ -67,12 +76,14 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
       slackApiUrl: apiUrl,
       destinations,
       log,
+      telemetry,
     });
     print(`Verification zone: ${zone.url}`);
     print(slack.text({ port: zone.port }));
     await untilStopped(run, async () => {
       await zone.close();
       await Promise.all([...destinations.values()].map(({ client }) => client.close()));
+      await telemetry.close();
     });
     return exitCodes.success;
   },

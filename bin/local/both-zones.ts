@@ -5,6 +5,7 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
+import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
@@ -76,6 +77,11 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   const { config, directory, storeFolder, observe, tap } = options;
   const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } = options;
   const log = options.log("verification");
+  const { awsRegion: region } = readEnvironment();
+  const telemetryOf = (service: "verification" | "execution") =>
+    openProcessTelemetry({ config: config.telemetry, service, readSecret, region, log: options.log(service) });
+  const telemetry = telemetryOf("verification");
+  const executionTelemetry = telemetryOf("execution");
   const engine = openEngine("verification");
   const completions = engine.completions?.();
   const execution = await startExecutionZone({
@@ -85,6 +91,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
     completions,
     port: options.executionPort,
     log: options.log("execution"),
+    telemetry: executionTelemetry,
   }).catch(async (thrown: unknown) => {
     await engine.close();
     throw thrown;
@@ -102,13 +109,15 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
     handle: (request) => execution.host.handle(request),
     readSecret,
     botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
-    region: readEnvironment().awsRegion,
+    region,
     log,
+    telemetry,
     ...(tap === undefined ? {} : { wrap: ({ transport }) => tapTransport({ transport, tap }) }),
   });
   const closeShared = async () => {
     await Promise.all([...destinations.values()].map(({ client }) => client.close()));
     await engine.close();
+    await Promise.all([telemetry.close(), executionTelemetry.close()]);
   };
   try {
     const verification = await startVerificationZone({
@@ -128,6 +137,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       ...(options.page === undefined ? {} : { page: options.page }),
       ...(observe === undefined ? {} : { observe }),
       log,
+      telemetry,
     });
     return {
       verificationUrl: verification.url,

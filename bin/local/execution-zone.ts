@@ -17,6 +17,7 @@ import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
+import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import type { Engine } from "./engine.ts";
 import { showAgentErrors } from "./show-agent-errors.ts";
 
@@ -32,12 +33,20 @@ type HostOptions = {
   /** Where the ends of accepted tasks are pushed to, where the Verification zone is at hand. */
   completions?: TaskQueue | undefined;
   log: Log;
+  telemetry?: ProcessTelemetry | undefined;
 };
 
 type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<void> };
 
 /** The host alone, to be called as a function. Rejects with a ConfigError where the agent cannot be loaded. */
-export async function openHost({ config, openEngine, directory, completions, log }: HostOptions): Promise<OpenedHost> {
+export async function openHost({
+  config,
+  openEngine,
+  directory,
+  completions,
+  log,
+  telemetry,
+}: HostOptions): Promise<OpenedHost> {
   const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
     throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
   });
@@ -61,6 +70,7 @@ export async function openHost({ config, openEngine, directory, completions, log
     // Files of messages are on this machine too.
     publicFetch: createLocalAttachmentFetch(),
     log,
+    telemetry,
   });
   return {
     host,

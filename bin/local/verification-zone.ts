@@ -4,6 +4,7 @@ import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.t
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, ReceivedMessage } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
+import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
 import { createIntake } from "../../lambdas/verification/ingress/intake.ts";
 import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
@@ -48,11 +49,13 @@ export type VerificationOptions = {
   page?: Page;
   observe?: (observation: Observation) => void;
   log: Log;
+  telemetry?: ProcessTelemetry | undefined;
 };
 
 /** Resolves when events can come in and tasks move. `close` lets the steps under way end; what is left goes on at the next start. */
 export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
-  const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log } = options;
+  const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log, telemetry } = options;
+  const metrics = telemetry?.metrics;
   const { concurrency, visibilityTimeoutMs, maxReceiveCount } = config.limits;
   const engine = options.openEngine();
   const { queue, deadLetters } = engine.taskQueue({ maxReceiveCount });
@@ -107,7 +110,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   try {
     const { signingSecret = async () => "", appToken } = options;
     const server = await startVerificationServer({
-      ingress: createIngress({ signingSecret: createKeptSecret({ readSecret: signingSecret }), queue, log }),
+      ingress: createIngress({ signingSecret: createKeptSecret({ readSecret: signingSecret }), queue, log, metrics }),
       page: async (...exchange) => {
         for (const each of [fileStore.page, installation.page, page]) if (await each(...exchange)) return true;
         return false;
@@ -118,7 +121,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     opened.push(server.close);
     url = server.url;
     if (appToken !== undefined) {
-      const socket = await startSocketMode({ appToken, apiUrl, intake: createIntake({ queue, log }), log });
+      const socket = await startSocketMode({ appToken, apiUrl, intake: createIntake({ queue, log, metrics }), log });
       opened.push(socket.close);
     }
     return { url, port: server.port, close };

@@ -2,6 +2,7 @@
 import { parseConfig } from "../shared/config/load.ts";
 import { maxTaskMsOf } from "../shared/config/stage-config.ts";
 import { createLog } from "../shared/log.ts";
+import { openProcessTelemetry } from "../shared/telemetry/process-telemetry.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import { agentSurroundings, type CreateAgent } from "./agents/create-agent.ts";
 import { openCompletions, openTaskStore } from "./aws-engine.ts";
@@ -26,11 +27,13 @@ export async function startAgentCore({
   config: unknown;
   createAgent: CreateAgent;
 }): Promise<void> {
-  const { execution } = parseConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseConfig({ json: config });
   const { table, completionsUrl, logLevel, aws, hostname, port } = readAgentCoreEnvironment();
   const log = createLog({ service: "execution", level: logLevel });
+  const surroundings = agentSurroundings(aws);
+  const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", ...surroundings, log });
   const host = createHost({
-    agent: createAgent(agentSurroundings(aws)),
+    agent: createAgent(surroundings),
     agentName: agentNameOf(execution.agent),
     store: openTaskStore({ table }),
     completions: openCompletions({ queueUrl: completionsUrl }),
@@ -40,12 +43,14 @@ export async function startAgentCore({
     leaseMs: execution.leaseMs,
     lostAfterMs: execution.lostAfterMs,
     log,
+    telemetry,
   });
   const server = await startExecutionServer({ host, hostname, port, platformPrincipal: "agentcore", log });
   log.info("server_listens", { address: server.url });
   process.once("SIGTERM", async () => {
     await host.stop({ graceMs });
     await server.close();
+    await telemetry.close();
     process.exit();
   });
 }

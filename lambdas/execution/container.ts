@@ -9,6 +9,8 @@ import { type Database, openDatabase } from "../shared/engine/sqlite/database.ts
 import { createSqliteQueue } from "../shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../shared/engine/sqlite/task-store.ts";
 import { createLog, type Log } from "../shared/log.ts";
+import { openProcessTelemetry } from "../shared/telemetry/process-telemetry.ts";
+import type { ProcessTelemetry } from "../shared/telemetry/telemetry.ts";
 import { type A2aAgent, openA2aAgent } from "./a2a-agent.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import type { CreateAgent } from "./agents/create-agent.ts";
@@ -53,7 +55,7 @@ async function start({
   config,
   createAgent,
 }: Bundled & { environment: ContainerEnvironment }): Promise<void> {
-  const execution = executionOf({ config, configFile: environment.configFile });
+  const { execution, telemetry: telemetryConfig } = settingsOf({ config, configFile: environment.configFile });
   const { agent, authenticator } = execution;
   requireSecretVariables({
     references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent), ...secretsOfCards(execution.a2a)],
@@ -64,7 +66,15 @@ async function start({
     for (const step of opened.splice(0).reverse()) await step();
   };
   try {
-    const stop = await open({ environment, execution, createAgent, opened, log });
+    const telemetry = openProcessTelemetry({
+      config: telemetryConfig,
+      service: "execution",
+      readSecret: readSecretVariable,
+      region: environment.region,
+      log,
+    });
+    opened.push(telemetry.close);
+    const stop = await open({ environment, execution, createAgent, opened, telemetry, log });
     const stopAndExit = async () => {
       await stop();
       await close();
@@ -84,11 +94,13 @@ async function open({
   execution,
   createAgent,
   opened,
+  telemetry,
   log,
 }: Pick<Bundled, "createAgent"> & {
   environment: ContainerEnvironment;
   execution: Config["execution"];
   opened: (() => Promise<void>)[];
+  telemetry: ProcessTelemetry;
   log: Log;
 }): Promise<() => Promise<void>> {
   const { hostname, port, store, region } = environment;
@@ -110,6 +122,7 @@ async function open({
     leaseMs: execution.leaseMs,
     lostAfterMs: execution.lostAfterMs,
     log,
+    telemetry,
   });
   const isPlatform = authenticator.type === "platform";
   const platform = isPlatform ? { platformPrincipal: "platform" } : {};
@@ -141,12 +154,18 @@ function openA2a({
 }
 
 /** The agent is code and part of the bundle: a file may set everything but that. */
-function executionOf({ config, configFile }: { config: unknown; configFile: string | undefined }): Config["execution"] {
-  const { execution: bundled } = parseConfig({ json: config });
+function settingsOf({
+  config,
+  configFile,
+}: {
+  config: unknown;
+  configFile: string | undefined;
+}): Pick<Config, "execution" | "telemetry"> {
+  const bundled = parseConfig({ json: config });
   if (configFile === undefined) return bundled;
-  const { execution } = loadExecutionConfig({ directory: process.cwd(), file: configFile });
-  if (isDeepStrictEqual(execution.agent, bundled.agent)) return execution;
-  const agent = JSON.stringify(bundled.agent);
+  const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
+  if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;
+  const agent = JSON.stringify(bundled.execution.agent);
   throw new Error(
     `${configFile}: execution.agent must be ${agent}, which is the agent of this bundle; or bundle anew.`,
   );

@@ -6,6 +6,7 @@ import type { Config } from "../shared/config/schema.ts";
 import { maxTaskMsOf, servesA2a } from "../shared/config/stage-config.ts";
 import type { TaskQueue } from "../shared/engine/ports.ts";
 import { createLog, type Log } from "../shared/log.ts";
+import { openLambdaTelemetry } from "../shared/telemetry/lambda-telemetry.ts";
 import { agentSurroundings } from "./agents/create-agent.ts";
 import { openTaskQueue, openTaskStore } from "./aws-engine.ts";
 import { readUrlEnvironment } from "./config/aws-environment.ts";
@@ -22,9 +23,11 @@ import { type UrlHandler, urlHandler } from "./url-handler.ts";
  * completions: whatever a request ends here (a cancel, a lost task), its answer says so.
  */
 export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
-  const { execution } = parseConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseConfig({ json: config });
   const { table, queueUrl, logLevel, aws } = readUrlEnvironment();
   const log = createLog({ service: "execution", level: logLevel });
+  const { readSecret } = agentSurroundings(aws);
+  const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
   const taskQueue = openTaskQueue({ queueUrl });
   const host = createHost({
     store: openTaskStore({ table }),
@@ -37,8 +40,9 @@ export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
     leaseMs: execution.leaseMs,
     lostAfterMs: execution.lostAfterMs,
     log,
+    telemetry,
   });
-  return urlHandler({ host });
+  return urlHandler({ host, settled: telemetry.flush });
 }
 
 /** Notices of changes go to the queue of tasks, whose worker delivers them. A Function URL answers in one piece: no streams. */

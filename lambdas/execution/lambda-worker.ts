@@ -1,6 +1,7 @@
 /** The Execution worker on Lambda: runs the agent for the tasks whose ids come from the queue. */
 import { parseConfig } from "../shared/config/load.ts";
 import { createLog } from "../shared/log.ts";
+import { openLambdaTelemetry } from "../shared/telemetry/lambda-telemetry.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import { agentSurroundings, type CreateAgent } from "./agents/create-agent.ts";
 import { openCompletions, openTaskQueue, openTaskStore } from "./aws-engine.ts";
@@ -17,14 +18,17 @@ export function createExecutionWorkerHandler({
   config: unknown;
   createAgent: CreateAgent;
 }): WorkerHandler {
-  const { execution } = parseConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseConfig({ json: config });
   const { table, completionsUrl, queueUrl, logLevel, aws } = readWorkerEnvironment();
   const log = createLog({ service: "execution", level: logLevel });
+  const surroundings = agentSurroundings(aws);
+  const { readSecret } = surroundings;
+  const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
   const store = openTaskStore({ table });
   const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl });
   const { allowLoopback } = execution.a2a.push;
   const worker = createExecutionWorker({
-    agent: createAgent(agentSurroundings(aws)),
+    agent: createAgent(surroundings),
     agentName: agentNameOf(execution.agent),
     store,
     notifications: queue,
@@ -33,7 +37,8 @@ export function createExecutionWorkerHandler({
     leaseMs: execution.leaseMs,
     lostAfterMs: execution.lostAfterMs,
     log,
+    telemetry,
   });
   const delivery = queue && createPushDelivery({ store, queue, allowLoopback, log });
-  return workerHandler({ worker, delivery, log });
+  return workerHandler({ worker, delivery, settled: telemetry.flush, log });
 }

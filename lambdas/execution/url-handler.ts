@@ -7,10 +7,19 @@ import type { Host } from "./host/host.ts";
 export type UrlHandler = (event: unknown) => Promise<FunctionUrlResponse>;
 
 /** Never rejects. Whatever does not say who calls is refused with 403 before the host sees it. */
-export function urlHandler({ host }: { host: Pick<Host, "exchange"> }): UrlHandler {
+export function urlHandler({
+  host,
+  settled = async () => {},
+}: {
+  host: Pick<Host, "exchange">;
+  /** Awaited before the function may be frozen. */
+  settled?: () => Promise<void>;
+}): UrlHandler {
   return async (event) => {
     const exchange = exchangeOf(event);
-    return toFunctionUrlResponse(exchange === undefined ? refusal() : await host.exchange(exchange));
+    const answer = toFunctionUrlResponse(exchange === undefined ? refusal() : await host.exchange(exchange));
+    await settled();
+    return answer;
   };
 }
 

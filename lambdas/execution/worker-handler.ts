@@ -23,10 +23,13 @@ const stopBeforeEndMs = 20_000;
 export function workerHandler({
   worker,
   delivery,
+  settled = async () => {},
   log,
 }: {
   worker: ExecutionWorker;
   delivery?: PushDelivery | undefined;
+  /** Awaited before the function may be frozen. */
+  settled?: () => Promise<void>;
   log: Log;
 }): WorkerHandler {
   async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
@@ -49,6 +52,7 @@ export function workerHandler({
       log.error("task_message_failed", { cause_kind: causeKind(result.reason) });
       return [{ itemIdentifier }];
     });
+    await settled();
     return { batchItemFailures };
   };
 }

@@ -7,6 +7,7 @@ import type { Destination } from "../shared/config/destination-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
 import type { Log } from "../shared/log.ts";
+import type { Telemetry } from "../shared/telemetry/telemetry.ts";
 import { createAuthorizer } from "./authorizers.ts";
 import type { Task } from "./task/task.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";
@@ -30,6 +31,7 @@ export type DestinationSurroundings = {
   /** The AWS region where the zone runs, whose STS is asked for tokens; undefined where nobody says. */
   region?: string | undefined;
   log: Log;
+  telemetry?: Telemetry | undefined;
   /** Wraps every transport (the local page watches the wire so); `name` is the destination's. */
   wrap?: (request: { transport: Transport; name: string }) => Transport;
 };
@@ -41,7 +43,7 @@ export function createDestinations({
   config,
   ...surroundings
 }: DestinationSurroundings & { config: Pick<Config, "destinations" | "limits"> }): Map<string, WorkerDestination> {
-  const { wrap = ({ transport }) => transport, botTokenOf, log } = surroundings;
+  const { wrap = ({ transport }) => transport, botTokenOf, log, telemetry } = surroundings;
   const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
@@ -49,7 +51,12 @@ export function createDestinations({
       const bare = createTransport({ destination, ...surroundings });
       if (bare === undefined) return [];
       const transport = wrap({ transport: bare, name });
-      const client = createClient({ transport, destination: { name, dialect, idempotent, callTimeoutMs }, log });
+      const client = createClient({
+        transport,
+        destination: { name, dialect, idempotent, callTimeoutMs },
+        log,
+        ...(telemetry && { telemetry }),
+      });
       const botToken = forwardBotToken ? botTokenOf : undefined;
       const { longPollMs } = destination;
       return [[name, { client, callTimeoutMs, maxSends: sendsPerDestination, longPollMs, botToken }] as const];

@@ -79,7 +79,7 @@ export function entrySource({
         `import { runContainer } from ${path("lambdas/execution/container.ts")};`,
         agent(),
         // An image gets nothing of what is the Verification zone's.
-        `const config = ${JSON.stringify({ execution: config.execution, destinations: {}, routes: [] })};`,
+        `const config = ${JSON.stringify({ execution: config.execution, telemetry: config.telemetry, destinations: {}, routes: [] })};`,
         "void runContainer({ config, createAgent });",
       );
   }

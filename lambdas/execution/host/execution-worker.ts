@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createLookAfter, type LookAfter } from "./a2a/look-after.ts";
 import { createPushOutbox, type PushOutbox } from "./a2a/push-outbox.ts";
@@ -43,6 +44,7 @@ export function createExecutionWorker({
   progressMs = runDefaults.progressMs,
   storeTimeoutMs = runDefaults.storeTimeoutMs,
   log = silentLog,
+  telemetry: _telemetry = noTelemetry,
   now = Date.now,
   newId = randomUUID,
   random = Math.random,
@@ -65,6 +67,7 @@ export function createExecutionWorker({
   progressMs?: number;
   storeTimeoutMs?: number;
   log?: Log;
+  telemetry?: Telemetry | undefined;
   now?: () => number;
   newId?: () => string;
   random?: () => number;

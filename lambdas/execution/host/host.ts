@@ -5,6 +5,7 @@ import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/m
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createLookAfter } from "./a2a/look-after.ts";
 import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
@@ -61,6 +62,7 @@ type HostSettings = {
   /** What `accepted` advises. */
   pollAfterMs?: number;
   log?: Log;
+  telemetry?: Telemetry | undefined;
   now?: () => number;
   newId?: () => string;
   random?: () => number;
@@ -108,6 +110,7 @@ export function createHost({
   storeTimeoutMs = runDefaults.storeTimeoutMs,
   pollAfterMs = runDefaults.pollAfterMs,
   log = silentLog,
+  telemetry: _telemetry = noTelemetry,
   now = Date.now,
   newId = randomUUID,
   random = Math.random,

@@ -1,5 +1,6 @@
 /** The ingress over HTTP: one signed request of Slack becomes one message in the queue. */
 import { type Log, silentLog } from "../../shared/log.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
 import type { Trace } from "../../shared/trace.ts";
 import type { KeptSecret } from "../kept-secret.ts";
 import { authenticate } from "./authenticate.ts";
@@ -27,6 +28,7 @@ export function createIngress({
   now = Date.now,
   newTrace,
   log = silentLog,
+  metrics,
   maxBodyBytes = defaultMaxBodyBytes,
 }: {
   signingSecret: KeptSecret;
@@ -34,9 +36,10 @@ export function createIngress({
   now?: () => number;
   newTrace?: () => Trace;
   log?: Log;
+  metrics?: Metrics | undefined;
   maxBodyBytes?: number;
 }): Ingress {
-  const takeIn = createIntake({ queue, now, log, ...(newTrace === undefined ? {} : { newTrace }) });
+  const takeIn = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
   return async ({ headers, body }) => {
     if (body.byteLength > maxBodyBytes) return respond(413);
     const nowSeconds = Math.floor(now() / 1000);

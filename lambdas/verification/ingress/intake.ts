@@ -1,5 +1,6 @@
 /** From a verified payload to the queue: what HTTP and Socket Mode share. It marks nothing as seen; the worker claims. */
 import { type Log, silentLog } from "../../shared/log.ts";
+import { type Metrics, noMetrics } from "../../shared/telemetry/metrics.ts";
 import { newTrace as startTrace, type Trace, traceIdOf } from "../../shared/trace.ts";
 import { withinDeadline } from "./deadline.ts";
 import { type Understood, understand, type VerifiedPayload } from "./understand.ts";
@@ -20,11 +21,13 @@ export function createIntake({
   now = Date.now,
   newTrace = startTrace,
   log = silentLog,
+  metrics: _metrics = noMetrics,
 }: {
   queue: IngressQueue;
   now?: () => number;
   newTrace?: () => Trace;
   log?: Log;
+  metrics?: Metrics | undefined;
 }): Intake {
   return async (verified) => {
     const understood = understand({ verified, nowMs: now(), newTrace });

@@ -1,6 +1,7 @@
 /** Exchanges with Slack that are made again at once where that helps and does no harm; each failure is one line of the log. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../../shared/log.ts";
+import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { retryDelayMs } from "./retry-policy.ts";
 import { toSlackError } from "./to-slack-error.ts";
 
@@ -17,12 +18,14 @@ export type Repeating = <T>(request: {
 /** What it gives rejects with a SlackError. `maxDelayMs`: whatever asks for a longer wait is left to the caller. */
 export function createRepeating({
   log,
+  telemetry: _telemetry,
   maxDelayMs,
   now = Date.now,
   sleep = (ms, signal) => wait(ms, undefined, { signal }),
   random = Math.random,
 }: {
   log: Log;
+  telemetry: Telemetry;
   maxDelayMs: number;
   now?: (() => number) | undefined;
   sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;

@@ -1,6 +1,7 @@
 /** The Slack seam over the real Web API (https://docs.slack.dev/reference/methods), or whatever speaks like it at `apiUrl`. */
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { Tokens } from "../installations/tokens.ts";
 import { createRepeating } from "./repeating.ts";
 import type { SlackApi } from "./slack.ts";
@@ -22,6 +23,7 @@ export function createSlackApi({
   tokens,
   apiUrl = "https://slack.com/api/",
   log,
+  telemetry = noTelemetry,
   now,
   sleep,
   random,
@@ -31,6 +33,7 @@ export function createSlackApi({
   tokens: Tokens;
   apiUrl?: string;
   log: Log;
+  telemetry?: Telemetry | undefined;
   now?: () => number;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   random?: () => number;
@@ -38,7 +41,7 @@ export function createSlackApi({
   uploadTimeoutMs?: number;
 }): SlackApi {
   requireSafeUrl(apiUrl);
-  const repeating = createRepeating({ log, maxDelayMs: timeoutMs, now, sleep, random });
+  const repeating = createRepeating({ log, telemetry, maxDelayMs: timeoutMs, now, sleep, random });
   const call = createSlackCall({ tokens, apiUrl, timeoutMs, repeating });
   return {
     ...createPosts(call),

@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ResultOf } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { childOf, type Trace } from "../../shared/trace.ts";
 import type { Call, ExecutionClient } from "./client.ts";
 import { exchange } from "./exchange.ts";
@@ -24,6 +25,7 @@ export function createClient({
   transport,
   destination: { name, dialect, idempotent, callTimeoutMs },
   log: processLog,
+  telemetry: _telemetry = noTelemetry,
   now = Date.now,
   sleep = ({ ms, signal }) => setTimeout(ms, undefined, { signal }),
   random = Math.random,
@@ -32,6 +34,7 @@ export function createClient({
   transport: Transport;
   destination: ClientDestination;
   log: Log;
+  telemetry?: Telemetry;
   now?: () => number;
   sleep?: Sleep;
   random?: () => number;

@@ -1,6 +1,7 @@
 /** One step of a task whose lease is held: its acts, the next wake-up, and the record, in an order that no crash can break. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
+import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { withHistory } from "../task/history.ts";
 import { next } from "../task/machine.ts";
@@ -25,6 +26,7 @@ export type WorkerOptions = {
   /** Always shorter than the queue's visibility timeout; an act is ended by its signal a tenth earlier. */
   leaseMs: number;
   log: Log;
+  telemetry?: Telemetry;
   newId: () => string;
   now?: () => number;
   random?: () => number;
