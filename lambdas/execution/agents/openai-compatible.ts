@@ -6,11 +6,14 @@ import { messagesOf } from "./chat-messages.ts";
 import { createPartialTeller } from "./partial-teller.ts";
 
 const defaultIdleTimeoutMs = 120_000;
+/** What an endpoint answers that does not know a field of the request; nothing has been generated then. */
+const unknownFieldStatuses = [400, 422];
 
 /**
  * `baseUrl` goes up to and with `/v1`; http only on loopback. The key is read anew for every task. `idleTimeoutMs` bounds
- * the wait for the first byte and for each next one; the task's own signal bounds the whole. Nothing is repeated: an
- * answer that breaks off is a failure, and no text of the endpoint's errors is passed on.
+ * the wait for the first byte and for each next one; the task's own signal bounds the whole. Nothing is repeated but a request
+ * that may have been refused for the wish to hear of the tokens: an answer that breaks off is a failure, and no text of the
+ * endpoint's errors is passed on.
  */
 export function createOpenAiCompatibleAgent({
   baseUrl,
@@ -28,21 +31,28 @@ export function createOpenAiCompatibleAgent({
   now?: () => number;
 }): Agent {
   const url = endpointOf(baseUrl);
+  let tellsUsage = true;
   return async function* openAiCompatible(task, { signal, log }) {
     const idle = new AbortController();
     const timer = setTimeout(() => idle.abort(), idleTimeoutMs);
     try {
-      const response = await fetch(url, {
-        method: "POST",
-        redirect: "error",
-        signal: AbortSignal.any([signal, idle.signal]),
-        headers: {
-          "content-type": "application/json",
-          accept: "text/event-stream",
-          ...(apiKey !== undefined && { authorization: `Bearer ${await apiKey()}` }),
-        },
-        body: JSON.stringify({ model, stream: true, messages: messagesOf({ task, system }) }),
-      });
+      const headers = {
+        "content-type": "application/json",
+        accept: "text/event-stream",
+        ...(apiKey !== undefined && { authorization: `Bearer ${await apiKey()}` }),
+      };
+      const asked = { model, stream: true, messages: messagesOf({ task, system }) };
+      const ask = (body: object) =>
+        fetch(url, {
+          ...{ method: "POST", redirect: "error", headers, body: JSON.stringify(body) },
+          signal: AbortSignal.any([signal, idle.signal]),
+        });
+      let response = await ask(tellsUsage ? { ...asked, stream_options: { include_usage: true } } : asked);
+      if (tellsUsage && unknownFieldStatuses.includes(response.status)) {
+        await response.body?.cancel();
+        response = await ask(asked);
+        tellsUsage = !response.ok;
+      }
       if (!isEventStream(response) || response.body === null) {
         log.warn("model_refused", { reason: "execution_failed", status: response.status });
         await response.body?.cancel();

@@ -49,6 +49,7 @@ describe("an endpoint of chat completions", () => {
         body: {
           model: "m",
           stream: true,
+          stream_options: { include_usage: true },
           messages: [
             { role: "system", content: "Be brief." },
             { role: "user", content: "Hi" },
@@ -63,6 +64,19 @@ describe("an endpoint of chat completions", () => {
   it("needs no key", async () => {
     await createTestHost({ agent: await agentOf(whole) }).call("execute_task", hello);
     expect(server?.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it("that does not know the wish to hear of the tokens is asked without it, from then on", async () => {
+    const knows = (body: unknown) => !Object.hasOwn(Object(body), "stream_options");
+    const agent = await agentOf((response) =>
+      knows(server?.requests.at(-1)?.body) ? whole(response) : response.writeHead(422).end("hunter2"),
+    );
+    for (const _ of [1, 2]) {
+      const updates: TaskUpdate[] = [];
+      for await (const update of agent(agentTask(hello), agentContext())) updates.push(update);
+      expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
+    }
+    expect(server?.requests.map(({ body }) => knows(body))).toEqual([false, true, true]);
   });
 
   it("may cut its bytes anywhere, use CRLF, and tell its usage at the end", async () => {
