@@ -15,6 +15,7 @@ import {
   successResultSchema,
   taskResultSchema,
 } from "./methods.ts";
+import { contractVersion } from "./version.ts";
 
 const components = {
   Attachment: attachmentSchema,
@@ -85,7 +86,7 @@ export function buildOpenRpc(): OpenRpc {
     openrpc: "1.3.2",
     info: {
       title: "Sekisho zone contract",
-      version: "1.0.0",
+      version: contractVersion,
       description:
         "JSON-RPC 2.0 between the Verification zone and the Execution zone: one Request object in the body, no batch, no notifications.",
     },

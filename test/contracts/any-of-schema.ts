@@ -1,0 +1,86 @@
+/** Values of a JSON Schema of the contract, made at random; what its unions rule out is left out by a validator. */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import fc from "fast-check";
+import { normalize, type Schema } from "../../release/contract/json-schema.ts";
+
+type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>;
+
+/** `known` makes the fields of these names, wherever they are. */
+export function anyOfSchema(json: unknown, known: Known = {}): fc.Arbitrary<unknown> {
+  const isValid = validatorOf(json);
+  return valueFor(normalize(json), known).filter(isValid);
+}
+
+export function validatorOf(json: unknown): (value: unknown) => boolean {
+  const ajv = new Ajv2020({ strict: false, formats: { "date-time": true, base64: true } });
+  const validate = ajv.compile(json as object);
+  return (value) => validate(value) === true;
+}
+
+function valueFor(schema: Schema, known: Known): fc.Arbitrary<unknown> {
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  const union = schema.oneOf ?? schema.anyOf;
+  const ofVariants = union?.filter(({ type }) => type !== undefined).map((variant) => valueFor(variant, known)) ?? [];
+  if (ofVariants.length > 0) return fc.oneof(...ofVariants);
+  switch (schema.type?.[0]) {
+    case "null":
+      return fc.constant(null);
+    case "boolean":
+      return fc.boolean();
+    case "integer":
+      return fc.integer(limits(schema, "minimum", "maximum"));
+    case "number":
+      return fc.double({ ...limits(schema, "minimum", "maximum"), min: numberOf(schema.minimum) ?? 0, noNaN: true });
+    case "string":
+      return textOf(schema);
+    case "array":
+      return fc.array(valueFor(schema.items ?? {}, known), {
+        maxLength: Math.min(numberOf(schema.maxItems) ?? 5, 5),
+        minLength: numberOf(schema.minItems) ?? 0,
+      });
+    case "object":
+      return objectOf(schema, known);
+    default:
+      return fc.jsonValue({ maxDepth: 2 });
+  }
+}
+
+function objectOf(schema: Schema, known: Known): fc.Arbitrary<unknown> {
+  const fields: [string, fc.Arbitrary<unknown>][] = Object.entries(schema.properties ?? {}).map(([name, field]) => [
+    name,
+    known[name] ?? valueFor(field, known),
+  ]);
+  const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(fields);
+  const made = fc.record(model, { requiredKeys: [...(schema.required ?? [])] });
+  // Fields of later versions, which a receiver ignores.
+  const more = fc.dictionary(fc.stringMatching(/^x_[a-z]{1,8}$/), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
+  return fc.tuple(more, made).map(([others, own]) => ({ ...others, ...own }));
+}
+
+function textOf(schema: Schema): fc.Arbitrary<string> {
+  if (schema.format === "date-time")
+    return fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map((date) => date.toISOString());
+  if (schema.format === "base64") return fc.base64String();
+  const maxLength = Math.min(numberOf(schema.maxLength) ?? 200, 50_000);
+  if (schema.pattern !== undefined)
+    return fc.stringMatching(new RegExp(schema.pattern)).filter((text) => text.length <= maxLength);
+  const minLength = numberOf(schema.minLength) ?? 0;
+  // The limits themselves are what a change would meet first.
+  const longest = fc.constant("関".repeat(maxLength));
+  const short = fc
+    .string({ unit: "grapheme", minLength, maxLength: Math.min(maxLength, 60) })
+    .filter((text) => text.length <= maxLength);
+  return fc.oneof({ weight: 8, arbitrary: short }, { weight: 1, arbitrary: longest });
+}
+
+function limits(schema: Schema, lowest: string, highest: string): { min?: number; max?: number } {
+  const [min, max] = [numberOf(schema[lowest]), numberOf(schema[highest])];
+  return {
+    ...(min !== undefined && { min: Math.max(min, -(2 ** 31)) }),
+    ...(max !== undefined && { max: Math.min(max, 2 ** 31 - 1) }),
+  };
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}

@@ -1,0 +1,73 @@
+/** The contract against the last released one: by its schemas, and by documents made from either side's. */
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { decodeError } from "../../contracts/decode-error.ts";
+import { generatedFiles } from "../../contracts/generated-files.ts";
+import { type MethodName, methods } from "../../contracts/methods.ts";
+import { contractVersion } from "../../contracts/version.ts";
+import { checkContract } from "../../release/contract/check-contract.ts";
+import { parseTexts, readTexts, releasedVersions } from "../../release/contract/read-contract.ts";
+import { parseVersion } from "../../release/contract/version.ts";
+import { anyOfSchema, validatorOf } from "./any-of-schema.ts";
+
+const root = join(import.meta.dirname, "../..");
+const last = releasedVersions(join(root, "contracts/released")).at(-1) ?? "";
+const released = parseTexts(readTexts(join(root, "contracts/released", last)));
+const current = parseTexts(generatedFiles());
+const names = Object.keys(methods) as MethodName[];
+
+it("the contract is the released one or a compatible one of a higher version; what breaks it asks for a new major one", () => {
+  expect(checkContract({ directory: root, version: contractVersion })).toEqual([]);
+});
+
+const isSameMajor = parseVersion(contractVersion)?.major === parseVersion(last)?.major;
+const suite = isSameMajor ? describe : describe.skip;
+suite(`beside a peer of ${last}`, () => {
+  const schemasOf = (file: string) =>
+    [released.get(`schemas/${file}.json`), current.get(`schemas/${file}.json`)] as const;
+  const ofReleased = names.filter((name) => released.has(`schemas/${name}.params.json`));
+
+  it.each(ofReleased)("%s: the params of an old client are taken by a new host", (name) => {
+    const [old] = schemasOf(`${name}.params`);
+    fc.assert(
+      fc.property(anyOfSchema(old, knownRules), (params) => {
+        expect(methods[name].params.safeParse(params)).toMatchObject({ success: true });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each(ofReleased)("%s: the results of an old host are understood by a new client", (name) => {
+    const [old] = schemasOf(`${name}.result`);
+    fc.assert(
+      fc.property(anyOfSchema(old, knownRules), (result) => {
+        expect(methods[name].result.safeParse(result)).toMatchObject({ success: true });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each(ofReleased)("%s: the results of a new host are understood by an old client", (name) => {
+    const [old, now] = schemasOf(`${name}.result`);
+    const isUnderstood = validatorOf(old);
+    fc.assert(
+      fc.property(anyOfSchema(now, knownRules), (result) => expect(isUnderstood(result)).toBe(true)),
+      { numRuns: 100 },
+    );
+  });
+
+  it("a reason and a number that it does not know are an internal error to it, and no reason to send again", () => {
+    const error = { code: -32079, message: "", data: { reason: "of_a_later_version", retryable: true } };
+    const decoded = decodeError({ error, dialect: "zone" });
+    expect(decoded).toMatchObject({ reason: "internal", exact: false, retryable: false });
+  });
+});
+
+/** What the contract says in words, since JSON Schema cannot: where links lead, and how many bytes a history has. */
+const knownRules = {
+  url: fc.nat().map((n) => `https://files.example/${n}`),
+  history: fc.array(fc.record({ role: fc.constantFrom("user", "assistant"), text: fc.string({ maxLength: 400 }) }), {
+    maxLength: 20,
+  }),
+};
