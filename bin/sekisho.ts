@@ -104,6 +104,14 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "does what a task was asked once more, as a new task",
     load: async () => (await import("./commands/tasks-retry.ts")).tasksRetry,
   },
+  usage: {
+    summary: "who asked when, where, and how it ended; as CSV too",
+    load: async () => (await import("./commands/usage.ts")).usage,
+  },
+  trace: {
+    summary: "one task's way through both zones, from the stores and log lines",
+    load: async () => (await import("./commands/trace.ts")).trace,
+  },
   cost: {
     summary: "what tasks cost on AWS",
     load: async () => (await import("./commands/cost.ts")).cost,

@@ -16,6 +16,8 @@ export type TestPlace = {
   folder: string;
   /** What a Verification zone at this place would work with, too. */
   engine: Engine;
+  /** `sekisho <words>` at this place. */
+  command(...words: string[]): Promise<Run>;
   /** `sekisho tasks <words>` at this place. */
   tasks(...words: string[]): Promise<Run>;
   /** Undefined where the place is none on AWS. */
@@ -32,6 +34,7 @@ export async function openSqlitePlace(): Promise<TestPlace> {
   return {
     folder,
     engine,
+    command: (...words) => commandHere([...words, "--store", file], {}),
     tasks: (...words) => commandHere(["tasks", ...words, "--store", file], {}),
     aws: undefined,
     async close() {
@@ -60,6 +63,7 @@ export async function openAwsPlace(): Promise<TestPlace> {
       }),
       close: async () => {},
     },
+    command: (...words) => commandHere([...words, "--stage", "prod", "--config", config], aws.env),
     tasks: (...words) => commandHere(["tasks", ...words, "--stage", "prod", "--config", config], aws.env),
     aws,
     async close() {
