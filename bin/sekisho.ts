@@ -32,6 +32,10 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "the manifest from which a Slack app is created",
     load: async () => (await import("./commands/manifest.ts")).manifest,
   },
+  doctor: {
+    summary: "is everything well, here or in a stage; and what to do where it is not",
+    load: async () => (await import("./commands/doctor.ts")).doctor,
+  },
   "config check": {
     summary: "checks sekisho.config.json and lists every problem",
     load: async () => (await import("./commands/config-check.ts")).configCheck,

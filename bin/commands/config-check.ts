@@ -55,7 +55,7 @@ function sourceOf(place: ConfigPlace): string {
 }
 
 /** Whether its code can be loaded shows when it runs: here it is not executed. */
-function requireAgentFile(agent: AgentConfig, directory: string): void {
+export function requireAgentFile(agent: AgentConfig, directory: string): void {
   if (typeof agent !== "string" || agent === "echo") return;
   const file = resolve(directory, agent);
   if (!existsSync(file)) throw new UsageError(`execution.agent: the file ${file} does not exist.`);
@@ -76,14 +76,19 @@ function stageText(stage: Stage): string {
 }
 
 /** The references that cannot be resolved here; that is no problem of the file. */
-function unsetSecrets({ slack, destinations, execution: { authenticator, agent, a2a } }: Config): SecretReference[] {
-  const tokens = Object.values(destinations).flatMap(secretsOfDestination);
-  const all = [
-    ...neededSecrets(slack),
-    ...tokens,
-    ...secretsOfAuthenticator(authenticator),
-    ...secretsOfAgent(agent),
-    ...secretsOfCards(a2a),
+function unsetSecrets(config: Config): SecretReference[] {
+  return [...neededSecrets(config.slack), ...secretsBesideSlack(config)].filter((secret) => !hasSecret(secret));
+}
+
+/** Of destinations, of the Execution zone, and of those who are told or tell what happens. */
+export function secretsBesideSlack({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
+  const { exporter } = telemetry.traces;
+  return [
+    ...Object.values(destinations).flatMap(secretsOfDestination),
+    ...secretsOfAuthenticator(execution.authenticator),
+    ...secretsOfAgent(execution.agent),
+    ...secretsOfCards(execution.a2a),
+    ...(exporter.type === "otlp" ? Object.values(exporter.headers) : []),
+    ...secretsOfAuthenticator(operators.authenticator),
   ];
-  return all.filter((secret) => !hasSecret(secret));
 }

@@ -57,7 +57,7 @@ function healthy(words: string): Verdict {
 }
 
 /** It goes to a terminal, and others wrote it. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text
     .replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "")
     .trim()

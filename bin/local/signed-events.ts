@@ -70,7 +70,8 @@ export async function sendForm({
   return { status, deliveries: 1 };
 }
 
-function signedHeaders({
+/** `now` says when it is signed. */
+export function signedHeaders({
   signingSecret,
   body,
   contentType,

@@ -36,8 +36,12 @@ export function refusedBySlack({
     const { origin } = new URL(apiUrl);
     return new Error(`Slack is not to be reached at ${origin}. Is this machine online?`, { cause: thrown });
   }
-  const why = `${words[error] ?? otherwise[kind]} ${whereFrom[kind]}`;
-  return new Error(`Slack does not take ${name} (${error}). ${why}`, { cause: thrown });
+  return new Error(`Slack does not take ${name} (${error}). ${refusalWords({ error, kind })}`, { cause: thrown });
+}
+
+/** Why, and where the right token is to be found. `error` is Slack's own name of it. */
+export function refusalWords({ error, kind }: { error: string; kind: "app" | "bot" }): string {
+  return `${words[error] ?? otherwise[kind]} ${whereFrom[kind]}`;
 }
 
 /** Slack's own name of an error (`invalid_auth`), as its client throws it. */

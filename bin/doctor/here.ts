@@ -1,0 +1,120 @@
+/** What is looked at on this machine. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Environment } from "../../lambdas/shared/config/environment.ts";
+import type { ConfigPlace } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { secretsBesideSlack } from "../commands/config-check.ts";
+import { isAnySet, neededSecrets } from "../local/slack-secrets.ts";
+import { type CheckGroup, skipped } from "./check.ts";
+import { appToken } from "./checks/app-token.ts";
+import { botToken } from "./checks/bot-token.ts";
+import { clock } from "./checks/clock.ts";
+import { disk } from "./checks/disk.ts";
+import { queueFile, storeFile } from "./checks/engine-file.ts";
+import { entry } from "./checks/entry.ts";
+import { portFree } from "./checks/port.ts";
+import { secretsHere } from "./checks/secrets-here.ts";
+import { signingSecret } from "./checks/signing-secret.ts";
+import { tokenScopes } from "./checks/token-scopes.ts";
+import { destinationClocks, slackClock } from "./clock-sources.ts";
+import { destinationGroup } from "./destination-group.ts";
+import { openEntryHere } from "./entry-under-test.ts";
+import { once } from "./once.ts";
+import { portUse } from "./port-use.ts";
+import { openSlackSide } from "./slack-side.ts";
+
+export type Closes = (() => Promise<void>)[];
+
+export function groupsHere({
+  config,
+  environment,
+  place,
+  closes,
+  signal,
+}: {
+  config: Config;
+  environment: Environment;
+  place: ConfigPlace;
+  /** Gets what is to be done when all checks are over. */
+  closes: Closes;
+  signal: AbortSignal;
+}): CheckGroup[] {
+  const { port, executionPort } = environment;
+  const { directory } = place;
+  const verificationUse = once(() => portUse({ zone: "Verification", port, signal }));
+  const executionUse = once(() => portUse({ zone: "Execution", port: executionPort, signal }));
+  const slack = openSlackSide({ config, readSecret, signal });
+  const dataFolder = join(directory, ".sekisho");
+  const folder = existsSync(dataFolder) ? dataFolder : directory;
+  const files = ["verification.db", "execution.db"].map((name) => join(dataFolder, name));
+  const [verificationFile = "", executionFile = ""] = files;
+  const openEntry = once(async () => {
+    const missing = whyNoEntry(config);
+    if (missing !== undefined) return { missing };
+    const read = () => readSecret(config.slack.signingSecret);
+    return openEntryHere({ port, use: await verificationUse(), readSecret: read, closes });
+  });
+  // A machine without any of Slack's secrets runs the stand-in, which has secrets of its own.
+  const ofSlack = isAnySet(config.slack) ? neededSecrets(config.slack) : [];
+  const manifestWords = `npx sekisho manifest${hasSecret(config.slack.appToken) ? " --socket" : ""}`;
+  const isStarted = async () => (await verificationUse()) === "zone" || (await executionUse()) === "zone";
+  const ports = { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort };
+  return [
+    {
+      group: "This machine",
+      checks: [
+        secretsHere({ references: [...ofSlack, ...secretsBesideSlack(config)], readSecret }),
+        clock({ trusted: [slackClock({ slack })], others: destinationClocks({ config, signal }) }),
+        ...(ports.SEKISHO_PORT === 0
+          ? []
+          : [portFree({ zone: "Verification", port, variable: "SEKISHO_PORT", use: verificationUse })]),
+        ...(ports.SEKISHO_EXECUTION_PORT === 0
+          ? []
+          : [
+              portFree({
+                zone: "Execution",
+                port: executionPort,
+                variable: "SEKISHO_EXECUTION_PORT",
+                use: executionUse,
+              }),
+            ]),
+      ],
+    },
+    {
+      group: "Store and queue",
+      checks: [
+        disk({ folder }),
+        storeFile({ file: verificationFile, folder }),
+        queueFile({ file: verificationFile, folder }),
+        ...(existsSync(executionFile) ? [storeFile({ file: executionFile, folder })] : []),
+      ],
+    },
+    {
+      group: "Slack",
+      checks: isAnySet(config.slack)
+        ? [
+            botToken({ slack }),
+            tokenScopes({ slack, manifestWords }),
+            appToken({ slack }),
+            entry({ open: openEntry }),
+            signingSecret({ slack, open: openEntry }),
+          ]
+        : [{ name: "secrets", run: async () => skipped(standInWords(config)) }],
+    },
+    destinationGroup({ config, place, executionPort, region: undefined, readSecret, isStarted, signal }),
+  ];
+}
+
+/** Over Socket Mode nothing comes in over HTTP. */
+function whyNoEntry({ slack }: Config): string | undefined {
+  if (hasSecret(slack.signingSecret)) return undefined;
+  const name = nameOfSecret(slack.signingSecret);
+  return hasSecret(slack.appToken) ? `${name} is not set: over Socket Mode none is used.` : `${name} is not set here.`;
+}
+
+function standInWords({ slack }: Config): string {
+  const names = [slack.signingSecret, slack.botToken, slack.appToken].map(nameOfSecret);
+  return `None of ${names.join(", ")} is set: npm start stands in for Slack.`;
+}
