@@ -9,6 +9,7 @@ import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-stor
 import { callAws } from "../aws/aws-failure.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage } from "../aws/stage.ts";
+import { newestInTable } from "./newest-aws.ts";
 import type { TaskPlace } from "./place.ts";
 import { parseStored } from "./stored-task.ts";
 
@@ -29,6 +30,7 @@ export async function openAwsPlace({
   const sqs = new SQSClient({ ...sqsSettings, region });
   const store = createDynamoTaskStore({ client: dynamo, table: tableName, parse: parseStored, signal });
   const queue = createSqsQueue({ client: sqs, queueUrl, signal });
+  const newest = newestInTable({ client: dynamo, table: tableName, signal });
   // Each call has a deadline of its own; a listing is many calls.
   const guarded = <T>(doing: string, call: () => Promise<T>) => callAws({ doing, signal, call });
   return {
@@ -38,6 +40,7 @@ export async function openAwsPlace({
       list: (request) => guarded("list tasks", () => store.list(request)),
     },
     queue: { send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)) },
+    newestIds: (request) => guarded("list tasks", () => newest(request)),
     idsLike: ({ state, prefix }) =>
       guarded("look for a task by the beginning of its id", async () => {
         const ids: string[] = [];

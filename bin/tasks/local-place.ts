@@ -1,9 +1,11 @@
 /** The tasks of the local run: its sqlite file, which may be in use by the zone itself at the same time. */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { isFolderLocked } from "../local/lock-folder.ts";
 import { itemsOf } from "./items.ts";
+import { newestInFile } from "./newest-local.ts";
 import type { TaskPlace } from "./place.ts";
 import { parseStored } from "./stored-task.ts";
 
@@ -24,6 +26,7 @@ export function openLocalPlace({
     );
   }
   const engine = openSqliteEngine({ file });
+  const database = openDatabase({ file });
   const store = engine.taskStore({ parse: parseStored });
   // It only sends, so that what the file's zone thinks of deliveries does not matter.
   const { queue } = engine.taskQueue({ maxReceiveCount: 1 });
@@ -31,6 +34,7 @@ export function openLocalPlace({
     where: `in ${file}`,
     store,
     queue,
+    newestIds: newestInFile({ database }),
     async idsLike({ state, prefix }) {
       const ids: string[] = [];
       for await (const { id } of itemsOf({ store, index: "state", key: state, signal })) {
@@ -43,6 +47,9 @@ export function openLocalPlace({
       if (isFolderLocked({ folder: dirname(file) })) return undefined;
       return "No `sekisho start` is at work here. Unless `sekisho verification` is, this is carried out at the next start.";
     },
-    close: () => engine.close(),
+    async close() {
+      await database.close();
+      await engine.close();
+    },
   };
 }

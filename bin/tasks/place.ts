@@ -13,6 +13,11 @@ export type TaskPlace = {
   where: string;
   store: Pick<TaskStore<StoredTask>, "get" | "list">;
   queue: Pick<TaskQueue, "send">;
+  /** A page of the ids of the tasks in a state, the task that came last first; `cursor` is for the page after it. */
+  newestIds(request: { state: string; cursor?: string | undefined; limit: number }): Promise<{
+    ids: string[];
+    cursor?: string;
+  }>;
   /** Ids of the tasks in a state that begin so; all pages. */
   idsLike(request: { state: string; prefix: string }): Promise<string[]>;
   /** What is to be known before idsLike is asked; undefined where it costs next to nothing. */

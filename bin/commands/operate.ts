@@ -1,0 +1,92 @@
+/** `sekisho operate`: the page for operators, of the local run or of a stage. */
+import { parseArgs } from "node:util";
+import { createAuthenticator } from "../../lambdas/execution/host/authenticator/create-authenticator.ts";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { createLog, type Log } from "../../lambdas/shared/log.ts";
+import type { Admission } from "../operate/admission/admission.ts";
+import { byAuthenticator } from "../operate/admission/by-authenticator.ts";
+import { onLoopback } from "../operate/admission/on-loopback.ts";
+import { openLocalSource, openStageSource } from "../operate/open-source.ts";
+import { createOperatorsPage } from "../operate/operators-page.ts";
+import { startOperateServer } from "../operate/server.ts";
+import { placeHelp, placeOptions } from "../tasks/place.ts";
+import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
+import { requireSecrets } from "./required-secrets.ts";
+
+const defaultPort = "3100";
+const loopback = "127.0.0.1";
+/** Those that a browser's guard can name; whatever else is listened on may be reached by somebody else. */
+const openHostnames = [loopback, "localhost", "::1"];
+
+export const operate: Command = {
+  help: `
+sekisho operate [--port N] [--hostname H] [--authenticate] [--stage NAME | --store FILE]
+
+Serves a page for operators until Ctrl-C: the tasks as they move, one task's way through both zones, the health of
+the destinations, dead letters; and cancels, retries and redrives. It shows ids, states and times, never a text.
+On 127.0.0.1 it answers the browser of this machine alone. Elsewhere it asks whoever comes for a token, which
+operators.authenticator of the configuration verifies, and TLS is for a proxy before it.
+
+  --port N        instead of ${defaultPort}; 0 takes a free one
+  --hostname H    instead of ${loopback}
+  --authenticate  asks for a token on loopback too: for a proxy on this machine, under a name of its own
+${placeHelp}
+
+Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
+`,
+  async run(run) {
+    const { values } = parseArgs({
+      args: run.words,
+      options: {
+        port: { type: "string", default: defaultPort },
+        hostname: { type: "string", default: loopback },
+        authenticate: { type: "boolean", default: false },
+        ...placeOptions,
+      },
+    });
+    const { hostname, authenticate, stage, store, config: file } = values;
+    if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
+    const port = portOf(values.port);
+    const place = { directory: run.directory, file };
+    const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "info" });
+    const isOpen = openHostnames.includes(hostname) && !authenticate;
+    const admission = isOpen ? onLoopback() : authenticated({ config: loadConfig(place), hostname, log });
+    const { signal } = run;
+    const source =
+      stage === undefined
+        ? openLocalSource({ config: place, store, signal })
+        : await openStageSource({ config: place, stage, signal });
+    try {
+      const page = createOperatorsPage({ source, admission, log });
+      const server = await startOperateServer({ page, hostname, port, log });
+      run.print(`Operators' page, ${source.name}: ${server.url}/operate/`);
+      if (!isOpen) run.print("It asks for a token. Put a proxy with TLS before it, which passes Host on as it came.");
+      run.print("Ctrl-C ends it.");
+      await untilStopped(run, server.close);
+      return exitCodes.success;
+    } finally {
+      await source.close();
+    }
+  },
+};
+
+function authenticated({ config, hostname, log }: { config: Config; hostname: string; log: Log }): Admission {
+  const { authenticator } = config.operators;
+  if (authenticator.type === "none") {
+    throw new UsageError(
+      `On ${hostname} others could reach the page, and nothing says who may. Name an authenticator in the configuration, such as
+  "operators": { "authenticator": { "type": "bearer", "tokens": [{ "env": "OPERATORS_TOKEN" }] } }
+or leave --hostname (and --authenticate) out, and come through a tunnel to this machine: ssh -L ${defaultPort}:${loopback}:${defaultPort}.`,
+    );
+  }
+  if (authenticator.type === "bearer") requireSecrets(authenticator.tokens);
+  return byAuthenticator({ authenticator: createAuthenticator({ config: authenticator, readSecret }), log });
+}
+
+function portOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new UsageError(`"${text}" is no port: 0 to 65535.`);
+  return Number(text);
+}
