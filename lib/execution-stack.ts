@@ -1,5 +1,5 @@
 /** The Execution zone in its account: an AgentCore Runtime, or Lambda behind a Function URL; with its task table and its key. */
-import { Duration, Stack, type StackProps } from "aws-cdk-lib";
+import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import type { ExecutionAddress } from "../lambdas/shared/config/stage-config.ts";
 import { permitAgent } from "./constructs/agent-permissions.ts";
@@ -10,7 +10,7 @@ import { createExecutionFunctions } from "./constructs/execution-functions.ts";
 import { useKey, useTable } from "./constructs/permissions.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
 import { createZoneKey } from "./constructs/zone-key.ts";
-import { roleNameOf } from "./names.ts";
+import { executionOutputs, roleNameOf } from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
 
 /** Where the zone is reached, and what a caller must be permitted for that. Holds references to what AWS names. */
@@ -29,6 +29,7 @@ export class ExecutionStack extends Stack {
     const { production } = stage;
     const key = createZoneKey(this, "Key", { production });
     const table = createTaskTable(this, "Tasks", { key, production });
+    new CfnOutput(this, executionOutputs.tableName, { value: table.tableName });
     const roleName = roleNameOf({ stageName, zone: "Execution" });
     if (stage.execution.kind === "lambda") {
       this.entry = createExecutionFunctions(this, { settings, key, table, roleName, callerRoleArn });

@@ -33,3 +33,6 @@ export const verificationOutputs = {
   deployedDestinations: "DeployedDestinations",
   executionAddress: "ExecutionAddress",
 } as const;
+
+/** Those of the Execution stack. */
+export const executionOutputs = { tableName: "TableName" } as const;

@@ -1,8 +1,8 @@
 /** Tells the way of each task as it happens: what the worker decided, and what went over the wire. */
 
-import type { TaskEvent } from "../../lambdas/verification/task/events.ts";
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+import { titleOfEvent, wordsOfEvent } from "../trace/event-words.ts";
 
 /** One step of a task's way. `detail` is shown as it is: its secrets are redacted already. */
 export type TaskStep = {
@@ -48,7 +48,7 @@ export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => v
     observe({ requestId, event, task, effects }) {
       // A task from before a restart was accepted unseen.
       if (task.taskId !== undefined) remember(task.taskId, requestId);
-      const title = `${wordsFor(event)} → ${task.state}`;
+      const title = titleOfEvent({ words: wordsOfEvent(event), state: task.state });
       const asked = effects.map((effect) =>
         effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,
       );
@@ -76,76 +76,3 @@ function titleOf({ method, direction, body }: TapEntry): string {
   const isShown = direction === "response" && typeof text === "string" && text !== "";
   return isShown ? `${method}: ${text.slice(0, maxProgressLength)}` : method;
 }
-
-/** The page reads the task's state behind the arrow of a title. */
-function wordsFor(event: TaskEvent): string {
-  switch (event.type) {
-    case "woken":
-      return event.resumed ? "worker takes over from one that died" : "worker claims the task";
-    case "permitted":
-      return event.allowed ? "the person may ask" : "the person may not ask";
-    case "answer_given":
-      return answerWords[event.verdict];
-    case "charged":
-      return event.over === undefined ? "counted" : `over the limit of that ${event.over.by}`;
-    case "thread_opened":
-      return "a thread for it is open";
-    case "prepared": {
-      const { history = [], attachments = [] } = event.context;
-      return `goes with ${history.length} earlier messages and ${attachments.length} files`;
-    }
-    case "file_refused":
-      return "a file cannot be taken along";
-    case "progress_shown":
-      return "progress is in the thread";
-    case "thread_held":
-      return "the thread waits for an answer";
-    case "question_asked":
-      return "question is in the thread";
-    case "question_shown":
-      return "question shows its answer";
-    case "uploaded":
-      return event.fileId === undefined ? "a file cannot be uploaded" : "a file is uploaded";
-    case "lined_up":
-      return event.ahead === 0 ? "it is its turn in the thread" : `waits for ${event.ahead} of its thread`;
-    case "thread_full":
-      return "too many wait in the thread";
-    case "left_thread":
-      return "left the thread to the next";
-    case "thread_canceled":
-      return `asked ${event.count} of the thread to end`;
-    case "message_read":
-      return "message read again";
-    case "busy":
-      return "destination has all its calls under way";
-    case "cancel_asked":
-      return "somebody wants it to end";
-    case "announced":
-      return "placeholder is in the thread";
-    case "answered":
-      return `Execution zone answered "${event.result.status}"`;
-    case "call_failed":
-      return `call failed (${event.error.reason})`;
-    case "slack_failed":
-      return `Slack call failed (${event.kind})`;
-    case "canceled":
-      return "canceled at the Execution zone";
-    case "share_refused":
-      return "files may not be shown in the thread";
-    case "delivered":
-      return "answer is in the thread";
-    case "swept":
-      return "thread looked at once more";
-    case "dead_lettered":
-      return "queue gave up on the wake-up";
-    case "redriven":
-      return "operator wants the task to go on";
-  }
-}
-
-const answerWords: Record<Extract<TaskEvent, { type: "answer_given" }>["verdict"], string> = {
-  taken: "it is the answer that the thread waits for",
-  none: "the thread waits for no answer",
-  not_yours: "the thread waits for somebody else's answer",
-  says_nothing: "the thread waits for an answer, and this says nothing",
-};

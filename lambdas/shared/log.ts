@@ -82,6 +82,11 @@ export function createLog({
 /** A log that writes nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
 
+/** Whether a line of ours may have that field. */
+export function isLogField(name: string): boolean {
+  return (allowedFields as readonly string[]).includes(name);
+}
+
 function pick(fields: LogFields): LogFields {
   const picked: LogFields = {};
   for (const name of allowedFields) {
