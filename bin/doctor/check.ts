@@ -35,7 +35,7 @@ export function failed(what: string, remedy: string): Finding {
 }
 
 /** The check as it is, or skipped with `words` where what it needs is not there: why not is told by another check. */
-export function after(needed: () => Promise<unknown>, words: string, check: Check): Check {
+export function onlyAfter(needed: () => Promise<unknown>, words: string, check: Check): Check {
   return {
     ...check,
     async run(request) {

@@ -13,7 +13,7 @@ import type { NamedStage } from "../aws/stage.ts";
 import { secretsOfStage } from "../aws/stage-secrets.ts";
 import { configInForce } from "../destinations/in-force.ts";
 import { askUnsigned } from "./ask-entry.ts";
-import { after, type Check, type CheckGroup, skipped } from "./check.ts";
+import { type Check, type CheckGroup, onlyAfter, skipped } from "./check.ts";
 import { awsAccount } from "./checks/aws-account.ts";
 import { botToken } from "./checks/bot-token.ts";
 import { clock } from "./checks/clock.ts";
@@ -58,7 +58,7 @@ export async function groupsInStage({
     return entryOfStage({ eventsUrl, stageName, signingSecret: config.slack.signingSecret });
   });
   const queue = { stageName, region, outputs };
-  const withStack = (check: Check) => after(outputs, "It is found by the stack, which is not there.", check);
+  const withStack = (check: Check) => onlyAfter(outputs, "It is found by the stack, which is not there.", check);
   const destinations = await inForce().then(
     (known) =>
       destinationGroup({
@@ -88,12 +88,12 @@ export async function groupsInStage({
       group: `Stage ${stageName}`,
       checks: [
         awsAccount({ own, caller }),
-        after(own, "Credentials of the stage's account are needed.", stack({ stageName, outputs, inForce })),
+        onlyAfter(own, "Credentials of the stage's account are needed.", stack({ stageName, outputs, inForce })),
         ...[liveSettings({ inForce }), stageQueue(queue), deadLetters(queue), taskTableCheck({ region, outputs })].map(
           withStack,
         ),
         ...secretsOfStage({ config, ...named }).map((secret) =>
-          after(caller, "Credentials are needed.", stageSecret({ secret, caller, stageName })),
+          onlyAfter(caller, "Credentials are needed.", stageSecret({ secret, caller, stageName })),
         ),
         clock({
           trusted: [slackClock({ slack }), entryClock],

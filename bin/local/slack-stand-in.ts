@@ -94,6 +94,7 @@ export async function startSlackStandIn({
     botToken,
     tokens,
     files,
+    scopes: state.rules.scopes,
     hostname,
     port,
     onCall(call) {

@@ -15,6 +15,8 @@ export type Rules = {
   refusesMarkdown: boolean;
   /** What comes of `files.completeUploadExternal` for a file that is completed: an error, or one more message. */
   completesUploadTwice: "refuse" | "share";
+  /** What the tokens may, as every answer says of them; without it no answer does. */
+  scopes?: readonly string[] | undefined;
   /** The app's own, for the installation by OAuth. */
   install?: { clientId: string; clientSecret: string } | undefined;
 };

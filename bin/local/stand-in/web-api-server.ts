@@ -23,6 +23,7 @@ export async function startWebApiServer({
   botToken,
   tokens = createTokens({ botToken }),
   files,
+  scopes,
   hostname,
   port,
   onCall,
@@ -33,6 +34,8 @@ export async function startWebApiServer({
   tokens?: Tokens;
   /** Without it there are no files. */
   files?: FileExchange;
+  /** Of every token. */
+  scopes?: readonly string[] | undefined;
   hostname: string;
   port: number;
   onCall: (call: StandInCall) => void;
@@ -50,6 +53,10 @@ export async function startWebApiServer({
     if (fault !== undefined && (await refuse({ fault, request, response, signal }))) return;
     const reply = carryOut(name, request, body.toString());
     if (fault?.type === "lost_answer") return void request.socket.destroy();
+    // Slack says so with every answer to a token that it knows.
+    if (scopes !== undefined && !("ok" in callerOf(request.headers.authorization ?? ""))) {
+      response.setHeader("x-oauth-scopes", scopes.join(","));
+    }
     send(response, 200, reply);
   }
 
