@@ -108,6 +108,14 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "does what a task was asked once more, as a new task",
     load: async () => (await import("./commands/tasks-retry.ts")).tasksRetry,
   },
+  "data show": {
+    summary: "what is kept of one person, in numbers",
+    load: async () => (await import("./commands/data-show.ts")).dataShow,
+  },
+  "data delete": {
+    summary: "deletes what is kept of one person",
+    load: async () => (await import("./commands/data-delete.ts")).dataDelete,
+  },
   usage: {
     summary: "who asked when, where, and how it ended; as CSV too",
     load: async () => (await import("./commands/usage.ts")).usage,
@@ -115,6 +123,10 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
   trace: {
     summary: "one task's way through both zones, from the stores and log lines",
     load: async () => (await import("./commands/trace.ts")).trace,
+  },
+  operate: {
+    summary: "a page for operators: live tasks, destinations' health, dead letters",
+    load: async () => (await import("./commands/operate.ts")).operate,
   },
   cost: {
     summary: "what tasks cost on AWS",

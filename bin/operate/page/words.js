@@ -1,0 +1,49 @@
+/** Times and ids as a person reads them. */
+import { element } from "../../web/dom.js";
+
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1000],
+];
+
+/** In the largest unit of which there is one. */
+export function durationText(ms) {
+  const [name, of] = units.find(([, size]) => Math.abs(ms) >= size) ?? [];
+  return of === undefined ? `${Math.round(ms)} ms` : `${Math.trunc(ms / of)} ${name}`;
+}
+
+/** An age that goes on: `tick` writes it anew. */
+export function ageOf(atMs, { coming = false } = {}) {
+  const made = element("time", "age");
+  made.dateTime = new Date(atMs).toISOString();
+  made.title = new Date(atMs).toLocaleString();
+  made.dataset.at = String(atMs);
+  if (coming) made.dataset.coming = "";
+  write(made);
+  return made;
+}
+
+export function tick() {
+  for (const made of document.querySelectorAll("time[data-at]")) write(made);
+}
+
+function write(made) {
+  const awayMs = Number(made.dataset.at) - Date.now();
+  // Within a second either way, and where the clocks differ, it is now.
+  const isNow = Math.abs(awayMs) < 1000 || (awayMs > 0 && !("coming" in made.dataset));
+  const text = isNow ? "now" : awayMs > 0 ? `in ${durationText(awayMs)}` : durationText(-awayMs);
+  if (made.textContent !== text) made.textContent = text;
+}
+
+export const shortId = (id) => id.slice(0, 8);
+
+export function timeText(atMs) {
+  return new Date(atMs).toLocaleTimeString(undefined, { hour12: false });
+}
+
+/** One, or several of them. */
+export function count(number, one, several = `${one}s`) {
+  return `${number} ${number === 1 ? one : several}`;
+}
