@@ -6,7 +6,10 @@ import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { commandHere } from "../bin/aws/command-here.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const page = readFileSync(join(root, "docs/execute-elsewhere.md"), "utf8");
+/** The two that follow the examples of `examples/execute-elsewhere`. */
+const page = ["docs/execution-zone.md", "docs/move.md"]
+  .map((name) => readFileSync(join(root, name), "utf8"))
+  .join("\n");
 const blocks = blocksIn(page);
 
 function blocksIn(text: string): { language: string; text: string }[] {
@@ -31,7 +34,7 @@ describe("docs/a2a.md", () => {
   });
 });
 
-describe("docs/execute-elsewhere.md", () => {
+describe("docs/execution-zone.md and docs/move.md", () => {
   it("shows the files as they are", () => {
     expect(blocksOf("python")).toEqual([fileText("python/agent.py")]);
     expect(blocksOf("dockerfile")).toEqual([fileText("python/Dockerfile")]);

@@ -7,7 +7,7 @@ import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { commandHere } from "../bin/aws/command-here.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const pages = ["README.md", ...globSync("docs/*.md", { cwd: root })];
+const pages = ["README.md", ...globSync(["docs/*.md", "docs/decisions/*.md"], { cwd: root })];
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 
 function blocksIn(page: string, language: string): string[] {
@@ -97,9 +97,9 @@ describe("docs/operations.md", () => {
   });
 });
 
-describe("docs/execute-elsewhere.md", () => {
+describe("docs/agent.md", () => {
   it("shows an agent that reads files, asks, tells its answer while it writes, and attaches a file", async () => {
-    const [code = ""] = blocksIn("docs/execute-elsewhere.md", "ts");
+    const [, code = ""] = blocksIn("docs/agent.md", "ts");
     const folder = mkdtempSync(join(tmpdir(), "sekisho-documented-"));
     try {
       writeFileSync(join(folder, "agent.ts"), code);
