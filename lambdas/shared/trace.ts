@@ -6,16 +6,31 @@ export type Trace = { traceparent: string; tracestate?: string | undefined };
 
 const pattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** A new root, sampled. `random` gives that many random bytes. */
-export function newTrace(random: (bytes: number) => Buffer = pooledBytes): Trace {
+/** A new root. Here, and nowhere later, it is decided whether its spans are kept. `random` gives that many random bytes. */
+export function newTrace({
+  sampleRatio = 1,
+  random = pooledBytes,
+}: {
+  sampleRatio?: number;
+  random?: (bytes: number) => Buffer;
+} = {}): Trace {
   const ids = random(24).toString("hex");
-  return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32)}-01` };
+  const traceId = ids.slice(0, 32);
+  return { traceparent: `00-${traceId}-${ids.slice(32)}-${isWithin({ traceId, sampleRatio }) ? "01" : "00"}` };
+}
+
+/**
+ * Decided by the id itself, as OpenTelemetry does (specification, "Probability sampling", of whose 56 random bits the first 52
+ * are looked at): whoever asks for a larger share keeps all that whoever asks for a smaller one keeps.
+ */
+export function isWithin({ traceId, sampleRatio }: { traceId: string; sampleRatio: number }): boolean {
+  return Number.parseInt(traceId.slice(18, 31), 16) >= (1 - sampleRatio) * 2 ** 52;
 }
 
 /** The same trace with a span id of its own. */
 export function childOf(trace: Trace, random: (bytes: number) => Buffer = pooledBytes): Trace {
   const [, traceId, , flags] = pattern.exec(trace.traceparent) ?? [];
-  if (traceId === undefined) return newTrace(random);
+  if (traceId === undefined) return newTrace({ random });
   return { ...trace, traceparent: `00-${traceId}-${random(8).toString("hex")}-${flags}` };
 }
 

@@ -50,7 +50,7 @@ describe("a trace from a caller", () => {
 
 describe("a trace", () => {
   it("starts as a sampled root that a parser takes", () => {
-    expect(newTrace(count).traceparent).toBe(`00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`);
+    expect(newTrace({ random: count }).traceparent).toBe(`00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`);
     const trace = newTrace();
     expect(parseTrace(trace)).toEqual(trace);
     expect(newTrace().traceparent).not.toBe(trace.traceparent);
@@ -63,6 +63,6 @@ describe("a trace", () => {
   });
 
   it("starts anew where the parent is malformed", () => {
-    expect(childOf({ traceparent: "broken", tracestate: "vendor=1" }, count)).toEqual(newTrace(count));
+    expect(childOf({ traceparent: "broken", tracestate: "vendor=1" }, count)).toEqual(newTrace({ random: count }));
   });
 });

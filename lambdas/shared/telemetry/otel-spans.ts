@@ -1,0 +1,121 @@
+/** The spans seam over `@opentelemetry/api`: whatever SDK is registered in the process gets them; without one only the ids go along. */
+import {
+  trace as api,
+  type Context,
+  context,
+  isSpanContextValid,
+  type Span,
+  type Attributes as SpanAttributes,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+} from "@opentelemetry/api";
+import { childOf, newTrace, type Trace } from "../trace.ts";
+import { errorKindOf } from "./error-kind.ts";
+import { spanContextOf, traceOf } from "./span-context.ts";
+import type { Attributes, OpenSpan, SpanStart, Spans } from "./spans.ts";
+
+/** Starts a span whose own ids are those given, which only an SDK of ours can (tracer-provider.ts). */
+export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;
+
+const kinds: Record<SpanStart["kind"], SpanKind> = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  consumer: SpanKind.CONSUMER,
+  producer: SpanKind.PRODUCER,
+};
+
+/**
+ * `tracer` is the process's own where not given; work runs within its context, so that what an agent or a library traces
+ * lies below. Where the ids of a root cannot be had, it is told as their child. `sampleRatio` is for traces that begin here.
+ */
+export function createOtelSpans({
+  tracer = api.getTracer("sekisho"),
+  startRoot,
+  sampleRatio = 1,
+}: {
+  tracer?: Tracer;
+  startRoot?: StartRoot;
+  sampleRatio?: number;
+} = {}): Spans {
+  return {
+    async within({ name, kind, trace, attributes }, work) {
+      const parent = parentOf(trace);
+      // What is called outside of every trace, such as Slack for the members of a group, makes none of its own.
+      if (parent === undefined && kind !== "server") return work(untold(newTrace({ sampleRatio })));
+      const span = tracer.startSpan(name, { kind: kinds[kind], attributes: defined(attributes) }, around(parent));
+      const ids = span.spanContext();
+      // Nobody makes spans here: what comes back is the parent's own.
+      const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
+      if (!isMade) return work(untold(trace === undefined ? newTrace({ sampleRatio }) : childOf(trace)));
+      return runWithin({ span, surroundings: api.setSpan(context.active(), span), work });
+    },
+    root({ name, kind, trace, attributes, startMs, endMs, failed }) {
+      const ids = spanContextOf(trace);
+      if (ids === undefined) return;
+      const start = { kind: kinds[kind], startTime: new Date(startMs) };
+      const span = startRoot?.({ name, ids, ...start }) ?? tracer.startSpan(name, start, around(ids));
+      span.setAttributes(defined(attributes));
+      if (failed !== undefined) markFailed(span, failed);
+      span.end(new Date(endMs));
+    },
+  };
+}
+
+/** The span that is under way where it is of the same trace: it is nearer than what the record or the caller says. */
+function parentOf(trace: Trace | undefined): SpanContext | undefined {
+  const active = api.getSpanContext(context.active());
+  const given = spanContextOf(trace);
+  return active !== undefined && (trace === undefined || active.traceId === given?.traceId) ? active : given;
+}
+
+function around(parent: SpanContext | undefined): Context {
+  const active = context.active();
+  if (parent === undefined) return api.deleteSpan(active);
+  return api.getSpanContext(active) === parent ? active : api.setSpanContext(active, parent);
+}
+
+async function runWithin<T>({
+  span,
+  surroundings,
+  work,
+}: {
+  span: Span;
+  surroundings: Context;
+  work: (span: OpenSpan) => Promise<T>;
+}): Promise<T> {
+  let failed = false;
+  const fail = (kind: string) => {
+    if (!failed) markFailed(span, kind);
+    failed = true;
+  };
+  const open: OpenSpan = {
+    trace: traceOf(span.spanContext()),
+    set: (attributes) => void span.setAttributes(defined(attributes)),
+    fail,
+  };
+  try {
+    return await context.with(surroundings, () => work(open));
+  } catch (thrown) {
+    fail(errorKindOf(thrown));
+    throw thrown;
+  } finally {
+    span.end();
+  }
+}
+
+/** Without a description: what errors say may be anybody's words. */
+function markFailed(span: Span, kind: string): void {
+  span.setAttribute("error.type", kind);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+function untold(trace: Trace): OpenSpan {
+  return { trace, set() {}, fail() {} };
+}
+
+function defined(attributes: Attributes = {}): SpanAttributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
+}

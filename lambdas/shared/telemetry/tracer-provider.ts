@@ -1,0 +1,103 @@
+/** OpenTelemetry's SDK as we need it: spans go to one exporter in batches, and whoever began a trace has decided whether it is kept. */
+import {
+  trace as api,
+  context,
+  type TracerProvider as Provider,
+  ROOT_CONTEXT,
+  type SpanContext,
+} from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  BatchSpanProcessor,
+  RandomIdGenerator,
+  type Sampler,
+  SamplingDecision,
+  type SpanExporter,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import { isWithin } from "../trace.ts";
+import type { StartRoot } from "./otel-spans.ts";
+import { isSampled } from "./span-context.ts";
+
+/** What waits for the exporter; whatever comes beyond that is dropped, and no task waits. */
+const maxWaiting = 2048;
+const batchSize = 512;
+
+export type OwnProvider = {
+  provider: Provider;
+  startRoot: StartRoot;
+  /** Sends what waits. Rejects where that fails. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export function createTracerProvider({
+  exporter,
+  resource,
+  sampleRatio,
+  sendEveryMs,
+  exportTimeoutMs,
+}: {
+  exporter: SpanExporter;
+  resource: Record<string, string>;
+  sampleRatio: number;
+  sendEveryMs: number;
+  exportTimeoutMs: number;
+}): OwnProvider {
+  let root: SpanContext | undefined;
+  const random = new RandomIdGenerator();
+  const idGenerator = {
+    generateTraceId: () => root?.traceId ?? random.generateTraceId(),
+    generateSpanId: () => root?.spanId ?? random.generateSpanId(),
+  };
+  /** A flag that is there is obeyed; without one the trace begins here. */
+  const sampler: Sampler = {
+    shouldSample(surroundings, traceId) {
+      const flagged = root ?? api.getSpanContext(surroundings);
+      const keeps = flagged === undefined ? isWithin({ traceId, sampleRatio }) : isSampled(flagged);
+      return {
+        decision: keeps ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+        ...(flagged?.traceState && { traceState: flagged.traceState }),
+      };
+    },
+    toString: () => "ByFlag",
+  };
+  const processor = new BatchSpanProcessor({
+    exporter,
+    maxQueueSize: maxWaiting,
+    maxExportBatchSize: batchSize,
+    scheduledDelayMillis: sendEveryMs,
+    exportTimeoutMillis: exportTimeoutMs,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes(resource),
+    sampler,
+    idGenerator,
+    spanProcessors: [processor],
+  });
+  const tracer = provider.getTracer("sekisho");
+  return {
+    provider,
+    startRoot({ name, kind, ids, startTime }) {
+      root = ids;
+      try {
+        return tracer.startSpan(name, { kind, startTime, root: true }, ROOT_CONTEXT);
+      } finally {
+        root = undefined;
+      }
+    },
+    flush: () => processor.forceFlush(),
+    close: () => provider.shutdown(),
+  };
+}
+
+/** So that a span knows what it lies in. One that an application has set stays; so does ours, since it holds nothing. */
+export function followContext(): void {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+}
+
+/** For what an agent traces itself. An application's own provider stays. The result takes it back. */
+export function offerToAgents(provider: Provider): () => void {
+  return api.setGlobalTracerProvider(provider) ? () => api.disable() : () => {};
+}

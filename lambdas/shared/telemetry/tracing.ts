@@ -1,0 +1,78 @@
+/** Spans as the configuration wants them: sent by an SDK of ours, or left to whatever the application has registered. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { AwsSurroundings } from "../aws/credentials.ts";
+import type { TelemetryConfig } from "../config/telemetry-schema.ts";
+import type { SecretReference } from "../config/values.ts";
+import type { Log } from "../log.ts";
+import { createOtelSpans } from "./otel-spans.ts";
+import { createOtlpExporter } from "./otlp-exporter.ts";
+import { createOtlpPost } from "./otlp-post.ts";
+import { otlpTarget } from "./otlp-target.ts";
+import type { Spans } from "./spans.ts";
+import { createTracerProvider, followContext, offerToAgents } from "./tracer-provider.ts";
+
+export type Tracing = {
+  spans: Spans;
+  /** Sends what waits, and takes no longer than `flushMs`. Never rejects. */
+  flush(): Promise<void>;
+  /** The same for the last time. */
+  close(): Promise<void>;
+};
+
+/** A batch that took longer would be late for everybody. */
+const exportTimeoutMs = 5000;
+const sendEveryMs = 5000;
+
+/** Opens nothing before the first spans are sent. Throws where the exporter cannot be used here. */
+export function openTracing({
+  config: { exporter, sampleRatio },
+  service,
+  resource = {},
+  readSecret,
+  aws,
+  flushMs,
+  log,
+}: {
+  config: TelemetryConfig["traces"];
+  service: "verification" | "execution";
+  /** What is known of the place, by the semantic conventions for resources. */
+  resource?: Record<string, string>;
+  readSecret: (reference: SecretReference) => Promise<string>;
+  /** For `xray`. */
+  aws?: AwsSurroundings | undefined;
+  flushMs: number;
+  log: Log;
+}): Tracing {
+  if (exporter.type === "none") {
+    return { spans: createOtelSpans({ sampleRatio }), flush: async () => {}, close: async () => {} };
+  }
+  const post = createOtlpPost({ target: otlpTarget({ exporter, readSecret, aws }) });
+  const spanExporter = createOtlpExporter({ post, timeoutMs: exportTimeoutMs, log });
+  const own = createTracerProvider({
+    exporter: spanExporter,
+    resource: { "service.name": `sekisho-${service}`, "service.namespace": "sekisho", ...resource },
+    sampleRatio,
+    sendEveryMs,
+    exportTimeoutMs: exportTimeoutMs + 1000,
+  });
+  followContext();
+  // Agents run in the Execution zone: what they trace themselves is of that service, also where both are one process.
+  const takeBack = service === "execution" ? offerToAgents(own.provider) : () => {};
+  const { provider, startRoot, flush, close } = own;
+  return {
+    spans: createOtelSpans({ tracer: provider.getTracer("sekisho"), startRoot, sampleRatio }),
+    flush: () => atMost(Promise.all([flush(), spanExporter.settled()]), flushMs),
+    async close() {
+      takeBack();
+      await atMost(close(), flushMs);
+    },
+  };
+}
+
+async function atMost(work: Promise<unknown>, ms: number): Promise<void> {
+  const over = new AbortController();
+  const late = wait(ms, undefined, { signal: over.signal });
+  await Promise.race([work, late]).catch(() => {});
+  over.abort();
+  await late.catch(() => {});
+}
