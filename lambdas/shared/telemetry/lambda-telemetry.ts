@@ -1,16 +1,41 @@
 /** Telemetry of a Lambda function: metrics as log lines that CloudWatch reads, spans sent before an invocation ends. */
 import type { AwsSurroundings } from "../aws/credentials.ts";
+import { functionResource } from "../config/function-environment.ts";
+import { readMetricsNamespace } from "../config/metrics-environment.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
-import { type InvocationTelemetry, noTelemetry } from "./telemetry.ts";
+import { createEmfMetrics } from "./emf-metrics.ts";
+import { metricTable } from "./metric-table.ts";
+import { noMetrics } from "./metrics.ts";
+import type { InvocationTelemetry } from "./telemetry.ts";
+import { openTracing } from "./tracing.ts";
 
-export function openLambdaTelemetry(_: {
+/** Awaited by whoever asked, so that a collector that is away delays no answer for long. */
+const flushMs = 1000;
+
+export function openLambdaTelemetry({
+  config,
+  service,
+  ...surroundings
+}: {
   config: TelemetryConfig;
   service: "verification" | "execution";
   readSecret: (reference: SecretReference) => Promise<string>;
   aws: AwsSurroundings;
   log: Log;
 }): InvocationTelemetry {
-  return { ...noTelemetry, flush: async () => {} };
+  const namespace = readMetricsNamespace();
+  const measured =
+    namespace === undefined ? undefined : createEmfMetrics({ table: metricTable, namespace, zone: service });
+  const resource = functionResource({ region: surroundings.aws.region });
+  const tracing = openTracing({ config: config.traces, service, resource, flushMs, ...surroundings });
+  return {
+    metrics: measured?.metrics ?? noMetrics,
+    spans: tracing.spans,
+    async flush() {
+      measured?.flush();
+      await tracing.flush();
+    },
+  };
 }

@@ -1,16 +1,38 @@
 /** Telemetry of a process that goes on running: metrics for Prometheus, spans to a collector. */
+import type { AwsSurroundings } from "../aws/credentials.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
-import { noTelemetry, type ProcessTelemetry } from "./telemetry.ts";
+import { noMetrics } from "./metrics.ts";
+import { createPrometheusMetrics } from "./prometheus-metrics.ts";
+import type { ProcessTelemetry } from "./telemetry.ts";
+import { openTracing } from "./tracing.ts";
 
-/** `service` is what the spans are of. Opens nothing before the first span. */
-export function openProcessTelemetry(_: {
+/** Of a process that ends; its caller waits for nothing else. */
+const flushMs = 2000;
+
+/** `service` is what the spans are of. Opens nothing before the first span. Throws where the exporter cannot be used here. */
+export function openProcessTelemetry({
+  config,
+  aws,
+  ...surroundings
+}: {
   config: TelemetryConfig;
   service: "verification" | "execution";
   readSecret: (reference: SecretReference) => Promise<string>;
-  region?: string | undefined;
+  /** For `xray`, which needs them. */
+  aws?: AwsSurroundings | undefined;
   log: Log;
 }): ProcessTelemetry {
-  return { ...noTelemetry, exposition: async () => undefined, close: async () => {} };
+  const measured = config.metrics ? createPrometheusMetrics() : undefined;
+  const tracing = openTracing({ config: config.traces, flushMs, ...(aws && { aws }), ...surroundings });
+  return {
+    metrics: measured?.metrics ?? noMetrics,
+    spans: tracing.spans,
+    exposition: async () => measured?.exposition(),
+    async close() {
+      measured?.close();
+      await tracing.close();
+    },
+  };
 }

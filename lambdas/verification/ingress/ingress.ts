@@ -1,6 +1,6 @@
 /** The ingress over HTTP: one signed request of Slack becomes one message in the queue. */
 import { type Log, silentLog } from "../../shared/log.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import { type Metrics, noMetrics } from "../../shared/telemetry/metrics.ts";
 import type { Trace } from "../../shared/trace.ts";
 import type { KeptSecret } from "../kept-secret.ts";
 import { authenticate } from "./authenticate.ts";
@@ -28,7 +28,7 @@ export function createIngress({
   now = Date.now,
   newTrace,
   log = silentLog,
-  metrics,
+  metrics = noMetrics,
   maxBodyBytes = defaultMaxBodyBytes,
 }: {
   signingSecret: KeptSecret;
@@ -40,18 +40,22 @@ export function createIngress({
   maxBodyBytes?: number;
 }): Ingress {
   const takeIn = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
+  const refused = (reason: string, status: number) => {
+    metrics.add("sekisho_requests_refused_total", { zone: "verification", reason });
+    return respond(status);
+  };
   return async ({ headers, body }) => {
-    if (body.byteLength > maxBodyBytes) return respond(413);
+    if (body.byteLength > maxBodyBytes) return refused("too_large", 413);
     const nowSeconds = Math.floor(now() / 1000);
     const verdict = await authenticate({ signingSecret, headers, body, nowSeconds, log });
     if (verdict !== "valid") {
       log.warn("request_refused", { reason: verdict, bytes: body.byteLength });
-      return respond(verdict === "no_secret" ? 500 : 401);
+      return refused(verdict, verdict === "no_secret" ? 500 : 401);
     }
     const parsed = parseBody(body);
     if (parsed === undefined) {
       log.warn("event_dropped", { drop: "unknown_payload", bytes: body.byteLength });
-      return respond(200);
+      return refused("unknown_payload", 200);
     }
     if ("challenge" in parsed) return respond(200, parsed.challenge);
     return respond((await takeIn(parsed)) === "failed" ? 503 : 200);

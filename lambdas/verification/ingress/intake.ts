@@ -21,7 +21,7 @@ export function createIntake({
   now = Date.now,
   newTrace = startTrace,
   log = silentLog,
-  metrics: _metrics = noMetrics,
+  metrics = noMetrics,
 }: {
   queue: IngressQueue;
   now?: () => number;
@@ -29,7 +29,7 @@ export function createIntake({
   log?: Log;
   metrics?: Metrics | undefined;
 }): Intake {
-  return async (verified) => {
+  const takeIn: Intake = async (verified) => {
     const understood = understand({ verified, nowMs: now(), newTrace });
     if ("drop" in understood) {
       const { drop } = understood;
@@ -47,6 +47,11 @@ export function createIntake({
     }
     log.info("message_enqueued", fields);
     return "enqueued";
+  };
+  return async (verified) => {
+    const result = await takeIn(verified);
+    metrics.add("sekisho_messages_total", { entry: verified.type, result });
+    return result;
   };
 }
 

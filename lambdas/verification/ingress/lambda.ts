@@ -1,19 +1,31 @@
 /** The ingress's entry on Lambda. */
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
+import { readMetricsNamespace } from "../../shared/config/metrics-environment.ts";
 import { createLog } from "../../shared/log.ts";
+import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
+import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
 import { readIngressEnvironment } from "../config/ingress-environment.ts";
 import { createKeptSecret } from "../kept-secret.ts";
-import { createHttpApiHandler } from "./http-api-handler.ts";
+import { createHttpApiHandler, type HttpApiHandler } from "./http-api-handler.ts";
 import { createIngress } from "./ingress.ts";
 import { createSendToQueue } from "./send-to-queue.ts";
 
-const { queueUrl, signingSecret: id, logLevel, aws } = readIngressEnvironment();
+const { queueUrl, signingSecret: id, logs, aws } = readIngressEnvironment();
 const readManagedSecret = createReadManagedSecret(aws);
 
-export const handler = createHttpApiHandler({
+const namespace = readMetricsNamespace();
+const measured = namespace && createEmfMetrics({ table: entryMetricTable, namespace, zone: "verification" });
+const answer = createHttpApiHandler({
   ingress: createIngress({
     signingSecret: createKeptSecret({ readSecret: () => readManagedSecret({ id }) }),
     queue: createSendToQueue({ ...aws, queueUrl }),
-    log: createLog({ service: "verification", level: logLevel }),
+    log: createLog({ service: "verification", ...logs }),
+    ...(measured && { metrics: measured.metrics }),
   }),
 });
+
+export const handler: HttpApiHandler = async (event) => {
+  const response = await answer(event);
+  if (measured) measured.flush();
+  return response;
+};

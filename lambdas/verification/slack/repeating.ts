@@ -18,7 +18,7 @@ export type Repeating = <T>(request: {
 /** What it gives rejects with a SlackError. `maxDelayMs`: whatever asks for a longer wait is left to the caller. */
 export function createRepeating({
   log,
-  telemetry: _telemetry,
+  telemetry: { metrics },
   maxDelayMs,
   now = Date.now,
   sleep = (ms, signal) => wait(ms, undefined, { signal }),
@@ -35,9 +35,12 @@ export function createRepeating({
     for (let attempt = 0; ; attempt++) {
       const startedAtMs = now();
       try {
-        return await exchange();
+        const answer = await exchange();
+        metrics.add("sekisho_slack_calls_total", { method, result: "ok" });
+        return answer;
       } catch (thrown) {
         const error = toSlackError(thrown);
+        metrics.add("sekisho_slack_calls_total", { method, result: error.kind });
         const delayMs = retryDelayMs({ error, attempt, repeatable, maxDelayMs, random });
         const fields = { reason: error.kind, slack_error: error.slackError, attempt, delay_ms: delayMs };
         log.warn("slack_call_failed", { request_id: requestId, method, ...fields, duration_ms: now() - startedAtMs });

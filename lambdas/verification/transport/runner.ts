@@ -11,6 +11,7 @@ import type { Transport } from "./transport.ts";
 import { callLog } from "./wrappers/call-log.ts";
 import { circuitBreaker } from "./wrappers/circuit-breaker.ts";
 import { deadline } from "./wrappers/deadline.ts";
+import { measureCalls, measureRetries } from "./wrappers/measure.ts";
 import { retry, type Sleep } from "./wrappers/retry.ts";
 import { span } from "./wrappers/span.ts";
 import { compose } from "./wrappers/wrapper.ts";
@@ -25,7 +26,7 @@ export function createClient({
   transport,
   destination: { name, dialect, idempotent, callTimeoutMs },
   log: processLog,
-  telemetry: _telemetry = noTelemetry,
+  telemetry = noTelemetry,
   now = Date.now,
   sleep = ({ ms, signal }) => setTimeout(ms, undefined, { signal }),
   random = Math.random,
@@ -41,13 +42,19 @@ export function createClient({
   newSpan?: (trace: Trace) => Trace;
 }): ExecutionClient {
   const log = processLog.with({ destination: name });
+  const { metrics } = telemetry;
+  const onState = ({ isOpen }: { isOpen: boolean }) =>
+    metrics.set("sekisho_circuit_open", { destination: name }, isOpen ? 1 : 0);
   const run = compose({
     wrappers: [
-      // Outermost, so that it counts calls and not attempts, and never comes between the attempts of one call.
-      circuitBreaker({ log, now }),
+      // Outside of everything: what an open circuit refuses is a call that failed too.
+      measureCalls({ metrics, destination: name, now }),
+      // Around the repetitions, so that it counts calls and not attempts, and never comes between the attempts of one call.
+      circuitBreaker({ log, now, onState }),
       // Around the repetitions: they share the call's time.
       deadline({ now }),
       retry({ idempotent, now, sleep, random }),
+      measureRetries({ metrics, destination: name }),
       // Within the repetitions: each attempt has a span and a log line of its own.
       span({ newSpan }),
       callLog({ log, now }),

@@ -1,6 +1,7 @@
 /** One step of a task whose lease is held: its acts, the next wake-up, and the record, in an order that no crash can break. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
+import { noMetrics } from "../../shared/telemetry/metrics.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { withHistory } from "../task/history.ts";
@@ -11,6 +12,7 @@ import { queueGroupOf, type Task } from "../task/task.ts";
 import type { Act, RunAct } from "./acts.ts";
 import type { HandleGreet } from "./greet.ts";
 import { InterruptedStep } from "./interrupted-step.ts";
+import { countStep } from "./measured.ts";
 import type { HandlePress } from "./press.ts";
 import type { Observation } from "./worker.ts";
 
@@ -51,6 +53,7 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
   const claimed = await store.replace({ item: { ...item, lease } });
   if (claimed === undefined) return false;
   observe(options, event, claimed, first.effects);
+  countStep({ metrics: metricsOf(options), before: task, event, task: claimed });
   try {
     const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
     await finishStep(options, last, seq);
@@ -68,14 +71,15 @@ async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal
   let { task, effects } = first;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
     const event = await runAct({ act, task, signal });
-    const before = task.state;
+    const before = task;
     const step = next({ task, event, policy });
     task = withHistory({ before: task, after: step.task, event, atMs: now() });
     effects = step.effects;
-    if (event.type === "slack_failed" && before !== "done" && task.state === "done") {
+    if (event.type === "slack_failed" && before.state !== "done" && task.state === "done") {
       log.error("answer_not_delivered", { ...idsOf(task), operation: act.type, reason: event.kind });
     }
     observe(options, event, task, effects);
+    countStep({ metrics: metricsOf(options), before, event, task });
   }
   if (effects.some((effect) => effect.type === "stop_session")) await runAct.stopSession({ task, signal });
   return { task, effects };
@@ -108,6 +112,10 @@ function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task:
     ...(event.type === "slack_failed" ? { reason: event.kind } : {}),
   });
   watch?.({ requestId: task.id, event, task, effects });
+}
+
+function metricsOf({ telemetry }: WorkerOptions) {
+  return telemetry?.metrics ?? noMetrics;
 }
 
 function idsOf({ id, taskId }: Task): LogFields {

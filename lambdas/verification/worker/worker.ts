@@ -49,9 +49,11 @@ export function createWorker(options: WorkerOptions): Worker {
       const message = parse(body);
       if (message === undefined) {
         log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
+        options.telemetry?.metrics.add("sekisho_dead_letters_total", { message: "unknown" });
         return keep();
       }
       log.error("dead_letter", { request_id: message.requestId, event: message.type });
+      options.telemetry?.metrics.add("sekisho_dead_letters_total", { message: message.type });
       return handleDeadLetter(options, { message, signal, keep });
     },
     completion: ({ body, signal }) => handleCompletion(options, { body, signal }),

@@ -10,11 +10,14 @@ import type { Wrapper } from "./wrapper.ts";
 export function circuitBreaker({
   log,
   now,
+  onState = () => {},
   maxFailures = 5,
   openMs = 10_000,
 }: {
   log: Log;
   now: () => number;
+  /** Told at each call whether the circuit is open then. */
+  onState?: (state: { isOpen: boolean }) => void;
   maxFailures?: number;
   openMs?: number;
 }): Wrapper {
@@ -39,6 +42,7 @@ export function circuitBreaker({
     if (tripped) {
       const waitMs = openUntilMs - now();
       if (waitMs > 0 || probing) {
+        onState({ isOpen: true });
         throw new SekishoError("unavailable", {
           details: { retry_after_ms: Math.max(waitMs, 0) },
           undelivered: true,
@@ -56,6 +60,7 @@ export function circuitBreaker({
       if (!call.signal.aborted) isOutage(error) ? failed() : succeeded();
       throw error;
     } finally {
+      onState({ isOpen: failures >= maxFailures });
       if (tripped) probing = false;
     }
   };

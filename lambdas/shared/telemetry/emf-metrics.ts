@@ -1,0 +1,87 @@
+/** Metrics as log lines that CloudWatch reads: embedded metric format, one line for each combination of labels. */
+import type { Metric } from "./metric.ts";
+import { createMetricBound } from "./metric-bound.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html: an array's most. */
+const maxValues = 100;
+
+type Kept = { name: string; labels: Readonly<Record<string, string>>; values: number[] };
+
+export type EmfMetrics = {
+  metrics: Metrics;
+  /** Writes what was kept since the last time. Never throws. */
+  flush(): void;
+};
+
+/**
+ * What is counted within an invocation is one value of its line; what is measured, all values; of a gauge the latest. `zone` is
+ * a dimension of each metric, beside those of the table. What has none there, or is not in `table`, is not written.
+ */
+export function createEmfMetrics({
+  table,
+  namespace,
+  zone,
+  write = (line) => process.stdout.write(line),
+  now = Date.now,
+}: {
+  table: Readonly<Record<string, Metric>>;
+  namespace: string;
+  zone: "verification" | "execution";
+  write?: (line: string) => void;
+  now?: () => number;
+}): EmfMetrics {
+  const bound = createMetricBound();
+  const kept = new Map<string, Kept>();
+
+  function keptOf(name: string, given: Readonly<Record<string, string>>): Kept {
+    const labels = bound(name, given);
+    const key = JSON.stringify([name, labels]);
+    const known = kept.get(key) ?? { name, labels, values: [] };
+    kept.set(key, known);
+    return known;
+  }
+
+  function linesOf({ name, labels, values }: Kept): string[] {
+    const { dimensions } = table[name] ?? {};
+    if (dimensions === undefined) return [];
+    // A set without a name would be none.
+    const sets = dimensions.map((set) => [...new Set(["zone", ...set])]);
+    const directive = { Namespace: namespace, Dimensions: sets, Metrics: [{ Name: name, Unit: unitOf(name) }] };
+    const metadata = { Timestamp: now(), CloudWatchMetrics: [directive] };
+    return chunksOf(values).map((chunk) => {
+      const target = chunk.length === 1 ? chunk[0] : chunk;
+      return `${JSON.stringify({ _aws: metadata, zone, ...labels, [name]: target })}\n`;
+    });
+  }
+
+  return {
+    metrics: {
+      add(name, labels, by = 1) {
+        const { values } = keptOf(name, labels);
+        values[0] = (values[0] ?? 0) + by;
+      },
+      observe(name, labels, value) {
+        if (Number.isFinite(value)) keptOf(name, labels).values.push(value);
+      },
+      set(name, labels, value) {
+        keptOf(name, labels).values[0] = value;
+      },
+    },
+    flush() {
+      const all = [...kept.values()];
+      kept.clear();
+      for (const line of all.flatMap(linesOf)) write(line);
+    },
+  };
+}
+
+function unitOf(name: string): string {
+  return name.endsWith("_seconds") ? "Seconds" : "Count";
+}
+
+function chunksOf(values: number[]): number[][] {
+  return Array.from({ length: Math.ceil(values.length / maxValues) }, (_, index) =>
+    values.slice(index * maxValues, (index + 1) * maxValues),
+  );
+}

@@ -1,0 +1,80 @@
+/** What one step of a task counts: derived from what happened, and the record before and after it. No clock, no texts. */
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { TaskEvent } from "../task/events.ts";
+import type { Task } from "../task/task.ts";
+import { outcomeLabels, refusalOf } from "./outcome-labels.ts";
+
+type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
+
+/** A worker that dies between the act and the record lets the step happen again: then it is counted twice, or not at all. */
+export function countStep(stepped: Stepped): void {
+  countWait(stepped);
+  countStage(stepped);
+  countPoll(stepped);
+  countTokens(stepped);
+  countDelivery(stepped);
+  countEnd(stepped);
+}
+
+/** What people say to each other is looked at a second time on purpose. */
+function countWait({ metrics, before, event }: Stepped): void {
+  if (event.type !== "woken" || event.resumed) return;
+  const { state, wakeSeq, attempts, receivedAtMs, message } = before;
+  if (state !== "received" || wakeSeq > 0 || attempts > 0 || message.unaddressed) return;
+  metrics.observe("sekisho_queue_wait_seconds", {}, seconds(event.nowMs - receivedAtMs));
+}
+
+/** From the first entry of a row of the same state on: wishes of people have entries too. */
+function countStage({ metrics, before, task }: Stepped): void {
+  if (before.state === task.state) return;
+  const entered = before.history[before.history.findLastIndex(({ state }) => state !== before.state) + 1];
+  const left = task.history.at(-1);
+  if (entered === undefined || left === undefined) return;
+  metrics.observe("sekisho_stage_seconds", { stage: before.state }, seconds(left.atMs - entered.atMs));
+}
+
+function countPoll({ metrics, event, task }: Stepped): void {
+  if ((event.type !== "answered" && event.type !== "call_failed") || event.act !== "poll") return;
+  const result = event.type === "answered" ? event.result.status : event.error.reason;
+  metrics.add("sekisho_polls_total", { destination: destinationOf(task), result });
+}
+
+function countTokens({ metrics, before, task }: Stepped): void {
+  if (before.outcome !== undefined || task.outcome?.type !== "answer") return;
+  const { input = 0, output = 0 } = task.outcome.tokens ?? {};
+  const destination = destinationOf(task);
+  if (input > 0) metrics.add("sekisho_tokens_total", { destination, direction: "input" }, input);
+  if (output > 0) metrics.add("sekisho_tokens_total", { destination, direction: "output" }, output);
+}
+
+function countDelivery({ metrics, before, event, task }: Stepped): void {
+  if (event.type === "delivered") {
+    metrics.add("sekisho_answers_delivered_total", { outcome: outcomeLabels(task.outcome).outcome });
+  }
+  if (event.type === "slack_failed" && before.state !== "done" && task.state === "done") {
+    metrics.add("sekisho_answers_undelivered_total", { reason: event.kind });
+  }
+}
+
+/** Once a task: an operator's redrive repeats its delivery alone. What was not for the bot has no outcome, and is no task. */
+function countEnd({ metrics, before, task }: Stepped): void {
+  const { outcome, history, receivedAtMs } = task;
+  const wasOver = before.history.some(({ state }) => state === "done");
+  if (task.state !== "done" || wasOver || outcome === undefined) return;
+  const labels = outcomeLabels(outcome);
+  const destination = destinationOf(task);
+  metrics.add("sekisho_tasks_total", { ...labels, destination });
+  const took = seconds((history.at(-1)?.atMs ?? receivedAtMs) - receivedAtMs);
+  metrics.observe("sekisho_task_seconds", { outcome: labels.outcome, destination }, took);
+  const kind = refusalOf(task);
+  if (kind !== undefined) metrics.add("sekisho_refusals_total", { kind });
+}
+
+function destinationOf({ destination = "none" }: Task): string {
+  return destination;
+}
+
+/** Clocks of two machines may differ. */
+function seconds(ms: number): number {
+  return Math.max(0, ms) / 1000;
+}
