@@ -7,6 +7,7 @@ import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtim
 import { createAlarms } from "./constructs/alarms.ts";
 import { permitCompletionPush } from "./constructs/completion-push.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
+import { logEnvironment } from "./constructs/log-environment.ts";
 import { useKey, useTable } from "./constructs/permissions.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
 import { createZoneKey } from "./constructs/zone-key.ts";
@@ -44,6 +45,7 @@ export class ExecutionStack extends Stack {
       environment: {
         SEKISHO_TABLE: table.tableName,
         AWS_REGION: this.region,
+        ...logEnvironment(config),
         ...permitCompletionPush(role, settings),
       },
       role,

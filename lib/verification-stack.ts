@@ -11,6 +11,7 @@ import { createCompletionQueue } from "./constructs/completion-queue.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
 import { createFileBucket, permitFiles } from "./constructs/file-bucket.ts";
 import { createInstallFlow } from "./constructs/install-flow.ts";
+import { logEnvironment } from "./constructs/log-environment.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
   askForSecret,
@@ -55,7 +56,7 @@ export class VerificationStack extends Stack {
     const { stageName, stage, config, writeBundle } = settings;
     const { production, logRetentionDays } = stage;
     const { leaseMs, maxReceiveCount, concurrency } = config.limits;
-    const common = { production, logRetentionDays };
+    const common = { production, logs: logEnvironment(config), logRetentionDays };
     const workerTimeout = Duration.seconds(Math.ceil(leaseMs / 1000) + beyondLeaseSeconds);
 
     const key = createZoneKey(this, "Key", { production });

@@ -5,6 +5,7 @@ import { agentCardPath } from "../../contracts/a2a/card-path.ts";
 import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
@@ -24,7 +25,7 @@ Runs the Execution zone on 127.0.0.1 until Ctrl-C: for the Verification zone, an
   --store FILE    where tasks are kept, instead of .sekisho/execution.db
   --config FILE   instead of ./sekisho.config.json
 
-Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error). They never hold texts;
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error). They never hold texts;
 SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while you write it.
 `,
   async run(run) {
@@ -38,12 +39,14 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
         config: { type: "string" },
       },
     });
-    const { executionPort, logLevel, awsRegion: region } = readEnvironment();
+    const environment = readEnvironment();
+    const { executionPort, awsRegion: region } = environment;
     const place = { directory, file: values.config };
     const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(place);
     requireSecrets([...secretsOfAuthenticator(configured.authenticator), ...secretsOfCards(configured.a2a)]);
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
-    const log = createLog({ service: "execution", level: logLevel ?? "info" });
+    const logs = logSettingsOf({ environment, config: telemetryConfig.logs });
+    const log = createLog({ service: "execution", ...logs });
     const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, region, log });
     const zone = await startExecutionZone({
       config: { ...configured, agent },

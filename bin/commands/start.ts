@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
@@ -35,7 +36,7 @@ Tasks are kept in .sekisho/ and survive a restart.
   --config FILE   instead of ./sekisho.config.json
 
 Exit code with --once: 0 the task succeeded, 1 it failed, 2 bad usage or configuration.
-Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn by default).
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error; here warn by default).
 `,
   async run(run) {
     const { values } = parseArgs({
@@ -69,7 +70,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error; here warn b
 type Given = { config: Config; directory: string; environment: Environment };
 
 async function withStandIn(run: CommandRun, given: Given): Promise<number> {
-  const log = logsOf(given.environment);
+  const log = logsOf(given);
   const { standIn, slack } = await openStandIn({
     log: log("sekisho"),
     file: join(storeFolderOf(run), "stand-in.json"),
@@ -97,7 +98,7 @@ async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
   const { config } = given;
   const { access, text } = await openRealSlack({ config, signal: run.signal });
   const slack = { apiUrl: config.slack.apiUrl, ...access, extraRules: [] };
-  const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given.environment) });
+  const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given) });
   run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
   run.print(`Execution zone:    ${zones.executionUrl}`);
   run.print(text({ port: zones.verificationPort }));
@@ -111,7 +112,7 @@ async function once(
   { config, directory, environment, text }: Given & { text: string },
 ): Promise<number> {
   if (text.trim() === "") throw new UsageError('--once needs a text: --once "What is a sekisho?"');
-  const log = logsOf(environment);
+  const log = logsOf({ environment, config });
   const storeFolder = mkdtempSync(join(tmpdir(), "sekisho-"));
   const { standIn, slack } = await openStandIn({ log: log("sekisho") });
   try {
@@ -154,6 +155,7 @@ function storeFolderOf({ directory }: CommandRun): string {
   return join(directory, ".sekisho");
 }
 
-function logsOf({ logLevel }: Environment) {
-  return (service: "verification" | "execution" | "sekisho") => createLog({ service, level: logLevel ?? "warn" });
+function logsOf({ environment, config }: Pick<Given, "environment" | "config">) {
+  const settings = logSettingsOf({ environment, config: config.telemetry.logs, level: "warn" });
+  return (service: "verification" | "execution" | "sekisho") => createLog({ service, ...settings });
 }

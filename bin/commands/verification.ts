@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -30,7 +31,7 @@ With an app token (SLACK_APP_TOKEN) Slack's events come over Socket Mode: no tun
   --store FILE    where tasks are kept, instead of .sekisho/verification.db
   --config FILE   instead of ./sekisho.config.json
 
-Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error).
 `,
   async run(run) {
     const { words, directory, print } = run;
@@ -38,14 +39,16 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL: debug, info, warn, error).
       args: words,
       options: { port: { type: "string" }, store: { type: "string" }, config: { type: "string" } },
     });
-    const { port, executionPort, logLevel, awsRegion: region } = readEnvironment();
+    const environment = readEnvironment();
+    const { port, executionPort, awsRegion: region } = environment;
     const config = loadConfig({ directory, file: values.config });
     const missing = missingSecret(config);
     if (missing !== undefined) throw new UsageError(`${missing} is not set (docs/slack.md).`);
     refuseInProcess(config);
     const slack = await openRealSlack({ config, signal: run.signal });
     const dataFolder = join(directory, ".sekisho");
-    const log = createLog({ service: "verification", level: logLevel ?? "info" });
+    const logs = logSettingsOf({ environment, config: config.telemetry.logs });
+    const log = createLog({ service: "verification", ...logs });
     const { apiUrl } = config.slack;
     const { botToken, ...access } = slack.access;
     const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });

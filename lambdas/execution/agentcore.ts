@@ -28,8 +28,8 @@ export async function startAgentCore({
   createAgent: CreateAgent;
 }): Promise<void> {
   const { execution, telemetry: telemetryConfig } = parseConfig({ json: config });
-  const { table, completionsUrl, logLevel, aws, hostname, port } = readAgentCoreEnvironment();
-  const log = createLog({ service: "execution", level: logLevel });
+  const { table, completionsUrl, logs, aws, hostname, port } = readAgentCoreEnvironment();
+  const log = createLog({ service: "execution", ...logs });
   const surroundings = agentSurroundings(aws);
   const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", ...surroundings, log });
   const host = createHost({

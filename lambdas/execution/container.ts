@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isLoopbackHost } from "../../contracts/methods.ts";
 import { loadExecutionConfig, parseConfig } from "../shared/config/load.ts";
+import { logSettingsOf } from "../shared/config/log-settings.ts";
 import type { Config } from "../shared/config/schema.ts";
 import { maxTaskMsOf } from "../shared/config/stage-config.ts";
 import type { TaskStore } from "../shared/engine/ports.ts";
@@ -60,7 +61,7 @@ async function start({
   requireSecretVariables({
     references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent), ...secretsOfCards(execution.a2a)],
   });
-  const log = createLog({ service: "execution", level: environment.logLevel });
+  const log = createLog({ service: "execution", ...logSettingsOf({ environment, config: telemetryConfig.logs }) });
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const step of opened.splice(0).reverse()) await step();
@@ -70,7 +71,6 @@ async function start({
       config: telemetryConfig,
       service: "execution",
       readSecret: readSecretVariable,
-      region: environment.region,
       log,
     });
     opened.push(telemetry.close);

@@ -24,8 +24,8 @@ import { type UrlHandler, urlHandler } from "./url-handler.ts";
  */
 export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
   const { execution, telemetry: telemetryConfig } = parseConfig({ json: config });
-  const { table, queueUrl, logLevel, aws } = readUrlEnvironment();
-  const log = createLog({ service: "execution", level: logLevel });
+  const { table, queueUrl, logs, aws } = readUrlEnvironment();
+  const log = createLog({ service: "execution", ...logs });
   const { readSecret } = agentSurroundings(aws);
   const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
   const taskQueue = openTaskQueue({ queueUrl });

@@ -19,8 +19,8 @@ export function createExecutionWorkerHandler({
   createAgent: CreateAgent;
 }): WorkerHandler {
   const { execution, telemetry: telemetryConfig } = parseConfig({ json: config });
-  const { table, completionsUrl, queueUrl, logLevel, aws } = readWorkerEnvironment();
-  const log = createLog({ service: "execution", level: logLevel });
+  const { table, completionsUrl, queueUrl, logs, aws } = readWorkerEnvironment();
+  const log = createLog({ service: "execution", ...logs });
   const surroundings = agentSurroundings(aws);
   const { readSecret } = surroundings;
   const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });

@@ -1,4 +1,5 @@
 /** Log lines: one JSON object each. Fields are an allowlist of ids, kinds, sizes and durations; texts and secrets have no field. */
+import { isDebugged } from "./log-sampling.ts";
 
 /** Everything a log line may carry. A new field is added here or not logged. Durations and delays in milliseconds, sizes in bytes. */
 const allowedFields = [
@@ -51,22 +52,29 @@ export type Log = {
 
 const ranks: Record<LogLevel, number> = { debug: 10, info: 20, warn: 30, error: 40 };
 
-/** `message` is a fixed snake_case name of what happened, never built from input. Lines go to stderr unless `write` says otherwise. */
+/**
+ * `message` is a fixed snake_case name of what happened, never built from input. Lines go to stderr unless `write` says
+ * otherwise. Below `level` only those of the share `debugRatio` of all tasks are written.
+ */
 export function createLog({
   service,
   level = "info",
+  debugRatio = 0,
   fields: bound = {},
   write = (line) => process.stderr.write(line),
   now = Date.now,
 }: {
   service: "verification" | "execution" | "sekisho";
   level?: LogLevel;
+  debugRatio?: number;
   fields?: LogFields;
   write?: (line: string) => void;
   now?: () => number;
 }): Log {
   function emit(lineLevel: LogLevel, message: string, fields: LogFields = {}): void {
-    if (ranks[lineLevel] < ranks[level]) return;
+    const { request_id: requestId } = { ...bound, ...fields };
+    const isWanted = ranks[lineLevel] >= ranks[level];
+    if (!isWanted && !(typeof requestId === "string" && isDebugged({ requestId, ratio: debugRatio }))) return;
     const timestamp = new Date(now()).toISOString();
     write(`${JSON.stringify({ level: lineLevel, message, timestamp, service, ...pick({ ...bound, ...fields }) })}\n`);
   }
@@ -75,7 +83,7 @@ export function createLog({
     info: (message, fields) => emit("info", message, fields),
     warn: (message, fields) => emit("warn", message, fields),
     error: (message, fields) => emit("error", message, fields),
-    with: (fields) => createLog({ service, level, fields: { ...bound, ...fields }, write, now }),
+    with: (fields) => createLog({ service, level, debugRatio, fields: { ...bound, ...fields }, write, now }),
   };
 }
 

@@ -10,6 +10,7 @@ import type { StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
 import { createAlarms } from "./alarms.ts";
 import { permitCompletionPush } from "./completion-push.ts";
+import { logEnvironment } from "./log-environment.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
 import { consumeFrom, listTasks, readSecrets, sendTo, useKey, useTable } from "./permissions.ts";
 import { watchFunctions } from "./watch-functions.ts";
@@ -39,7 +40,7 @@ export function createExecutionFunctions(
 ): ExecutionEntry {
   const { stage, config, writeBundle } = settings;
   const { production, logRetentionDays } = stage;
-  const common = { logRetentionDays, production };
+  const common = { logs: logEnvironment(config), logRetentionDays, production };
   const deadLetters = createQueue(stack, "DeadTaskIds", { key, production });
   const queue = createQueue(stack, "TaskIds", {
     key,

@@ -27,6 +27,7 @@ export function createInstallFlow(
     slackApiUrl: string;
     folder: string;
     production: boolean;
+    logs: Record<string, string>;
     logRetentionDays: number;
   },
 ): IFunction {

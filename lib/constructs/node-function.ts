@@ -17,6 +17,7 @@ export function createNodeFunction(
     timeout,
     memoryMb,
     description,
+    logs,
     logRetentionDays,
     production,
     role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
@@ -27,6 +28,8 @@ export function createNodeFunction(
     timeout: Duration;
     memoryMb: number;
     description: string;
+    /** Which log lines it writes, as its environment tells it. */
+    logs: Record<string, string>;
     logRetentionDays: number;
     production: boolean;
     role?: IRole;
@@ -50,7 +53,7 @@ export function createNodeFunction(
     architecture: Architecture.ARM_64,
     memorySize: memoryMb,
     timeout,
-    environment,
+    environment: { ...environment, ...logs },
     logGroup,
     role,
   });

@@ -180,11 +180,14 @@ describe.each(names)("%s", (name) => {
     expect(resourcesOf(name, "AWS::CloudWatch::Dashboard")).toHaveLength(1);
   });
 
-  it("runs on Node 24 and arm64, with logs that end", () => {
+  it("runs on Node 24 and arm64, with logs that end, and writes the lines that the configuration wants", () => {
+    const logs = { SEKISHO_LOG_LEVEL: name === "lambda in one account" ? "warn" : "info" };
     for (const { properties } of resourcesOf(name, "AWS::Lambda::Function")) {
       expect(properties).toMatchObject({ Runtime: "nodejs24.x", Architectures: ["arm64"], Handler: "index.handler" });
-      expect(properties.LoggingConfig).toBeDefined();
+      expect(properties).toMatchObject({ LoggingConfig: {}, Environment: { Variables: logs } });
     }
+    for (const { properties } of resourcesOf(name, "AWS::BedrockAgentCore::Runtime"))
+      expect(properties.EnvironmentVariables).toMatchObject({ ...logs, SEKISHO_LOG_DEBUG_RATIO: "0" });
     for (const { properties } of resourcesOf(name, "AWS::Logs::LogGroup")) expect(properties.RetentionInDays).toBe(30);
   });
 

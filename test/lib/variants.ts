@@ -32,6 +32,7 @@ export const variants = {
   "lambda in one account": configWith({
     stage: { execution: { kind: "lambda" } },
     execution: { agent: ofRegion },
+    telemetry: { logs: { level: "warn", debugRatio: 0.05 } },
     ...toHome,
   }),
   external: configWith({

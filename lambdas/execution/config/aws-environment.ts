@@ -4,25 +4,25 @@ import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
 import { endpointsOf, readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import type { LogLevel } from "../../shared/log.ts";
+import { type LogSettings, logSettingsOf } from "../../shared/config/log-settings.ts";
 
 type WorkerEnvironment = {
   table: string;
   /** The Verification zone's completion queue, perhaps of another account and region. */
   completionsUrl: string;
-  logLevel: LogLevel;
+  logs: LogSettings;
   aws: AwsSurroundings;
 };
 
 export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
   table: string;
   queueUrl: string;
-  logLevel: LogLevel;
+  logs: LogSettings;
   aws: AwsSurroundings;
 } {
   const table = required(variables, "SEKISHO_TABLE");
   const queueUrl = required(variables, "SEKISHO_QUEUE_URL");
-  return { table, queueUrl, logLevel: logLevelOf(variables), aws: readAwsEnvironment(variables) };
+  return { table, queueUrl, logs: logsOf(variables), aws: readAwsEnvironment(variables) };
 }
 
 /** `queueUrl`: its own queue, where notices of tasks are tried again; there only where the zone serves A2A. */
@@ -47,9 +47,9 @@ export function readAgentCoreEnvironment(
 function readTaskEnvironment(variables: NodeJS.ProcessEnv): Omit<WorkerEnvironment, "aws"> {
   const table = required(variables, "SEKISHO_TABLE");
   const completionsUrl = required(variables, "SEKISHO_COMPLETIONS_URL");
-  return { table, completionsUrl, logLevel: logLevelOf(variables) };
+  return { table, completionsUrl, logs: logsOf(variables) };
 }
 
-function logLevelOf(variables: NodeJS.ProcessEnv): LogLevel {
-  return readEnvironment(variables).logLevel ?? "info";
+function logsOf(variables: NodeJS.ProcessEnv): LogSettings {
+  return logSettingsOf({ environment: readEnvironment(variables) });
 }

@@ -1,6 +1,7 @@
 /** What the environment tells the Execution zone's entry in a container. All problems at once, each with its variable. */
 import { resolve } from "node:path";
 import * as z from "zod";
+import { logVariables } from "../../shared/config/environment.ts";
 import { ConfigError } from "../../shared/config/load.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { LogLevel } from "../../shared/log.ts";
@@ -15,7 +16,7 @@ const environmentSchema = z.object({
   SEKISHO_HOSTNAME: z.string().default("0.0.0.0"),
   SEKISHO_STORE: z.string().default("execution.db"),
   SEKISHO_CONFIG_FILE: z.string().optional(),
-  SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  ...logVariables,
   AWS_REGION: z.string().optional(),
 });
 
@@ -27,7 +28,8 @@ export type ContainerEnvironment = {
   store: string;
   /** Instead of the configuration that was bundled. */
   configFile: string | undefined;
-  logLevel: LogLevel;
+  logLevel: LogLevel | undefined;
+  debugRatio: number | undefined;
   /** Of a model of Amazon Bedrock; absent, the SDK looks for one itself. */
   region: string | undefined;
 };
@@ -46,6 +48,7 @@ export function readContainerEnvironment(variables: NodeJS.ProcessEnv = process.
     store: resolve(data.SEKISHO_STORE),
     configFile: data.SEKISHO_CONFIG_FILE,
     logLevel: data.SEKISHO_LOG_LEVEL,
+    debugRatio: data.SEKISHO_LOG_DEBUG_RATIO,
     region: data.AWS_REGION,
   };
 }

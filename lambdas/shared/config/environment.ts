@@ -8,11 +8,21 @@ const portSchema = z
   .transform(Number)
   .refine((port) => port <= 65_535, "a port number up to 65535");
 
+/** Of every entry that writes log lines. */
+export const logVariables = {
+  SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).optional(),
+  SEKISHO_LOG_DEBUG_RATIO: z
+    .string()
+    .transform(Number)
+    .refine((ratio) => ratio >= 0 && ratio <= 1, "a number from 0 to 1")
+    .optional(),
+};
+
 const environmentSchema = z.object({
   SEKISHO_PORT: portSchema.default(3000),
   SEKISHO_EXECUTION_PORT: portSchema.default(8080),
   SEKISHO_SHOW_AGENT_ERRORS: z.enum(["0", "1"]).default("0"),
-  SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).optional(),
+  ...logVariables,
   AWS_REGION: z.string().optional(),
   AWS_DEFAULT_REGION: z.string().optional(),
 });
@@ -21,6 +31,7 @@ export type Environment = {
   port: number;
   executionPort: number;
   logLevel: "debug" | "info" | "warn" | "error" | undefined;
+  debugRatio: number | undefined;
   /** Whoever writes an agent reads what it threw. */
   showAgentErrors: boolean;
   /** As the AWS tools understand it. */
@@ -34,8 +45,9 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
     throw new ConfigError("The environment", problems);
   }
-  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_LOG_LEVEL: logLevel } = parsed.data;
+  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort } = parsed.data;
+  const { SEKISHO_LOG_LEVEL: logLevel, SEKISHO_LOG_DEBUG_RATIO: debugRatio } = parsed.data;
   const { AWS_REGION: awsRegion = parsed.data.AWS_DEFAULT_REGION } = parsed.data;
   const showAgentErrors = parsed.data.SEKISHO_SHOW_AGENT_ERRORS === "1";
-  return { port, executionPort, logLevel, showAgentErrors, awsRegion };
+  return { port, executionPort, logLevel, debugRatio, showAgentErrors, awsRegion };
 }

@@ -1,6 +1,7 @@
 /** What the environment tells the ingress on Lambda. By hand, since whatever it loads counts in its cold start. */
 import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import type { LogSettings } from "../../shared/config/log-settings.ts";
 import type { LogLevel } from "../../shared/log.ts";
 
 const logLevels: readonly string[] = ["debug", "info", "warn", "error"] satisfies LogLevel[];
@@ -9,7 +10,7 @@ export type IngressEnvironment = {
   queueUrl: string;
   /** The name or ARN of the signing secret in Secrets Manager. */
   signingSecret: string;
-  logLevel: LogLevel;
+  logs: LogSettings;
   aws: AwsSurroundings;
 };
 
@@ -18,7 +19,10 @@ export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.en
   return {
     queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
     signingSecret: required(variables, "SEKISHO_SIGNING_SECRET"),
-    logLevel: logLevelOf(variables.SEKISHO_LOG_LEVEL || "info"),
+    logs: {
+      level: logLevelOf(variables.SEKISHO_LOG_LEVEL || "info"),
+      debugRatio: ratioOf(variables.SEKISHO_LOG_DEBUG_RATIO || "0"),
+    },
     aws: readAwsEnvironment(variables),
   };
 }
@@ -26,4 +30,10 @@ export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.en
 function logLevelOf(text: string): LogLevel {
   if (logLevels.includes(text)) return text as LogLevel;
   throw new Error(`The environment variable SEKISHO_LOG_LEVEL must be one of ${logLevels.join(", ")}.`);
+}
+
+function ratioOf(text: string): number {
+  const ratio = Number(text);
+  if (ratio >= 0 && ratio <= 1) return ratio;
+  throw new Error("The environment variable SEKISHO_LOG_DEBUG_RATIO must be a number from 0 to 1.");
 }

@@ -2,7 +2,7 @@
 import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import type { LogLevel } from "../../shared/log.ts";
+import { type LogSettings, logSettingsOf } from "../../shared/config/log-settings.ts";
 
 export type OauthEnvironment = {
   clientId: string;
@@ -11,7 +11,7 @@ export type OauthEnvironment = {
   /** Where the names of the installations' secrets begin. */
   installationsPrefix: string;
   slackApiUrl: string;
-  logLevel: LogLevel;
+  logs: LogSettings;
   aws: AwsSurroundings;
 };
 
@@ -21,7 +21,7 @@ export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env)
     clientSecret: required(variables, "SEKISHO_CLIENT_SECRET"),
     installationsPrefix: required(variables, "SEKISHO_INSTALLATIONS_PREFIX"),
     slackApiUrl: required(variables, "SEKISHO_SLACK_API_URL"),
-    logLevel: readEnvironment(variables).logLevel ?? "info",
+    logs: logSettingsOf({ environment: readEnvironment(variables) }),
     aws: readAwsEnvironment(variables),
   };
 }

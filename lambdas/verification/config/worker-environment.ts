@@ -3,8 +3,8 @@ import * as z from "zod";
 import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
+import { type LogSettings, logSettingsOf } from "../../shared/config/log-settings.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
-import type { LogLevel } from "../../shared/log.ts";
 
 /** As the stack writes it, into the worker's environment and among its outputs. */
 export const executionAddressSchema = z.discriminatedUnion("transport", [
@@ -29,7 +29,7 @@ export type WorkerEnvironment = {
   installationsPrefix: string | undefined;
   /** Undefined where the stage deploys no Execution zone. */
   executionAddress: ExecutionAddress | undefined;
-  logLevel: LogLevel;
+  logs: LogSettings;
   aws: AwsSurroundings;
 };
 
@@ -54,7 +54,7 @@ function readCommon(variables: NodeJS.ProcessEnv): WorkerEnvironment {
     installationsPrefix: variables.SEKISHO_INSTALLATIONS_PREFIX || undefined,
     filesBucket: required(variables, "SEKISHO_FILES_BUCKET"),
     executionAddress: addressOf(variables.SEKISHO_EXECUTION_ADDRESS),
-    logLevel: readEnvironment(variables).logLevel ?? "info",
+    logs: logSettingsOf({ environment: readEnvironment(variables) }),
     aws: readAwsEnvironment(variables),
   };
 }

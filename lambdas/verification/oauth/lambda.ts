@@ -13,7 +13,7 @@ const secretKeepMs = 60_000;
 
 /** `config` is what of the stage's configuration decides the scopes. Throws where the environment cannot be used. */
 export function createOauthHandler({ config }: { config: ScopeConfig }): OauthHandler {
-  const { clientId, clientSecret: id, installationsPrefix, slackApiUrl, logLevel, aws } = readOauthEnvironment();
+  const { clientId, clientSecret: id, installationsPrefix, slackApiUrl, logs, aws } = readOauthEnvironment();
   const readManagedSecret = createReadManagedSecret(aws);
   const clientSecret = createKeptSecret({
     readSecret: () => readManagedSecret({ id }),
@@ -26,7 +26,7 @@ export function createOauthHandler({ config }: { config: ScopeConfig }): OauthHa
     scopes: botScopes(config),
     installations: createManagedInstallations({ prefix: installationsPrefix, aws }),
     apiUrl: slackApiUrl,
-    log: createLog({ service: "verification", level: logLevel }),
+    log: createLog({ service: "verification", ...logs }),
   });
   return createOauthHttpApi({ oauth });
 }

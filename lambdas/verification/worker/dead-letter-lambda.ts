@@ -16,7 +16,7 @@ export type DeadLetterHandler = (event: unknown, context: InvocationContext) => 
  */
 export function createDeadLetterHandler({ config }: { config: unknown }): DeadLetterHandler {
   const environment = readDeadLetterEnvironment();
-  const log = createLog({ service: "verification", level: environment.logLevel });
+  const log = createLog({ service: "verification", ...environment.logs });
   const client = new SQSClient(sqsSettings);
   const queue = createSqsQueue({ client, queueUrl: environment.queueUrl });
   const archive = createSqsQueue({ client, queueUrl: environment.archiveUrl });

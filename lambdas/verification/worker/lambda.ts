@@ -21,8 +21,8 @@ export type WorkerHandler = (event: unknown, context: InvocationContext) => Prom
  */
 export function createWorkerHandler({ config }: { config: unknown }): WorkerHandler {
   const environment = readWorkerEnvironment();
-  const { queueUrl, queueArn, logLevel } = environment;
-  const log = createLog({ service: "verification", level: logLevel });
+  const { queueUrl, queueArn, logs } = environment;
+  const log = createLog({ service: "verification", ...logs });
   const client = new SQSClient(sqsSettings);
   const queue = createSqsQueue({ client, queueUrl });
   const retryLater = createRetryLater({ client, queueUrl, log });

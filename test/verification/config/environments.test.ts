@@ -39,10 +39,14 @@ describe.each(readers)("the environment of the %s", (_name, read, variables) => 
     expect(() => read({ ...variables, [name]: "" })).toThrow(name);
   });
 
-  it("says at which level to log, and refuses one that there is not", () => {
-    expect(read(variables)).toMatchObject({ logLevel: "info" });
-    expect(read({ ...variables, SEKISHO_LOG_LEVEL: "debug" })).toMatchObject({ logLevel: "debug" });
+  it("says which log lines to write, and refuses a level that there is not, and a share that is none", () => {
+    expect(read(variables)).toMatchObject({ logs: { level: "info", debugRatio: 0 } });
+    const said = { SEKISHO_LOG_LEVEL: "debug", SEKISHO_LOG_DEBUG_RATIO: "0.25" };
+    expect(read({ ...variables, ...said })).toMatchObject({ logs: { level: "debug", debugRatio: 0.25 } });
     expect(() => read({ ...variables, SEKISHO_LOG_LEVEL: "loud" })).toThrow("SEKISHO_LOG_LEVEL");
+    for (const share of ["2", "some"]) {
+      expect(() => read({ ...variables, SEKISHO_LOG_DEBUG_RATIO: share })).toThrow("SEKISHO_LOG_DEBUG_RATIO");
+    }
   });
 
   it("never puts a secret into an error", () => {
