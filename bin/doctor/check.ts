@@ -50,6 +50,7 @@ export function onlyAfter(needed: () => Promise<unknown>, words: string, check: 
 
 /** Of words that say both: the first sentence is what was found. `otherwise` is what to do where they do not say. */
 export function failedBy(words: string, otherwise: string): Finding {
-  const [, what = words, remedy = otherwise] = /^(.+?\.) ((?:[A-Z]|npx ).+)$/s.exec(words.trim()) ?? [];
-  return failed(what, remedy);
+  const [, what = words, remedy = otherwise] =
+    /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(words.trim()) ?? [];
+  return failed(what.replace(/;$/, "."), remedy);
 }

@@ -83,6 +83,8 @@ describe("failedBy", () => {
   it.each([
     ["It is down. Start it.", "It is down.", "Start it."],
     ["There is no a.b.ts in /x. Run npx sekisho doctor.", "There is no a.b.ts in /x.", "Run npx sekisho doctor."],
+    ["It is broken; npx sekisho mends it.", "It is broken.", "npx sekisho mends it."],
+    ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
     ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
   ])("tells %j apart into what was found and what to do", (words, what, remedy) => {
     expect(failedBy(words, "Look.")).toEqual({ verdict: "failed", what, remedy });
