@@ -1,0 +1,74 @@
+/** A machine on which a reader follows the documents: a folder of its own, with the project's examples in it. */
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { commandHere } from "../../bin/aws/command-here.ts";
+import { type Process, type Run, sekisho } from "../../e2e/processes.ts";
+import { root } from "./documented.ts";
+import type { ShellCommand } from "./shell-line.ts";
+
+type Options = {
+  env?: Record<string, string>;
+  /** What the document writes, and what stands there on this machine: an address, a token, a name of the reader's choice. */
+  replace?: Record<string, string>;
+};
+
+export type Machine = {
+  folder: string;
+  /** `npx sekisho …`, in this process; the folder is where it is typed. */
+  run(command: ShellCommand, options?: Options): Promise<Run>;
+  /** The same, or `npm start …`, as a process, for what goes on until it is ended. */
+  start(command: ShellCommand, options?: Options): Process;
+  configure(json: unknown): void;
+  /** Is called after the test, the latest first. */
+  after(end: () => unknown): void;
+  endTest(): Promise<void>;
+  remove(): void;
+};
+
+export function openMachine(): Machine {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-documents-"));
+  symlinkSync(join(root, "examples"), join(folder, "examples"));
+  const ends: (() => unknown)[] = [];
+  return {
+    folder,
+    async run(command, options = {}) {
+      const before = process.cwd();
+      process.chdir(folder);
+      try {
+        return await commandHere(...given(command, options));
+      } finally {
+        process.chdir(before);
+      }
+    },
+    start(command, options = {}) {
+      const [words, env] = given(command, options);
+      const started = sekisho({ words, cwd: folder, env });
+      ends.push(() => started.kill("SIGKILL"));
+      return started;
+    },
+    configure: (json) => writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(json)),
+    after: (end) => void ends.push(end),
+    async endTest() {
+      for (const end of ends.splice(0).reverse()) await end();
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function given({ env, words }: ShellCommand, options: Options): [string[], Record<string, string>] {
+  const replaced = (text: string) =>
+    Object.entries(options.replace ?? {}).reduce((sum, [from, to]) => sum.replaceAll(from, to), text);
+  const own = Object.entries(env).map(([name, value]) => [name, replaced(value)]);
+  return [sekishoWords(words).map(replaced), { ...Object.fromEntries(own), ...options.env }];
+}
+
+/** What npx and npm make of it. */
+function sekishoWords([first = "", second = "", ...rest]: string[]): string[] {
+  if (first === "npx" && second === "sekisho") return rest;
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const name = second === "run" ? rest.shift() : second;
+  const [node, entry, ...words] = String(scripts[name ?? ""]).split(" ");
+  if (first !== "npm" || node !== "node" || entry !== "bin/sekisho.mjs") throw new Error(`${second} is not ours.`);
+  return [...words, ...rest.filter((word) => word !== "--")];
+}

@@ -1,0 +1,109 @@
+/** Commands that begin on one machine: the local run, its configuration, its tasks, Slack over Socket Mode. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "@jest/globals";
+import { startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { startSocketModeSlack } from "../../doubles/socket-mode-slack.ts";
+import { freePort } from "../../e2e/processes.ts";
+import { onlyPart, type RunEntry } from "./entry.ts";
+import type { Machine } from "./machine.ts";
+import { lookAtInstall } from "./packages.ts";
+import type { ShellCommand } from "./shell-line.ts";
+
+const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
+
+async function startsAndEnds(world: Machine, start: ShellCommand, env: Record<string, string> = {}): Promise<string> {
+  const zones = world.start(start, { env: { ...anyPort, ...env } });
+  await zones.prints("Ctrl-C");
+  expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
+  return zones.output();
+}
+
+export const oneMachine: RunEntry<Machine>[] = [
+  {
+    command: "npm ci && npm start",
+    async run({ parts: [install, start], world }) {
+      if (install === undefined || start === undefined) throw new Error("Two commands were expected.");
+      lookAtInstall([install]);
+      expect(await startsAndEnds(world, start)).toContain("http://127.0.0.1:");
+    },
+  },
+  {
+    command: 'npm start -- --once "What is a sekisho?"',
+    async run({ parts, world }) {
+      const ended = await world.start(onlyPart(parts), { env: anyPort }).exited;
+      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("What is a sekisho?") });
+    },
+  },
+  {
+    command: "SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… npm start",
+    async run({ parts, world }) {
+      const [appToken, botToken] = ["xapp-1-of-a-document", "xoxb-of-a-document"];
+      const standIn = await startSlackStandIn({ signingSecret: "unused", botToken });
+      const slack = await startSocketModeSlack({ appToken, forwardTo: standIn.apiUrl });
+      world.after(() => Promise.all([slack.close(), standIn.close()]));
+      world.configure({ slack: { apiUrl: slack.apiUrl } });
+      world.after(() => world.configure({}));
+      const zones = world.start(onlyPart(parts), { env: anyPort, replace: { "xapp-…": appToken, "xoxb-…": botToken } });
+      await zones.prints("Connected to Slack over Socket Mode");
+      expect(zones.output()).toContain("npx sekisho allow add --team");
+      expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
+    },
+  },
+  {
+    command: "npx sekisho manifest --socket",
+    async run({ parts, world }) {
+      const { code, stdout } = await world.run(onlyPart(parts));
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout).settings).toMatchObject({ socket_mode_enabled: true });
+    },
+  },
+  {
+    command: "npx sekisho allow add --team T012AB3CD",
+    async run({ parts, world }) {
+      expect(await world.run(onlyPart(parts))).toMatchObject({ code: 0 });
+      const list = await world.run({ env: {}, words: ["npx", "sekisho", "allow", "list"] });
+      expect(list.stdout).toContain("T012AB3CD");
+    },
+  },
+  {
+    command: "npx sekisho config check",
+    async run({ parts, world }) {
+      const said = expect.stringContaining("The configuration is fine");
+      expect(await world.run(onlyPart(parts))).toMatchObject({ code: 0, stdout: said });
+    },
+  },
+  {
+    command: "npx sekisho doctor",
+    async run({ parts, world }) {
+      const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+      const said = expect.stringContaining("0 failed");
+      expect(await world.run(onlyPart(parts), { env: ports })).toMatchObject({ code: 0, stdout: said });
+    },
+  },
+  {
+    command: "SEKISHO_LOG_LEVEL=info npm start 2> zones.log",
+    async run({ parts, world }) {
+      const part = onlyPart(parts);
+      expect(part.words.slice(-2)).toEqual(["2>", "zones.log"]);
+      const words = part.words.slice(0, -2);
+      const asked = world.start(
+        { ...part, words: [...words, "--", "--once", "Good morning"] },
+        { env: { ...anyPort, ...part.env } },
+      );
+      const { code, stderr } = await asked.exited;
+      expect(code).toBe(0);
+      writeFileSync(join(world.folder, "zones.log"), stderr);
+      expect(stderr).toContain('"request_id"');
+    },
+  },
+  {
+    command: "npx sekisho trace 4c2f4fea --logs zones.log",
+    async run({ parts, world }) {
+      const log = readFileSync(join(world.folder, "zones.log"), "utf8");
+      const [, id = ""] = /"request_id":"([0-9a-f]{8})/.exec(log) ?? [];
+      const traced = await world.run(onlyPart(parts), { replace: { "4c2f4fea": id } });
+      expect(traced).toMatchObject({ code: 0, stdout: expect.stringContaining("execute_task") });
+    },
+  },
+];

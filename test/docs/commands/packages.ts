@@ -1,0 +1,39 @@
+/** What is looked at where a document says `npm …`: that the script is there, and that the lock file fits. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "@jest/globals";
+import { root } from "./documented.ts";
+import type { LookEntry } from "./entry.ts";
+import type { ShellCommand } from "./shell-line.ts";
+
+const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
+
+/** `npm ci` refuses a lock file that is of other dependencies than package.json. */
+export function lookAtInstall([install]: ShellCommand[]): void {
+  expect(install?.words).toEqual(["npm", "ci"]);
+  const { dependencies, devDependencies, optionalDependencies } = readJson("package.json");
+  const { packages } = readJson("package-lock.json");
+  expect(packages[""]).toMatchObject({ dependencies, devDependencies, optionalDependencies });
+}
+
+export const packages: LookEntry[] = [
+  { command: "npm ci", because: "it would replace the packages that this test runs with", look: lookAtInstall },
+  {
+    command: "npm ci && npm test",
+    because: "it is what runs this test",
+    look([install, test]) {
+      if (install !== undefined) lookAtInstall([install]);
+      expect(test?.words).toEqual(["npm", "test"]);
+      expect(readJson("package.json").scripts.test).toBe("jest");
+    },
+  },
+  {
+    command: "npm run docs",
+    because: "the site is built, and looked at in a browser, by test/docs/site.test.ts; here it would be left in the project",
+    look([part]) {
+      expect(part?.words).toEqual(["npm", "run", "docs"]);
+      const [node, file = ""] = String(readJson("package.json").scripts.docs).split(" ");
+      expect([node, existsSync(join(root, file))]).toEqual(["node", true]);
+    },
+  },
+];

@@ -1,0 +1,78 @@
+/** The little of a shell's grammar that the documents use: commands joined by `&&` and `|`, variables before one, quotes, comments. */
+
+/** One program with its words as the shell would pass them; `$NAME` and `$(…)` stay as they are written. */
+export type ShellCommand = { env: Record<string, string>; words: string[] };
+
+/** Cuts a block into command lines: comments go, a line that ends in a backslash or within quotes goes on in the next one. */
+export function commandLines(block: string): string[] {
+  const lines: string[] = [];
+  let pending = "";
+  for (const line of block.split("\n")) {
+    const text = withoutComment(pending === "" ? line : `${pending}${line.trim()}`);
+    const goesOn = text.endsWith("\\");
+    pending = goesOn ? text.slice(0, -1) : text;
+    if (goesOn || isOpen(text)) {
+      if (!goesOn) pending += " ";
+      continue;
+    }
+    if (text !== "") lines.push(text.replaceAll(/\s+/g, " "));
+    pending = "";
+  }
+  if (pending.trim() !== "") throw new Error(`A command that never ends: ${pending}`);
+  return lines;
+}
+
+export function parseCommand(line: string): ShellCommand[] {
+  return partsOf(line).map((part) => {
+    const words = wordsOf(part);
+    const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
+    const assigned = words.slice(0, first === -1 ? words.length : first);
+    const pairs = assigned.map((word): [string, string] => {
+      const at = word.indexOf("=");
+      return [word.slice(0, at), word.slice(at + 1)];
+    });
+    return { env: Object.fromEntries(pairs), words: words.slice(assigned.length) };
+  });
+}
+
+/** In which quotes the text ends, sign by sign; `act` hears of every sign outside of them. */
+function scan(text: string, act: (sign: string, index: number) => void): string {
+  let quote = "";
+  for (const [index, sign] of [...text].entries()) {
+    if (quote === "" && (sign === "'" || sign === '"')) quote = sign;
+    else if (sign === quote) quote = "";
+    else if (quote === "") act(sign, index);
+  }
+  return quote;
+}
+
+function isOpen(text: string): boolean {
+  return scan(text, () => {}) !== "";
+}
+
+function withoutComment(line: string): string {
+  let end = line.length;
+  const signs = [...line];
+  scan(line, (sign, index) => {
+    if (sign === "#" && (index === 0 || signs[index - 1] === " ")) end = Math.min(end, index);
+  });
+  return signs.slice(0, end).join("").trimEnd();
+}
+
+function partsOf(line: string): string[] {
+  const signs = [...line];
+  const parts: string[] = [];
+  let from = 0;
+  scan(line, (sign, index) => {
+    const isJoint = sign === "|" || (sign === "&" && signs[index + 1] === "&");
+    if (!isJoint) return;
+    parts.push(signs.slice(from, index).join(""));
+    from = index + (sign === "&" ? 2 : 1);
+  });
+  return [...parts, signs.slice(from).join("")].map((part) => part.trim());
+}
+
+function wordsOf(part: string): string[] {
+  const words = part.match(/(?:'[^']*'|"[^"]*"|\$\([^)]*\)|\S)+/g) ?? [];
+  return words.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_all, one = "", two = "") => one + two));
+}
