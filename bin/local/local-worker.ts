@@ -73,6 +73,7 @@ export function openLocalWorker(options: LocalWorkerOptions): Worker {
     config,
     log,
     telemetry,
+    queueSystem: "sqlite",
     newId: randomUUID,
     observe: options.observe,
   });

@@ -53,7 +53,7 @@ export function createDestinations({
       const transport = wrap({ transport: bare, name });
       const client = createClient({
         transport,
-        destination: { name, dialect, idempotent, callTimeoutMs },
+        destination: { name, dialect, idempotent, callTimeoutMs, url: urlOf(destination, surroundings.localUrl) },
         log,
         ...(telemetry && { telemetry }),
       });
@@ -62,6 +62,20 @@ export function createDestinations({
       return [[name, { client, callTimeoutMs, maxSends: sendsPerDestination, longPollMs, botToken }] as const];
     }),
   );
+}
+
+/** Of an A2A agent the host of its card: which of its addresses is called is known when the card is read. */
+function urlOf(destination: Destination, localUrl: string | undefined): string | undefined {
+  switch (destination.transport) {
+    case "https":
+      return destination.url ?? localUrl;
+    case "a2a":
+      return destination.url ?? destination.card ?? localUrl;
+    case "agentcore":
+      return destination.endpoint;
+    case "in-process":
+      return undefined;
+  }
 }
 
 function createTransport({

@@ -1,6 +1,7 @@
 /** Exchanges with Slack that are made again at once where that helps and does no harm; each failure is one line of the log. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../../shared/log.ts";
+import type { SpanStart } from "../../shared/telemetry/spans.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { retryDelayMs } from "./retry-policy.ts";
 import { toSlackError } from "./to-slack-error.ts";
@@ -18,7 +19,7 @@ export type Repeating = <T>(request: {
 /** What it gives rejects with a SlackError. `maxDelayMs`: whatever asks for a longer wait is left to the caller. */
 export function createRepeating({
   log,
-  telemetry: { metrics },
+  telemetry: { metrics, spans },
   maxDelayMs,
   now = Date.now,
   sleep = (ms, signal) => wait(ms, undefined, { signal }),
@@ -35,7 +36,7 @@ export function createRepeating({
     for (let attempt = 0; ; attempt++) {
       const startedAtMs = now();
       try {
-        const answer = await exchange();
+        const answer = await spans.within(spanOf({ method, requestId, attempt }), exchange);
         metrics.add("sekisho_slack_calls_total", { method, result: "ok" });
         return answer;
       } catch (thrown) {
@@ -50,4 +51,10 @@ export function createRepeating({
       }
     }
   };
+}
+
+/** Of whatever is under way: a step of a task, or the answer to a button. */
+function spanOf({ method, requestId, attempt }: { method: string; requestId: string; attempt: number }): SpanStart {
+  const attributes = { "rpc.method": method, "sekisho.request_id": requestId, "sekisho.attempt": attempt + 1 };
+  return { name: `slack ${method}`, kind: "client", attributes: { "rpc.system.name": "slack", ...attributes } };
 }

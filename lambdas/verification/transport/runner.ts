@@ -4,7 +4,6 @@ import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ResultOf } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { childOf, type Trace } from "../../shared/trace.ts";
 import type { Call, ExecutionClient } from "./client.ts";
 import { exchange } from "./exchange.ts";
 import type { Transport } from "./transport.ts";
@@ -13,24 +12,30 @@ import { circuitBreaker } from "./wrappers/circuit-breaker.ts";
 import { deadline } from "./wrappers/deadline.ts";
 import { measureCalls, measureRetries } from "./wrappers/measure.ts";
 import { retry, type Sleep } from "./wrappers/retry.ts";
-import { span } from "./wrappers/span.ts";
+import { type Peer, span } from "./wrappers/span.ts";
 import { compose } from "./wrappers/wrapper.ts";
 
 /** `callTimeoutMs` is the longest that any call may take, whatever its own `timeoutMs` says. */
-export type ClientDestination = { name: string; dialect: Dialect; idempotent: boolean; callTimeoutMs: number };
+export type ClientDestination = {
+  name: string;
+  dialect: Dialect;
+  idempotent: boolean;
+  callTimeoutMs: number;
+  /** Its URL, where there is one. */
+  url?: string | undefined;
+};
 
 const never = new AbortController().signal;
 
 /** One client a destination and process: the circuit breaker's memory is in it. `close` closes the transport too. */
 export function createClient({
   transport,
-  destination: { name, dialect, idempotent, callTimeoutMs },
+  destination: { name, dialect, idempotent, callTimeoutMs, url },
   log: processLog,
   telemetry = noTelemetry,
   now = Date.now,
   sleep = ({ ms, signal }) => setTimeout(ms, undefined, { signal }),
   random = Math.random,
-  newSpan = childOf,
 }: {
   transport: Transport;
   destination: ClientDestination;
@@ -39,10 +44,9 @@ export function createClient({
   now?: () => number;
   sleep?: Sleep;
   random?: () => number;
-  newSpan?: (trace: Trace) => Trace;
 }): ExecutionClient {
   const log = processLog.with({ destination: name });
-  const { metrics } = telemetry;
+  const { metrics, spans } = telemetry;
   const onState = ({ isOpen }: { isOpen: boolean }) =>
     metrics.set("sekisho_circuit_open", { destination: name }, isOpen ? 1 : 0);
   const run = compose({
@@ -56,7 +60,7 @@ export function createClient({
       retry({ idempotent, now, sleep, random }),
       measureRetries({ metrics, destination: name }),
       // Within the repetitions: each attempt has a span and a log line of its own.
-      span({ newSpan }),
+      span({ spans, peer: { destination: name, ...addressOf(url) } }),
       callLog({ log, now }),
     ],
     innermost: exchange({ transport, dialect }),
@@ -72,4 +76,11 @@ export function createClient({
       await transport.close?.();
     },
   };
+}
+
+function addressOf(url: string | undefined): Pick<Peer, "address" | "port"> {
+  const parsed = url === undefined ? null : URL.parse(url);
+  if (parsed === null) return {};
+  const { hostname: address, port, protocol } = parsed;
+  return { address, port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port) };
 }

@@ -2,7 +2,9 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { noMetrics } from "../../shared/telemetry/metrics.ts";
+import { noSpans, type Spans } from "../../shared/telemetry/spans.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
+import { traceIdOf } from "../../shared/trace.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { withHistory } from "../task/history.ts";
 import { next } from "../task/machine.ts";
@@ -14,6 +16,7 @@ import type { HandleGreet } from "./greet.ts";
 import { InterruptedStep } from "./interrupted-step.ts";
 import { countStep } from "./measured.ts";
 import type { HandlePress } from "./press.ts";
+import { deliverySpan, type QueueSystem, stepSpan, tellWhole } from "./step-spans.ts";
 import type { Observation } from "./worker.ts";
 
 export type WorkerOptions = {
@@ -29,6 +32,8 @@ export type WorkerOptions = {
   leaseMs: number;
   log: Log;
   telemetry?: Telemetry;
+  /** For spans. */
+  queueSystem?: QueueSystem | undefined;
   newId: () => string;
   now?: () => number;
   random?: () => number;
@@ -54,9 +59,13 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
   if (claimed === undefined) return false;
   observe(options, event, claimed, first.effects);
   countStep({ metrics: metricsOf(options), before: task, event, task: claimed });
-  try {
+  const spans = spansOf(options);
+  const run = async () => {
     const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
-    await finishStep(options, last, seq);
+    if (await finishStep(options, last, seq)) tellWhole({ spans, before: task, task: last.task });
+  };
+  try {
+    await spans.within(stepSpan({ task, event, system: options.queueSystem }), run);
   } catch (cause) {
     throw new InterruptedStep({ leaseUntilMs: lease.untilMs, cause });
   }
@@ -66,11 +75,13 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
 /** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
 async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal | undefined): Promise<Step> {
   const { policy, runAct, leaseMs, log, now = Date.now } = options;
+  const spans = spansOf(options);
   const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
   let { task, effects } = first;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
-    const event = await runAct({ act, task, signal });
+    const request = { act, task, signal };
+    const event = await (act.type === "deliver" ? runDelivery({ spans, runAct, request }) : runAct(request));
     const before = task;
     const step = next({ task, event, policy });
     task = withHistory({ before: task, after: step.task, event, atMs: now() });
@@ -85,12 +96,24 @@ async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal
   return { task, effects };
 }
 
-/** Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on. */
+function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Parameters<RunAct>[0] }): Promise<TaskEvent> {
+  const { spans, runAct, request } = delivery;
+  return spans.within(deliverySpan(request.task), async (span) => {
+    const event = await runAct(request);
+    if (event.type === "slack_failed") span.fail(event.kind);
+    return event;
+  });
+}
+
+/**
+ * Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on.
+ * False where the lease was over, and somebody else has gone on.
+ */
 async function finishStep(
   { store, queue, log, random = Math.random }: WorkerOptions,
   { task, effects }: Step,
   seq: number,
-): Promise<void> {
+): Promise<boolean> {
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
     const body = JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 });
@@ -100,6 +123,7 @@ async function finishStep(
   const { lease: _lease, ...rest } = task;
   const saved = await store.replace({ item: { ...rest, wakeSeq: seq + 1 } });
   if (saved === undefined) log.warn("lease_lost", { ...idsOf(task), seq });
+  return saved !== undefined;
 }
 
 function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {
@@ -118,8 +142,12 @@ function metricsOf({ telemetry }: WorkerOptions) {
   return telemetry?.metrics ?? noMetrics;
 }
 
-function idsOf({ id, taskId }: Task): LogFields {
-  return { request_id: id, task_id: taskId };
+function spansOf({ telemetry }: WorkerOptions): Spans {
+  return telemetry?.spans ?? noSpans;
+}
+
+function idsOf({ id, taskId, trace }: Task): LogFields {
+  return { request_id: id, task_id: taskId, trace_id: traceIdOf(trace) };
 }
 
 function isAct(effect: TaskEffect): effect is Act {

@@ -99,6 +99,7 @@ export function createStageWorker({
       config,
       log,
       telemetry,
+      queueSystem: "aws_sqs",
       newId: randomUUID,
     });
     return { settings, destinations, worker };

@@ -18,6 +18,7 @@ import { createHandleGreet } from "./greet.ts";
 import { createHandlePress } from "./press.ts";
 import { createQuestions } from "./questions.ts";
 import type { Decor } from "./react.ts";
+import type { QueueSystem } from "./step-spans.ts";
 import { createThreads } from "./threads.ts";
 import { createWorker, type Observation, type Worker } from "./worker.ts";
 
@@ -39,6 +40,8 @@ export type ZoneWorkerOptions = {
   };
   log: Log;
   telemetry?: Telemetry | undefined;
+  /** What the queue is, for spans. */
+  queueSystem?: QueueSystem | undefined;
   newId: () => string;
   now?: () => number;
   random?: () => number;
@@ -81,6 +84,7 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
     leaseMs: config.limits.leaseMs,
     log,
     telemetry,
+    queueSystem: options.queueSystem,
     newId,
     now,
     random,

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { childOf, newTrace } from "../../../lambdas/shared/trace.ts";
+import { noSpans, type Spans } from "../../../lambdas/shared/telemetry/spans.ts";
+import { noTelemetry } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { newTrace } from "../../../lambdas/shared/trace.ts";
 import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/wrappers/wrapper.ts";
 import { clientOver, done, execute, virtualTime } from "./sample.ts";
 
@@ -19,9 +21,15 @@ function recording() {
         events.push("sleep");
         await sleep({ ms });
       },
-      newSpan: (trace: Parameters<typeof childOf>[0]) => {
-        events.push("span");
-        return childOf(trace);
+      telemetry: {
+        ...noTelemetry,
+        spans: {
+          ...noSpans,
+          within: (...[span, work]: Parameters<Spans["within"]>) => {
+            events.push("span");
+            return noSpans.within(span, work);
+          },
+        } as Spans,
       },
     },
   };

@@ -36,7 +36,7 @@ export function clientOver(
     idempotent?: boolean;
     log?: Log;
     transport?: Partial<Transport>;
-  } & Partial<Pick<Parameters<typeof createClient>[0], "now" | "sleep" | "random" | "newSpan">> = {},
+  } & Partial<Pick<Parameters<typeof createClient>[0], "now" | "sleep" | "random" | "telemetry">> = {},
 ): ExecutionClient {
   return createClient({
     transport: {

@@ -1,5 +1,6 @@
 /** What wraps a call to the Execution zone: a function from the next step to a step, composed in one place (runner.ts). */
 import type { MethodName, ParamsOf, ResultOf } from "../../../../contracts/methods.ts";
+import type { OpenSpan } from "../../../shared/telemetry/spans.ts";
 import type { Trace } from "../../../shared/trace.ts";
 
 /** A call on its way inwards. `endsAtMs` is when its time is over; `attempt` counts from 1. */
@@ -10,6 +11,8 @@ export type RunningCall = {
   requestId: string;
   sessionId: string;
   trace: Trace;
+  /** Of this attempt, for what is learned on the way. */
+  span?: OpenSpan;
   signal: AbortSignal;
   endsAtMs: number;
   attempt: number;
