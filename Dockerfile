@@ -2,20 +2,38 @@
 #
 #   docker build --build-arg CONFIG=sekisho.config.json -t sekisho-execution .
 #
-# What is built in: the agent and the `execution` section of CONFIG. `sekisho execution bundle --help` lists the variables.
+# What is built in: the agent and the `execution` section of CONFIG. `sekisho execution bundle --help` lists the variables that
+# the container reads, and docs/release.md says more of the image.
 
-FROM node:24-trixie-slim AS build
+# By tag, since a digest would have to be raised by hand with every patch of theirs. Give a digest where a build must be repeatable.
+ARG NODE_IMAGE=node:24.21.0-trixie-slim
+ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
+
+# On the builder's own processor: what comes out is JavaScript, for all of them.
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
 ARG CONFIG=sekisho.config.json
-RUN node bin/sekisho.mjs execution bundle --config "$CONFIG" --out /out && mkdir /data
+ARG CREATED=""
+RUN node bin/sekisho.mjs execution bundle --config "$CONFIG" --out /out
+RUN node release/sbom.ts --bundle container --config "$CONFIG" --at "$CREATED" --out /out/sbom.cdx.json
+RUN mkdir /data
 
-FROM gcr.io/distroless/nodejs24-debian13:nonroot
-COPY --from=build /out/server.cjs /app/server.cjs
-# The store is made in the working directory: mount a volume there to keep it.
+FROM ${RUNTIME_IMAGE}
+ARG VERSION=""
+ARG REVISION=""
+ARG CREATED=""
+LABEL org.opencontainers.image.title="sekisho-execution" \
+      org.opencontainers.image.description="The Execution zone of Sekisho: runs an agent for tasks that come from Slack" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.created="$CREATED"
+COPY --from=build /out/server.cjs /out/sbom.cdx.json /app/
+# The store is made in the working directory, the only place that is written to: mount a volume there to keep it.
 COPY --from=build --chown=65532:65532 /data /data
+VOLUME ["/data"]
 WORKDIR /data
 # The image's user "nonroot", as a number, which is what Kubernetes can check.
 USER 65532:65532

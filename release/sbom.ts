@@ -2,8 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ConfigError, configDirectory, loadExecutionConfig } from "../lambdas/shared/config/load.ts";
+import { UsageError } from "../bin/commands/command.ts";
+import { configDirectory, loadExecutionConfig } from "../lambdas/shared/config/load.ts";
 import { type BundleName, bundleNames } from "../lib/bundle/entry.ts";
+import { runScript } from "./run-script.ts";
 import { billOf, contentsOfBundle, contentsOfProject, lockOf, textOf } from "./sbom/bills.ts";
 
 const help = `node release/sbom.ts --out FILE [--bundle NAME] [--config FILE] [--at TIME]
@@ -34,10 +36,10 @@ function main(words: string[]): number {
     process.stdout.write(`${help}\n`);
     return 0;
   }
-  if (values.out === undefined) throw new TypeError("--out is missing: the file to write.");
+  if (values.out === undefined) throw new UsageError("--out is missing: the file to write.");
   const at = values.at || undefined;
   if (at !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(at)) {
-    throw new TypeError("--at is no time, such as 2026-01-31T12:00:00Z.");
+    throw new UsageError("--at is no time, such as 2026-01-31T12:00:00Z.");
   }
   const name = values.bundle === undefined ? undefined : bundleNamed(values.bundle);
   const lock = lockOf(project);
@@ -56,15 +58,8 @@ function main(words: string[]): number {
 
 function bundleNamed(text: string): BundleName {
   const name = bundleNames.find((one) => one === text);
-  if (name === undefined) throw new TypeError(`There is no bundle "${text}": ${bundleNames.join(", ")}.`);
+  if (name === undefined) throw new UsageError(`There is no bundle "${text}": ${bundleNames.join(", ")}.`);
   return name;
 }
 
-try {
-  process.exitCode = main(process.argv.slice(2));
-} catch (thrown) {
-  const isUsage = thrown instanceof TypeError;
-  const hint = isUsage ? "\nnode release/sbom.ts --help says more." : "";
-  process.stderr.write(`${thrown instanceof Error ? thrown.message : "unknown error"}${hint}\n`);
-  process.exitCode = isUsage || thrown instanceof ConfigError ? 2 : 1;
-}
+runScript({ command: "node release/sbom.ts", main });
