@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigPlace, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
+import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
@@ -19,6 +20,7 @@ import { createPage } from "../local/page/page.ts";
 import { isAnySet } from "../local/slack-secrets.ts";
 import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
 import { watchTasks } from "../local/watch-tasks.ts";
+import { openPageBesideRun, type PageBesideRun } from "../operate/beside-run.ts";
 import { aborted, type Command, type CommandRun, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { requireSecrets } from "./required-secrets.ts";
 
@@ -44,7 +46,12 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       options: { once: { type: "string" }, config: { type: "string" } },
     });
     const place = { directory: run.directory, file: values.config };
-    const given = { config: loadConfig(place), directory: configDirectory(place), environment: readEnvironment() };
+    const given = {
+      place,
+      config: loadConfig(place),
+      directory: configDirectory(place),
+      environment: readEnvironment(),
+    };
     const { config } = given;
     requireSecrets([
       ...secretsOfAuthenticator(config.execution.authenticator),
@@ -67,7 +74,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 };
 
 /** `directory` is the one from which the paths of the configuration count. */
-type Given = { config: Config; directory: string; environment: Environment };
+type Given = { place: ConfigPlace; config: Config; directory: string; environment: Environment };
 
 async function withStandIn(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);
@@ -80,13 +87,24 @@ async function withStandIn(run: CommandRun, given: Given): Promise<number> {
   const page = createPage({ standIn, journey });
   const { observe, tap } = watchTasks({ add: journey.add });
   try {
-    const zones = await startBothZones({ ...common(run, given), slack, log, page: page.handle, observe, tap });
+    let operators: PageBesideRun | undefined;
+    const pages: Page = async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange);
+    const zones = await startBothZones({ ...common(run, given), slack, log, page: pages, observe, tap });
+    operators = openPageBesideRun({
+      config: given.place,
+      store: join(storeFolderOf(run), "verification.db"),
+      executionPort: Number(new URL(zones.executionUrl).port),
+      journey,
+      log: log("sekisho"),
+    });
     run.print(`Verification zone: ${zones.verificationUrl}   (open it in a browser: the page stands in for Slack)`);
     run.print(`Execution zone:    ${zones.executionUrl}`);
+    run.print(`Operators' page:   ${zones.verificationUrl}/operate/`);
     run.print("Ctrl-C ends both.");
-    await untilStopped(run, () => {
+    await untilStopped(run, async () => {
       page.close();
-      return zones.close();
+      await operators?.close();
+      await zones.close();
     });
     return exitCodes.success;
   } finally {

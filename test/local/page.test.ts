@@ -82,7 +82,7 @@ describe("the page", () => {
       `; script-src ${server.url}/local/script/ ${server.url}/web/; img-src data: ${server.url}/`,
     );
     expect(policy).not.toMatch(/unsafe|\*/);
-    expect(body.match(/(src|href)="(?!data:)[^"]*/g)).toEqual(['src="/local/script/client.js']);
+    expect(body.match(/(src|href)="(?!data:)[^"]*/g)).toEqual(['src="/local/script/client.js', 'href="/operate/']);
     expect(body).not.toMatch(/<script[^>]*>[^<]/);
   });
 

@@ -175,8 +175,8 @@ export function listView({ box, live, say }) {
 
   function focusCurrent() {
     const found = links().find((link) => link.tabIndex === 0);
-    if (found === undefined) filter.focus();
-    else found.focus();
+    // Not the filter, into which the keys would go.
+    (found ?? box).focus();
   }
 
   function move(by) {

@@ -21,3 +21,4 @@ $("form").onsubmit = async (event) => {
   $("problem").textContent = words ?? "The server does not answer. Is it still running?";
   $("token").select();
 };
+$("token").focus();

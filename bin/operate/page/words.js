@@ -31,10 +31,17 @@ export function tick() {
 
 function write(made) {
   const awayMs = Number(made.dataset.at) - Date.now();
-  // Within a second either way, and where the clocks differ, it is now.
-  const isNow = Math.abs(awayMs) < 1000 || (awayMs > 0 && !("coming" in made.dataset));
-  const text = isNow ? "now" : awayMs > 0 ? `in ${durationText(awayMs)}` : durationText(-awayMs);
+  const text = "coming" in made.dataset ? comingText(awayMs) : ageText(-awayMs);
   if (made.textContent !== text) made.textContent = text;
+}
+
+/** The clocks of two machines differ. */
+function ageText(ms) {
+  return ms < 1000 ? "now" : durationText(ms);
+}
+
+function comingText(ms) {
+  return ms < 1000 ? "due" : `in ${durationText(ms)}`;
 }
 
 export const shortId = (id) => id.slice(0, 8);
