@@ -1,6 +1,7 @@
 /** What a zone on this machine keeps its tasks with: a sqlite file, unless whoever starts it brings another engine. */
-import type { QueueConsumer, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { QueueConsumer, QueueDepth, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
+import { createQueueDepths } from "../../lambdas/shared/engine/sqlite/queue-depths.ts";
 import { createSqliteQueue } from "../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
 
@@ -14,6 +15,8 @@ export type Engine = {
   completions?(): Queue;
   /** Where the Execution zone keeps what it has to tell A2A clients that want to be told; without it they poll. */
   notifications?(): Queue;
+  /** What waits in the queues now. */
+  queueDepths?(): QueueDepth[];
   close(): Promise<void>;
 };
 
@@ -28,6 +31,7 @@ export function openSqliteEngine({ file }: { file: string }): Engine {
     }),
     completions: () => createSqliteQueue({ database, name: "completions" }),
     notifications: () => createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" }),
+    queueDepths: createQueueDepths({ database, names: ["tasks", "tasks-dead", "completions"] }),
     close: () => database.close(),
   };
 }

@@ -14,6 +14,7 @@ import type { Observation } from "../../lambdas/verification/worker/worker.ts";
 import type { Engine } from "./engine.ts";
 import { openFileStore } from "./file-store.ts";
 import { openLocalWorker } from "./local-worker.ts";
+import { createMetricsPage } from "./metrics-page.ts";
 import type { SlackInstallation } from "./slack-installation.ts";
 import { startSocketMode } from "./socket-mode.ts";
 
@@ -62,6 +63,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   let url = "";
   const fileStore = openFileStore({ folder: join(dataFolder, "files"), baseUrl: () => url, log });
   const worker = openLocalWorker({ ...options, engine, queue, tokens: installation.tokens, fileStore });
+  const metricsPage = createMetricsPage({ telemetry, queueDepths: engine.queueDepths });
   const stop = new AbortController();
   const loop = { visibilityTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
   const complete = async ({ body, receiveCount }: ReceivedMessage, signal: AbortSignal) => {
@@ -112,7 +114,8 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     const server = await startVerificationServer({
       ingress: createIngress({ signingSecret: createKeptSecret({ readSecret: signingSecret }), queue, log, metrics }),
       page: async (...exchange) => {
-        for (const each of [fileStore.page, installation.page, page]) if (await each(...exchange)) return true;
+        for (const each of [metricsPage, fileStore.page, installation.page, page])
+          if (await each(...exchange)) return true;
         return false;
       },
       port: options.port,

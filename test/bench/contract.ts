@@ -8,6 +8,7 @@ import type { Methods } from "../../lambdas/execution/host/method.ts";
 import { parseRequest } from "../../lambdas/execution/host/parse-request.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
+import { noMetrics } from "../../lambdas/shared/telemetry/metrics.ts";
 import type { BenchRow } from "./bench-row.ts";
 import { answerByHand } from "./contract-by-hand.ts";
 
@@ -20,7 +21,7 @@ const history = [
 
 /** Requests per second, the best of some rounds that take turns, so that both meet the same machine. */
 export async function benchContract(): Promise<BenchRow[]> {
-  const dispatch = createDispatch({ methods: answeringAtOnce(), log: silentLog });
+  const dispatch = createDispatch({ methods: answeringAtOnce(), metrics: noMetrics, log: silentLog });
   const caller = { principal: "bench", trace: undefined, receivedAtMs: 1_762_750_300_000 };
   const dispatched = async (body: Uint8Array) => {
     const request = parseRequest(body);

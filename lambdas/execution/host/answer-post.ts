@@ -4,6 +4,8 @@ import { operationOf } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { Spans } from "../../shared/telemetry/spans.ts";
 import { parseTrace } from "../../shared/trace.ts";
 import type { A2aEndpoint } from "./a2a/endpoint.ts";
 import { askedVersion, dialectAsked } from "./a2a/version.ts";
@@ -15,6 +17,7 @@ import { errorAnswer, json } from "./json-response.ts";
 import type { Caller } from "./method.ts";
 import { parseRequest } from "./parse-request.ts";
 import { readBody } from "./read-body.ts";
+import { failWith, serverSpan } from "./server-span.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 /** What is spoken at a path: the zone contract with errors in `zoneDialect`, A2A, or both, told apart by each request. */
@@ -28,6 +31,8 @@ export type PostSettings = {
   maxRequestBytes: number;
   bodyTime: TimeLimit;
   now: () => number;
+  metrics: Metrics;
+  spans: Spans;
   log: Log;
 };
 
@@ -35,7 +40,7 @@ type Asked = { exchange: Exchange; face: Face };
 
 /** Never rejects. Nothing is read before the caller is known. */
 export function createPost(settings: PostSettings): (asked: Asked) => Promise<ExchangeResponse> {
-  const { dispatch, maxRequestBytes, bodyTime, now, log } = settings;
+  const { dispatch, maxRequestBytes, bodyTime, now, metrics, spans, log } = settings;
   return async (asked) => {
     const { exchange, face } = asked;
     const { header } = exchange;
@@ -45,15 +50,22 @@ export function createPost(settings: PostSettings): (asked: Asked) => Promise<Ex
       const principal = await authenticate({ settings, exchange });
       if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
       const request = parseRequest(await readBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime }));
-      const caller: Caller = { principal, trace, receivedAtMs };
       const { id } = request;
       const a2a = a2aFor({ ...asked, method: request.method });
-      if (a2a !== undefined) return await a2a({ request, caller, exchange });
-      const dispatched = await dispatch({ request, caller });
-      if ("result" in dispatched) return json({ jsonrpc: "2.0", id, result: dispatched.result });
-      return errorAnswer({ error: dispatched.error, id, dialect: face.zoneDialect ?? "zone" });
+      // Of a request that was not let in, or is none, nothing is told: anybody could send many.
+      return await spans.within(serverSpan({ request, trace }), async (span) => {
+        const caller: Caller = { principal, trace: span.trace, receivedAtMs };
+        if (a2a !== undefined) return a2a({ request, caller, exchange });
+        const dispatched = await dispatch({ request, caller });
+        if ("result" in dispatched) return json({ jsonrpc: "2.0", id, result: dispatched.result });
+        const { error } = dispatched;
+        const dialect = face.zoneDialect ?? "zone";
+        failWith({ span, error, dialect });
+        return errorAnswer({ error, id, dialect });
+      });
     } catch (thrown) {
       const error = SekishoError.from(thrown);
+      metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       logRefusal({ error, log });
       return errorAnswer({ error, id: null, dialect: dialectOfRefusal(asked) });
     }

@@ -7,6 +7,7 @@ import { causeKind } from "./cause-kind.ts";
 import type { ChangeTask } from "./change-task.ts";
 import { isAsking, isOver } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
+import { loggedIds } from "./logged-ids.ts";
 import { createTimeLimit } from "./time-limit.ts";
 
 export type CompletionPush = {
@@ -40,9 +41,9 @@ export function createCompletionPush({
     const completion: Completion = { request_id: requestIdOf(task), task_id: task.id };
     try {
       await withinTime(to.send({ body: JSON.stringify(completion) }));
-      log.debug("completion_pushed", completion);
+      log.debug("completion_pushed", loggedIds(task));
     } catch (error) {
-      log.warn("completion_not_pushed", { ...completion, cause_kind: causeKind(error) });
+      log.warn("completion_not_pushed", { ...loggedIds(task), cause_kind: causeKind(error) });
     }
   }
 

@@ -4,6 +4,7 @@ import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import { causeKind } from "./cause-kind.ts";
 import { loggedId } from "./logged-ids.ts";
@@ -19,13 +20,16 @@ const paramsSchemas = Object.fromEntries(
 ) as { [M in MethodName]: (typeof contract)[M]["params"] };
 
 /** Never rejects: whatever a method throws becomes an error. */
-export function createDispatch({ methods, log }: { methods: Methods; log: Log }): Dispatch {
+export function createDispatch({ methods, metrics, log }: { methods: Methods; metrics: Metrics; log: Log }): Dispatch {
   return async ({ request, caller }) => {
     try {
       return { result: await call({ methods, request, caller }) };
     } catch (thrown) {
       const error = SekishoError.from(thrown);
-      if (!isOutcome(error)) logRefusal({ log, error, request, caller });
+      if (!isOutcome(error)) {
+        metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
+        logRefusal({ log, error, request, caller });
+      }
       return { error };
     }
   };

@@ -11,6 +11,7 @@ import { createChangeTask } from "./change-task.ts";
 import { isUnstarted } from "./changes.ts";
 import { createCompletionPush } from "./completion-push.ts";
 import { type ExecutionStore, guardedStore } from "./guarded-store.ts";
+import { loggedIds } from "./logged-ids.ts";
 import { createQueuedRuns } from "./queued-runs.ts";
 import { runDefaults } from "./run-defaults.ts";
 import { createRuns } from "./runs.ts";
@@ -44,7 +45,7 @@ export function createExecutionWorker({
   progressMs = runDefaults.progressMs,
   storeTimeoutMs = runDefaults.storeTimeoutMs,
   log = silentLog,
-  telemetry: _telemetry = noTelemetry,
+  telemetry: { metrics, spans } = noTelemetry,
   now = Date.now,
   newId = randomUUID,
   random = Math.random,
@@ -78,11 +79,11 @@ export function createExecutionWorker({
   const outbox = notifications && createPushOutbox({ queue: notifications, lostAfterMs, now, log });
   const changeTask = outbox?.after(pushed) ?? pushed;
   const times = { leaseMs, renewMs, lostAfterMs, retentionMs, questionMs, progressMs };
-  const runs = createRuns({ ...times, agent, agentName, changeTask, log, now, newId, random });
+  const runs = createRuns({ ...times, agent, agentName, changeTask, metrics, spans, log, now, newId, random });
 
   function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): LookAfter {
     const queued = createQueuedRuns({ taskQueue: queue, changeTask, timeoutMs: storeTimeoutMs, now, log });
-    const tend = createTendTask({ runs: queued, changeTask, lostAfterMs, retentionMs, now, log });
+    const tend = createTendTask({ runs: queued, changeTask, lostAfterMs, retentionMs, metrics, now, log });
     return createLookAfter({ store: guarded, tend, outbox });
   }
 
@@ -92,7 +93,7 @@ export function createExecutionWorker({
       signal.throwIfAborted();
       const task = await guarded.get({ id: taskId });
       if (task === undefined || !isUnstarted(task)) {
-        log.info("task_not_due", { task_id: taskId, state: task?.state });
+        log.info("task_not_due", { task_id: taskId, ...(task && loggedIds(task)), state: task?.state });
         return;
       }
       const stop = () => runs.stop({ id: taskId, cause: "stopped" });

@@ -5,7 +5,7 @@ import { maxRequestBytes as contractMaxRequestBytes } from "../../../contracts/m
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
+import { noTelemetry, type ProcessTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createLookAfter } from "./a2a/look-after.ts";
 import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
@@ -62,7 +62,8 @@ type HostSettings = {
   /** What `accepted` advises. */
   pollAfterMs?: number;
   log?: Log;
-  telemetry?: Telemetry | undefined;
+  /** With an exposition, metrics are served to whoever may call. */
+  telemetry?: (Telemetry & Partial<Pick<ProcessTelemetry, "exposition">>) | undefined;
   now?: () => number;
   newId?: () => string;
   random?: () => number;
@@ -110,7 +111,7 @@ export function createHost({
   storeTimeoutMs = runDefaults.storeTimeoutMs,
   pollAfterMs = runDefaults.pollAfterMs,
   log = silentLog,
-  telemetry: _telemetry = noTelemetry,
+  telemetry = noTelemetry,
   now = Date.now,
   newId = randomUUID,
   random = Math.random,
@@ -125,7 +126,8 @@ export function createHost({
   const outbox = queue && createPushOutbox({ queue, lostAfterMs, unstartedAfterMs, now, log });
   const pushed = push.after(createChangeTask({ store: guarded, bell, now }));
   const changeTask = outbox?.after(pushed) ?? pushed;
-  const common = { changeTask, lostAfterMs, retentionMs, now, newId, log };
+  const { metrics, spans, exposition } = telemetry;
+  const common = { changeTask, lostAfterMs, retentionMs, now, newId, metrics, spans, log };
   const agentDefaults = { agentName: "agent", leaseMs, renewMs, progressMs, questionMs, random };
   const runs =
     "taskQueue" in work
@@ -144,10 +146,10 @@ export function createHost({
     "rpc.discover": discover(),
   };
   const busy = () => runs.count() > 0;
-  const dispatch = createDispatch({ methods, log });
+  const dispatch = createDispatch({ methods, metrics, log });
   const bodyTime = createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" });
-  const a2aRoutes = a2a && openA2a({ ...a2a, ...waiting, outbox, newId, log });
-  const limits = { maxRequestBytes, bodyTime };
+  const a2aRoutes = a2a && openA2a({ ...a2a, ...waiting, outbox, newId, metrics, log });
+  const limits = { maxRequestBytes, bodyTime, metrics, spans, exposition };
   const exchange = createRoutes({ dispatch, a2a: a2aRoutes, dialects, authenticator, busy, ...limits, now, log });
   return {
     handle: webHandler(exchange),

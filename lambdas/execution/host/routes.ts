@@ -7,6 +7,7 @@ import { askedVersion } from "./a2a/version.ts";
 import { createPost, type Face, type PostSettings } from "./answer-post.ts";
 import type { Exchange, ExchangeResponse } from "./exchange.ts";
 import { empty, json } from "./json-response.ts";
+import { createMetricsPage, type Exposition } from "./metrics-page.ts";
 import { openRpc } from "./open-rpc.ts";
 
 type Settings = PostSettings & {
@@ -15,6 +16,7 @@ type Settings = PostSettings & {
   /** Further paths of the zone contract, and how errors are written there. */
   dialects: Readonly<Record<string, Dialect>>;
   busy: () => boolean;
+  exposition: Exposition;
 };
 
 /** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
@@ -22,6 +24,7 @@ export function createRoutes({
   a2a,
   dialects,
   busy,
+  exposition,
   ...settings
 }: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
   const post = createPost(settings);
@@ -35,6 +38,7 @@ export function createRoutes({
     ["/ping", () => json({ status: busy() ? "HealthyBusy" : "Healthy" })],
     ["/healthz", () => json({ status: "ok" })],
     ["/openrpc.json", () => json(openRpc())],
+    ["/metrics", createMetricsPage({ ...settings, exposition })],
   ]);
   if (a2a !== undefined) {
     // Clients that join URLs add a slash.

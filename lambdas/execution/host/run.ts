@@ -5,13 +5,17 @@ import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { backoffMs } from "../../shared/backoff.ts";
 import type { Log } from "../../shared/log.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { OpenSpan, Spans } from "../../shared/telemetry/spans.ts";
 import type { Agent, AgentTask } from "../agents/agent.ts";
+import { agentSpan, endAgentSpan } from "./agent-span.ts";
 import { causeKind } from "./cause-kind.ts";
 import type { ChangeTask } from "./change-task.ts";
 import { ask, type Change, end, type Report, renew, report } from "./changes.ts";
 import { collectOutcome, type Turn } from "./collect-outcome.ts";
 import type { ExecutionTask, Outcome, TaskInput } from "./execution-task.ts";
 import { createLatestWriter } from "./latest-writer.ts";
+import { countRun } from "./measured.ts";
 import { createReadAttachment } from "./read-attachment.ts";
 import { firstThatFits, withoutHistory } from "./record-size.ts";
 
@@ -46,6 +50,10 @@ export type RunSettings = {
   now: () => number;
   newId: () => string;
   random: () => number;
+  /** Under which the agent is counted and logged. */
+  agentName: string;
+  metrics: Metrics;
+  spans: Spans;
 };
 
 /** What the agent is to do, with the token that the record does not keep. */
@@ -55,7 +63,7 @@ export type RunInput = TaskInput & { bot_token?: string };
 export function startRun(
   request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
 ): Run {
-  const { agent, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs } = request;
+  const { agent, agentName, spans, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs } = request;
   const { questionMs, now, newId, random, publicFetch = createPublicFetch() } = request;
   const startedAtMs = now();
   const abort = new AbortController();
@@ -142,22 +150,29 @@ export function startRun(
   }
 
   async function run(): Promise<void> {
-    const { requestId, id: taskId, trace, deadlineAtMs, answers, a2a, artifacts: made } = latest;
+    const { requestId, id: taskId, deadlineAtMs, answers, a2a, artifacts: made } = latest;
     const { signal } = abort;
     const readAttachment = createReadAttachment({ publicFetch, signal, log });
     const messageId = answers?.at(-1)?.id ?? String(requestId);
     const ids = { requestId: String(requestId), taskId, messageId, contextId: a2a?.contextId ?? params.session_id };
-    const context = { ...ids, signal, readAttachment, trace, log };
     if (startedAtMs >= deadlineAtMs) stop("timeout");
     const task = agentTask({ params, answers });
-    const collect = () => collectOutcome({ agent, task, context, made, onNews: news.put });
-    const turn = cause === undefined ? await Promise.race([collect(), stopped]) : undefined;
+    const work = async (span: OpenSpan) => {
+      const context = { ...ids, signal, readAttachment, trace: span.trace, log };
+      const turn = await Promise.race([collectOutcome({ agent, task, context, made, onNews: news.put }), stopped]);
+      endAgentSpan({ span, turn, cause });
+      return turn;
+    };
+    const span = agentSpan({ agentName, task: latest, contextId: ids.contextId });
+    const turn = cause === undefined ? await spans.within(span, work) : undefined;
     const outcome = cause === undefined ? undefined : outcomeOfStop(cause);
     const final = cause === undefined ? turn : outcome && { ended: outcome, artifacts: [] };
     settle();
+    const workedMs = now() - startedAtMs;
     if (final !== undefined) await store(final);
     const { state, outcome: stored } = latest;
     const reason = stored?.type === "failure" ? stored.reason : cause;
+    countRun({ ...request, task: latest, cause, workedMs });
     log.info(state === "input_required" ? "task_asks" : "task_ended", {
       state,
       reason,

@@ -30,8 +30,8 @@ export type AgentRuns = Runs & {
 };
 
 /** `start` starts the agent if this process wins the task's lease. */
-export function createRuns(settings: RunSettings & { agentName: string; log: Log }): AgentRuns {
-  const { agentName, newId, log, changeTask, now, leaseMs } = settings;
+export function createRuns(settings: RunSettings & { log: Log }): AgentRuns {
+  const { agentName, newId, metrics, log, changeTask, now, leaseMs } = settings;
   /** Of each task the latest: one that asked may be answered before its run knows that it is over. */
   const runs = new Map<string, Run>();
   const underWay = new Set<Run>();
@@ -51,8 +51,10 @@ export function createRuns(settings: RunSettings & { agentName: string; log: Log
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
     underWay.add(run);
+    metrics.set("sekisho_runs_under_way", {}, underWay.size);
     void run.ended.then(() => {
       underWay.delete(run);
+      metrics.set("sekisho_runs_under_way", {}, underWay.size);
       if (runs.get(task.id) === run) runs.delete(task.id);
     });
     return won.task;

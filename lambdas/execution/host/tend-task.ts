@@ -1,6 +1,7 @@
 /** Does what is due to a task that nobody works on: starts it, gives it up, or ends it where its question was not answered. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
 import type { ChangeTask } from "./change-task.ts";
 import { expire, giveUp, isLost, isUnanswered, isUnstarted } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
@@ -16,6 +17,7 @@ export function createTendTask({
   changeTask,
   lostAfterMs,
   retentionMs,
+  metrics,
   now,
   log,
 }: {
@@ -23,6 +25,7 @@ export function createTendTask({
   changeTask: ChangeTask;
   lostAfterMs: number;
   retentionMs: number;
+  metrics: Metrics;
   now: () => number;
   log: Log;
 }): TendTask {
@@ -36,6 +39,7 @@ export function createTendTask({
     if (runs.has(task.id) || !isLost({ task, nowMs, lostAfterMs })) return task;
     const given = await changeTask({ task, change: giveUp({ nowMs, lostAfterMs, expiresAtMs }) });
     if (given.changed) {
+      metrics.add("sekisho_executions_total", { state: "failed", reason: "lost" });
       log.error("task_lost", { ...loggedIds(task), reason: "execution_failed" });
     }
     return given.task ?? gone();

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
 
 /** What the host serves without being told; below `/.well-known` no path is free either. */
-const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json"];
+const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
 
 const pathSchema = z
   .string()

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
 import type { Log } from "../log.ts";
+import { queuedIds } from "../queued-ids.ts";
 import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
 
 /** What SQS gives at most to one receive, and how long it waits at most. */
@@ -116,7 +117,7 @@ function createHandleOne({
     try {
       await handle(message, limit.signal);
     } catch (error) {
-      log.warn("queue_message_failed", { cause_kind: kindOf(error), attempt });
+      log.warn("queue_message_failed", { ...queuedIds(message.body), cause_kind: kindOf(error), attempt });
       return;
     } finally {
       clearTimeout(timer);
@@ -124,9 +125,9 @@ function createHandleOne({
     }
     try {
       const isFinished = await consumer.finish({ receipt: message.receipt });
-      if (!isFinished) log.warn("queue_receipt_void", { attempt });
+      if (!isFinished) log.warn("queue_receipt_void", { ...queuedIds(message.body), attempt });
     } catch (error) {
-      log.error("queue_finish_failed", { cause_kind: kindOf(error), attempt });
+      log.error("queue_finish_failed", { ...queuedIds(message.body), cause_kind: kindOf(error), attempt });
     }
   };
 }

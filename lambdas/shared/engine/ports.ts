@@ -61,6 +61,9 @@ export type ReceivedMessage = {
   sentAtMs: number;
 };
 
+/** Of one queue: how many messages are due and wait, and how long the first of them has. */
+export type QueueDepth = { queue: string; messages: number; oldestMs: number };
+
 /** The receiving half of a queue: what a Lambda event source does in AWS and the local loop does on one machine. */
 export type QueueConsumer = {
   /** Up to `max` visible messages, hidden from then on for `visibilityTimeoutMs`; waits up to `waitMs` for the first one. */

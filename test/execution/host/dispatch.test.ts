@@ -7,11 +7,12 @@ import { methods as contract, type MethodName } from "../../../contracts/methods
 import { createDispatch } from "../../../lambdas/execution/host/dispatch.ts";
 import type { Methods } from "../../../lambdas/execution/host/method.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
+import { noMetrics } from "../../../lambdas/shared/telemetry/metrics.ts";
 
 /** Every method answers with the params that reached it. */
 const repeat = async ({ params }: { params: unknown }) => params;
 const methods = Object.fromEntries(Object.keys(contract).map((name) => [name, repeat])) as unknown as Methods;
-const dispatch = createDispatch({ methods, log: silentLog });
+const dispatch = createDispatch({ methods, metrics: noMetrics, log: silentLog });
 const caller = { principal: "p", trace: undefined, receivedAtMs: 0 };
 
 /** Names and values that mean something to some method, and some that mean nothing to any. */

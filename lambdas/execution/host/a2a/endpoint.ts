@@ -7,6 +7,7 @@ import { encodeError } from "../../../../contracts/encode-error.ts";
 import type { JsonRpcRequest } from "../../../../contracts/envelope.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type { Log } from "../../../shared/log.ts";
+import { type Metrics, noMetrics } from "../../../shared/telemetry/metrics.ts";
 import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { errorAnswer, json } from "../json-response.ts";
 import type { Caller } from "../method.ts";
@@ -34,11 +35,13 @@ export function createA2aEndpoint({
   operations,
   tenant,
   keepAliveMs,
+  metrics = noMetrics,
   log,
 }: {
   operations: Operations;
   tenant: string | undefined;
   keepAliveMs: number;
+  metrics?: Metrics;
   log: Log;
 }): A2aEndpoint {
   return async (call) => {
@@ -49,6 +52,7 @@ export function createA2aEndpoint({
     const dialect = () => (version === undefined ? dialectAsked(asked) : dialects[version]);
     const refuse = (thrown: unknown) => {
       const error = SekishoError.from(thrown);
+      metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       logRefusal({ log, error, request, caller, version });
       return error;
     };

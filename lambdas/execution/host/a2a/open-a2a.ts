@@ -1,6 +1,7 @@
 /** What makes a host an A2A agent: its endpoint and its cards. */
 import type { TaskQueue } from "../../../shared/engine/ports.ts";
 import type { Log } from "../../../shared/log.ts";
+import type { Metrics } from "../../../shared/telemetry/metrics.ts";
 import { createA2aEndpoint } from "./endpoint.ts";
 import type { ServedCards } from "./late-cards.ts";
 import type { LookAfter } from "./look-after.ts";
@@ -31,6 +32,7 @@ export type A2aSettings = {
 type OpenA2a = A2aSettings &
   Omit<Parameters<typeof createOperations>[0], "pushConfigs"> & {
     outbox: PushOutbox | undefined;
+    metrics: Metrics;
     log: Log;
   };
 
@@ -40,11 +42,12 @@ export function openA2a({
   outbox,
   allowLoopbackPush = false,
   keepAliveMs = 15_000,
+  metrics,
   log,
   ...settings
 }: OpenA2a) {
   const { tasks, newId } = settings;
   const pushConfigs = createPushConfigs({ tasks, outbox, allowLoopback: allowLoopbackPush, newId });
   const operations = createOperations({ ...settings, cards, pushConfigs });
-  return { endpoint: createA2aEndpoint({ operations, tenant, keepAliveMs, log }), card: cards.endpoint };
+  return { endpoint: createA2aEndpoint({ operations, tenant, keepAliveMs, metrics, log }), card: cards.endpoint };
 }

@@ -15,6 +15,7 @@ import { createTendTask } from "../../../../lambdas/execution/host/tend-task.ts"
 import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";
 import type { PublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
+import { noMetrics } from "../../../../lambdas/shared/telemetry/metrics.ts";
 import { startWebServer } from "../../../doubles/web-server.ts";
 import { answering, memoryStore } from "../test-host.ts";
 
@@ -113,7 +114,7 @@ export function createPushZone({
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
   const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
-  const common = { ...clock, ...times, changeTask, log };
+  const common = { ...clock, ...times, changeTask, metrics: noMetrics, log };
   const runs = createRuns({ ...common, agent, agentName: "agent" });
   const tend = createTendTask({ ...common, runs });
   const tasks = createTasks({
