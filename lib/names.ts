@@ -32,6 +32,7 @@ export const verificationOutputs = {
   routesParameter: "RoutesParameter",
   deployedDestinations: "DeployedDestinations",
   executionAddress: "ExecutionAddress",
+  filesBucket: "FilesBucket",
 } as const;
 
 /** Those of the Execution stack. */

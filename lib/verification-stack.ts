@@ -180,9 +180,9 @@ export class VerificationStack extends Stack {
       routesParameter: settingsParameter.ref,
       deployedDestinations: JSON.stringify(fingerprintsOf(config)),
       executionAddress: entry === undefined ? "null" : this.toJsonString(entry.address),
+      // For a person too: it has to be empty before the stack can be deleted.
+      filesBucket: files.bucketName,
     };
-    // For a person: it has to be empty before the stack can be deleted.
-    new CfnOutput(this, "FilesBucket", { value: files.bucketName });
     for (const [name, value] of Object.entries(outputs)) {
       new CfnOutput(this, verificationOutputs[name as keyof typeof outputs], { value });
     }

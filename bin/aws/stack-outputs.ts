@@ -42,5 +42,6 @@ export async function readStackOutputs({
     deployedDestinations: output("deployedDestinations"),
     // Of a stack that was deployed before it had this output.
     executionAddress: values.get(verificationOutputs.executionAddress) ?? "null",
+    filesBucket: values.get(verificationOutputs.filesBucket) ?? "",
   };
 }

@@ -2,18 +2,22 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { SQSClient } from "@aws-sdk/client-sqs";
 import { configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { dynamoDbSettings } from "../../lambdas/shared/engine/aws/client.ts";
+import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
+import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
-import type { ErasableStore } from "../../lambdas/shared/engine/ports.ts";
+import type { ErasableStore, TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue } from "../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import { readStackOutputs, type StackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../aws/stage.ts";
 import { type CommandRun, UsageError } from "../commands/command.ts";
 import type { PlaceValues } from "../tasks/place.ts";
+import { guardedStore } from "./guarded-store.ts";
 import { parseRecord, type StoredRecord } from "./record.ts";
 
 /** Texts for a person; `store` rejects with errors that say what to do. */
@@ -21,6 +25,7 @@ export type RecordPlace = {
   /** Completes "There is nothing of that person ...". */
   where: string;
   store: ErasableStore<StoredRecord>;
+  queue: Pick<TaskQueue, "send">;
   /** What else is known of the place. */
   at: { file: string } | (NamedStage & { outputs: StackOutputs });
   /** Undefined where the local run has no configuration of its own. Throws a ConfigError where it has one that is wrong. */
@@ -60,6 +65,8 @@ function openLocalRecords({ file, config }: { file: string; config: RecordPlace[
   return {
     where: `in ${file}`,
     store: createSqliteTaskStore({ database, parse: parseRecord }),
+    // It only sends, so that what the file's zone thinks of deliveries does not matter.
+    queue: createSqliteQueue({ database, name: "tasks" }),
     at: { file },
     config,
     close: () => database.close(),
@@ -77,31 +84,23 @@ async function openStageRecords({
 }): Promise<RecordPlace> {
   const named = chooseStage(config, stage);
   const outputs = await readStackOutputs({ ...named, signal });
-  const client = new DynamoDBClient({ ...dynamoDbSettings, region: named.stage.verification.region });
+  const { region } = named.stage.verification;
+  const client = new DynamoDBClient({ ...dynamoDbSettings, region });
+  const sqs = new SQSClient({ ...sqsSettings, region });
+  const queue = createSqsQueue({ client: sqs, queueUrl: outputs.queueUrl, signal });
   const store = createDynamoTaskStore({ client, table: outputs.tableName, parse: parseRecord, signal });
   return {
     where: `in stage ${named.stageName}`,
     store: guardedStore({ store, signal }),
+    queue: {
+      send: (request) =>
+        callAws({ doing: "send a message to the queue of tasks", signal, call: () => queue.send(request) }),
+    },
     at: { ...named, outputs },
     config: () => config,
-    close: async () => client.destroy(),
-  };
-}
-
-/** Each call has a deadline of its own, and says what to do where AWS refuses it. */
-export function guardedStore<T extends StoredRecord>({
-  store,
-  signal,
-}: {
-  store: ErasableStore<T>;
-  signal: AbortSignal;
-}): ErasableStore<T> {
-  const guarded = <R>(doing: string, call: () => Promise<R>) => callAws({ doing, signal, call });
-  return {
-    get: (request) => guarded("read a record", () => store.get(request)),
-    create: (request) => guarded("write a record", () => store.create(request)),
-    replace: (request) => guarded("write a record", () => store.replace(request)),
-    list: (request) => guarded("list records", () => store.list(request)),
-    remove: (request) => guarded("delete a record", () => store.remove(request)),
+    async close() {
+      client.destroy();
+      sqs.destroy();
+    },
   };
 }

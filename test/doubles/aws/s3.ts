@@ -1,4 +1,4 @@
-/** S3 as far as files are put there and read by presigned URLs, the bucket in the path: every request must be signed right. */
+/** S3 as far as files are put there, read by presigned URLs, listed and deleted, the bucket in the path: every request must be signed right. */
 import { createHash } from "node:crypto";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
@@ -70,6 +70,12 @@ export function createS3Double({
         objects.set(name, { bytes: body, headers: Object.fromEntries(headers), checksum });
         return new Response(null, { status: 200 });
       }
+      if (request.method === "DELETE") {
+        objects.delete(name);
+        return new Response(null, { status: 204 });
+      }
+      const query = new URL(target, "http://s3").searchParams;
+      if (query.get("list-type") === "2") return listed({ objects, bucket: name.split("/")[0] ?? "", query });
       const found = objects.get(name);
       if (request.method !== "GET") return refuse(405, "MethodNotAllowed", request.method);
       return found === undefined
@@ -77,6 +83,30 @@ export function createS3Double({
         : new Response(found.bytes, { headers: { ...found.headers, "content-length": `${found.bytes.byteLength}` } });
     },
   };
+}
+
+const keysPerPage = 2;
+
+/** ListObjectsV2, in small pages. */
+function listed({
+  objects,
+  bucket,
+  query,
+}: {
+  objects: S3Double["objects"];
+  bucket: string;
+  query: URLSearchParams;
+}): Response {
+  const after = query.get("continuation-token") ?? "";
+  const keys = [...objects.keys()]
+    .flatMap((name) => (name.startsWith(`${bucket}/`) ? [name.slice(bucket.length + 1)] : []))
+    .filter((key) => key.startsWith(query.get("prefix") ?? "") && key > after)
+    .sort();
+  const page = keys.slice(0, keysPerPage);
+  const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`).join("");
+  const next = keys.length > page.length ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : "";
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult>${contents}${next}</ListBucketResult>`;
+  return new Response(body, { headers: { "content-type": "application/xml" } });
 }
 
 /** The code of the refusal. Both hashes are of the body as it came. */

@@ -1,0 +1,21 @@
+/** Asks a person at the terminal whether that is really meant. */
+import { createInterface } from "node:readline/promises";
+
+/** True where the same word was typed. False where there is no terminal, so that no script deletes by mistake. */
+export async function confirm({
+  question,
+  word,
+  signal,
+}: {
+  question: string;
+  word: string;
+  signal: AbortSignal;
+}): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await lines.question(question, { signal })).trim() === word;
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,96 @@
+/** Erases what was found of a person in the Verification zone's store, record by record, by compare-and-set. */
+import type { ErasableStore } from "../../lambdas/shared/engine/ports.ts";
+import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
+import { isAnsweredBy, isUnderWay, type PersonRecords } from "./find-person.ts";
+import type { Person } from "./person.ts";
+import type { StoredRecord } from "./record.ts";
+import { tombstoneOf } from "./tombstone.ts";
+
+/** Somebody else writes the same record hardly ever more than once. */
+const maxAttempts = 10;
+/** Stands where a person's id stood. */
+const nobody = "";
+
+type Store = ErasableStore<StoredRecord>;
+
+/**
+ * Tasks last: from them, and from the history, a repetition of a command that was cut off finds what is left. Throws where a
+ * task has begun to move again.
+ */
+export async function eraseRecords({
+  store,
+  person,
+  found: { tasks, answered, history, quota },
+  nowMs,
+  signal,
+}: {
+  store: Store;
+  person: Person;
+  found: PersonRecords;
+  nowMs: number;
+  signal: AbortSignal;
+}): Promise<void> {
+  for (const { id } of answered) {
+    signal.throwIfAborted();
+    await change({ store, id, decide: (task) => withoutAnswerer({ task, person, nowMs }) });
+  }
+  for (const { id } of [...(quota === undefined ? [] : [quota]), ...history]) {
+    signal.throwIfAborted();
+    await removeRecord({ store, id });
+  }
+  for (const { id } of tasks) {
+    signal.throwIfAborted();
+    await change({ store, id, decide: (task) => erased({ task, nowMs }) });
+  }
+}
+
+type Decision = { replaceBy: Task } | "remove" | "leave";
+
+function erased({ task, nowMs }: { task: Task; nowMs: number }): Decision {
+  // Somebody has redriven it meanwhile.
+  if (isUnderWay({ task, nowMs })) throw new Error(`${task.id} is under way again. Run the command once more.`);
+  const replaceBy = tombstoneOf({ task, nowMs });
+  return replaceBy === undefined ? "remove" : { replaceBy };
+}
+
+/** The question of somebody else's task stays, and what was chosen. */
+function withoutAnswerer({ task, person, nowMs }: { task: Task; person: Person; nowMs: number }): Decision {
+  const { question } = task;
+  if (question?.answer === undefined || !isAnsweredBy({ task, person }) || isUnderWay({ task, nowMs })) return "leave";
+  return { replaceBy: { ...task, question: { ...question, answer: { ...question.answer, user: nobody } } } };
+}
+
+async function change({
+  store,
+  id,
+  decide,
+}: {
+  store: Store;
+  id: string;
+  decide: (task: Task) => Decision;
+}): Promise<void> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const record = await store.get({ id });
+    if (record === undefined) return;
+    const decision = decide(taskSchema.parse(record));
+    if (decision === "leave") return;
+    const isDone =
+      decision === "remove"
+        ? await store.remove({ id, revision: record.revision })
+        : (await store.replace({ item: { ...decision.replaceBy } })) !== undefined;
+    if (isDone) return;
+  }
+  throw changing(id);
+}
+
+async function removeRecord({ store, id }: { store: Store; id: string }): Promise<void> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const record = await store.get({ id });
+    if (record === undefined || (await store.remove({ id, revision: record.revision }))) return;
+  }
+  throw changing(id);
+}
+
+function changing(id: string): Error {
+  return new Error(`${id} is written again and again. Run the command once more.`);
+}

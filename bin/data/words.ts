@@ -1,0 +1,55 @@
+/** What the commands say of one person's data. Pure. */
+import type { PersonRecords } from "./find-person.ts";
+
+export type Counts = {
+  tasks: number;
+  underWay: number;
+  history: number;
+  answered: number;
+  quotas: number;
+  /** Undefined where it is not kept at that place. */
+  files: number | undefined;
+  deadLetters: number | undefined;
+  /** A text where it cannot be found out, with why. */
+  execution: number | string;
+  /** Numbers of the rules that `sekisho allow` keeps. */
+  rules: number[];
+  configuration: string[];
+};
+
+export function countsOf({ tasks, history, answered, quota }: PersonRecords) {
+  return {
+    tasks: tasks.length,
+    underWay: tasks.filter(({ isUnderWay }) => isUnderWay).length,
+    history: history.length,
+    answered: answered.length,
+    quotas: quota === undefined ? 0 : 1,
+  };
+}
+
+export function countLines(counts: Counts): string[] {
+  const { tasks, underWay, history, answered, quotas, files, deadLetters, execution, rules, configuration } = counts;
+  const lines: [string, string | number | undefined][] = [
+    ["tasks", underWay === 0 ? tasks : `${tasks}, of which under way: ${underWay}`],
+    ["usage history", history],
+    ["answers to questions of others' tasks", answered],
+    ["quota", quotas],
+    ["files of messages", files],
+    ["dead letters kept", deadLetters],
+    ["records of the Execution zone", execution],
+    ["rules of `sekisho allow`", rules.length === 0 ? 0 : `${rules.length} (${rules.map((n) => `#${n}`).join(", ")})`],
+    ["named in the configuration", configuration.length === 0 ? 0 : configuration.join(", ")],
+  ];
+  return lines.flatMap(([what, many]) => (many === undefined ? [] : [`  ${what.padEnd(38)}${many}`]));
+}
+
+/** What no command of ours can take away, and when it goes. */
+export const remains = [
+  "What remains:",
+  "  in Slack, the messages themselves and our answers: they are Slack's, and are deleted there",
+  "  in log lines, spans and metrics: ids and times, no texts, until their retention ends",
+  "  in backups: DynamoDB's point-in-time recovery, for 35 days; copies of the local file that you made",
+  "  of tasks younger than a day: that their message was taken, without person, place and text, for a day",
+  "  in the memory of workers: the language the person reads in, for a day at the most, or until they are restarted",
+  "  in tasks of others that are under way: what the person said earlier in their thread, until they end",
+];
