@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { SekishoError } from "../../contracts/errors.ts";
 import type { Log } from "../shared/log.ts";
+import { queuedIds } from "../shared/queued-ids.ts";
 import type { PushDelivery } from "./host/a2a/push-delivery.ts";
 import { causeKind } from "./host/cause-kind.ts";
 import type { ExecutionWorker } from "./host/execution-worker.ts";
@@ -46,10 +47,10 @@ export function workerHandler({
     const timer = setTimeout(() => ending.abort(), context.getRemainingTimeInMillis() - stopBeforeEndMs);
     const results = await Promise.allSettled(records.map(({ body }) => handleOne({ body, signal: ending.signal })));
     clearTimeout(timer);
-    const batchItemFailures = records.flatMap(({ messageId: itemIdentifier }, index) => {
+    const batchItemFailures = records.flatMap(({ messageId: itemIdentifier, body }, index) => {
       const result = results[index];
       if (result?.status !== "rejected") return [];
-      log.error("task_message_failed", { cause_kind: causeKind(result.reason) });
+      log.error("task_message_failed", { ...queuedIds(body), cause_kind: causeKind(result.reason) });
       return [{ itemIdentifier }];
     });
     await settled();

@@ -1,6 +1,7 @@
 /** Files of a message on their way in: from Slack, with the bot token, to where the Execution zone can read them without it. */
 import { createHash } from "node:crypto";
 import type { Log } from "../../shared/log.ts";
+import { traceIdOf } from "../../shared/trace.ts";
 import { type Installation, SlackError } from "../slack/slack.ts";
 import type { AskedFile } from "../task/messages.ts";
 import { installationOf, type Task } from "../task/task.ts";
@@ -75,7 +76,7 @@ export function createBringIn(options: BringInOptions): Files["bringIn"] {
       ? await fetchFile({ file, installation, token, newerToken, download, maxBytes, signal })
       : { refused: "not_to_be_had" as const };
     if (!("refused" in got)) return got;
-    log.info("file_refused", { request_id: task.id, reason: got.refused });
+    log.info("file_refused", { request_id: task.id, trace_id: traceIdOf(task.trace), reason: got.refused });
     throw refusal(file, { why: got.refused, ...(got.refused === "too_large" ? { most: maxBytes } : {}) });
   }
 
@@ -89,7 +90,8 @@ export function createBringIn(options: BringInOptions): Files["bringIn"] {
     const kept = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
     const { url, expiresAtMs } = await kept.catch((cause: unknown) => {
       const kind = cause instanceof Error ? cause.name : typeof cause;
-      if (!signal.aborted) log.warn("file_not_stored", { request_id: task.id, cause_kind: kind });
+      const ids = { request_id: task.id, trace_id: traceIdOf(task.trace) };
+      if (!signal.aborted) log.warn("file_not_stored", { ...ids, cause_kind: kind });
       throw new SlackError("unavailable", { cause });
     });
     const size = bytes.byteLength;

@@ -2,6 +2,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import { traceIdOf } from "../../shared/trace.ts";
 import { type SlackApi, SlackError } from "../slack/slack.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { FileRefused, type Files } from "./files.ts";
@@ -31,7 +32,7 @@ export function createUpload({
     const file = outgoingFiles(task)[index];
     const name = safeFileName(file?.name ?? "");
     const refuse = (why: "too_large" | "not_to_be_had", cause?: unknown) => {
-      log.info("file_refused", { request_id: task.id, reason: why });
+      log.info("file_refused", { request_id: task.id, trace_id: traceIdOf(task.trace), reason: why });
       return new FileRefused({ why, name, ...(why === "too_large" ? { most: maxBytes } : {}) }, { cause });
     };
     if (file === undefined) throw refuse("not_to_be_had");

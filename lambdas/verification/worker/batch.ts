@@ -3,6 +3,7 @@ import * as z from "zod";
 import { remainingDelayMs } from "../../shared/engine/aws/chained-delay.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
+import { queuedIds } from "../../shared/queued-ids.ts";
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html, "Example standard queue message event". */
 const recordSchema = z
@@ -61,9 +62,10 @@ export async function handleBatch({
   const failures = batch.flatMap((record, index) => {
     const result = results[index];
     if (result?.status !== "rejected") return [];
+    const { body } = record;
     const { reason }: { reason: unknown } = result;
     const causeKind = reason instanceof Error ? reason.name : typeof reason;
-    log.warn("queue_message_failed", { cause_kind: causeKind, attempt: record.receiveCount });
+    log.warn("queue_message_failed", { ...queuedIds(body), cause_kind: causeKind, attempt: record.receiveCount });
     return [{ record, reason }];
   });
   await Promise.all(failures.map(({ record, reason }) => failed(record, reason)));

@@ -22,8 +22,7 @@ export async function handleCompletion(
   const isHeld = task?.lease !== undefined && task.lease.untilMs > nowMs;
   // A host that could not be asked has its time until the next try, and what is ending is told by its end.
   const isEnding = task?.ending !== undefined || (task?.attempts ?? 0) > 0;
-  if (!isMeant || isRecent || isHeld || isEnding)
-    return log.debug("completion_dropped", { request_id: push.request_id });
+  if (!isMeant || isRecent || isHeld || isEnding) return log.debug("completion_dropped", { ...push });
   const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
 }

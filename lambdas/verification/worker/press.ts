@@ -1,6 +1,7 @@
 /** A button was pressed: the wish to cancel, or the answer to a question. Whoever may not, or comes too late, is told. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
+import { traceIdOf } from "../../shared/trace.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/slack.ts";
 import type { PressRefusal, TaskText } from "../slack/task-text.ts";
@@ -84,7 +85,7 @@ export function createHandlePress({
     if (task === undefined || placeOf(task).channel !== press.channel) return log.warn("press_without_task", fields);
     const pressed = { press, task, signal };
     const refusal = press.button.type === "cancel" ? await cancel(pressed) : await answer(pressed);
-    log.info("button_pressed", { ...fields, reason: refusal?.type });
+    log.info("button_pressed", { ...fields, trace_id: traceIdOf(task.trace), reason: refusal?.type });
     if (refusal !== undefined) await tell(pressed, refusal);
   };
 }

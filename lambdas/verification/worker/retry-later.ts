@@ -2,6 +2,7 @@
 import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { callLimits } from "../../shared/engine/aws/client.ts";
 import type { Log } from "../../shared/log.ts";
+import { queuedIds } from "../../shared/queued-ids.ts";
 
 /** The first after 5 s, each further one after twice as long, up to five minutes. */
 export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): number {
@@ -21,10 +22,12 @@ export function createRetryLater({
   now?: () => number;
 }) {
   return async ({
+    body,
     receiptHandle,
     receiveCount,
     notBeforeMs,
   }: {
+    body: string;
     receiptHandle: string;
     receiveCount: number;
     /** Until then the message would only meet the lease of its own step, and be replaced by one that counts from nothing. */
@@ -38,7 +41,8 @@ export function createRetryLater({
     try {
       await client.send(command, callLimits());
     } catch (error) {
-      log.warn("queue_retry_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+      const kind = error instanceof Error ? error.name : typeof error;
+      log.warn("queue_retry_failed", { ...queuedIds(body), cause_kind: kind });
     }
   };
 }

@@ -1,5 +1,7 @@
 /** The worker: takes one queue message and moves one task one step (architecture.md, "The way of one message", 2). */
 import { SekishoError } from "../../../contracts/errors.ts";
+import { queuedIds } from "../../shared/queued-ids.ts";
+import { traceIdOf } from "../../shared/trace.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { type Ask, type QueueMessage, queueMessageSchema, seqOf, type TaskMessage } from "../task/messages.ts";
 import { queueGroupOf, receivedTask, type Task, threadKeyOf } from "../task/task.ts";
@@ -52,7 +54,7 @@ export function createWorker(options: WorkerOptions): Worker {
         options.telemetry?.metrics.add("sekisho_dead_letters_total", { message: "unknown" });
         return keep();
       }
-      log.error("dead_letter", { request_id: message.requestId, event: message.type });
+      log.error("dead_letter", { ...queuedIds(body), event: message.type });
       options.telemetry?.metrics.add("sekisho_dead_letters_total", { message: message.type });
       return handleDeadLetter(options, { message, signal, keep });
     },
@@ -66,11 +68,13 @@ async function handleMessage(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { store, queue, runAct, now = Date.now } = options;
-  const log = options.log.with({ request_id: message.requestId });
   if (await isChatter(options, message)) return lookAgain(options, message);
   const stored = await store.get({ id: message.requestId });
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
-  if (task === undefined) return log.warn("message_without_task", { event: message.type });
+  if (task === undefined) {
+    return options.log.warn("message_without_task", { request_id: message.requestId, event: message.type });
+  }
+  const log = options.log.with({ request_id: task.id, trace_id: traceIdOf(task.trace) });
   const seq = seqOf({ message, task });
   if (seq < task.wakeSeq || isIdle({ message, task })) return log.debug("wake_up_dropped", { seq });
 
@@ -123,7 +127,8 @@ function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolea
 /** The conditional create is the only claim of a message: of all its deliveries one makes the record. */
 async function claimMessage({ store, log }: WorkerOptions, message: Ask) {
   const created = await store.create({ item: receivedTask(message) });
-  if (created !== undefined) log.info("task_created", { request_id: message.requestId });
+  if (created !== undefined)
+    log.info("task_created", { request_id: message.requestId, trace_id: traceIdOf(message.trace) });
   return created ?? (await store.get({ id: message.requestId }));
 }
 

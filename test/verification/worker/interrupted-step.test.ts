@@ -36,9 +36,9 @@ describe("a step that fails", () => {
       },
     } as unknown as SQSClient;
     const retryLater = createRetryLater({ client, queueUrl: "queue", log: silentLog, now: () => 1_000_000 });
-    await retryLater({ receiptHandle: "r", receiveCount: 1, notBeforeMs: 1_059_500 });
-    await retryLater({ receiptHandle: "r", receiveCount: 1, notBeforeMs: 0 });
-    await retryLater({ receiptHandle: "r", receiveCount: 6, notBeforeMs: 1_059_500 });
+    await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 1_059_500 });
+    await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 0 });
+    await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 6, notBeforeMs: 1_059_500 });
     expect(seconds).toEqual([61, 5, 160]);
   });
 });
