@@ -15,17 +15,22 @@ export type Entry = {
   /** How it gets the right secret. */
   giveSecret: string;
   lookAtLog: string;
+  /** It may well have none: Slack is met over Socket Mode. */
+  mayLackSecret: boolean;
 };
 
 /** `closes` gets what is to be done when all checks are over. */
 export async function openEntryHere({
   port,
   use,
+  isSecretKnown,
   readSecret,
   closes,
 }: {
   port: number;
   use: PortUse;
+  /** To us, here. */
+  isSecretKnown: boolean;
   readSecret: () => Promise<string>;
   closes: (() => Promise<void>)[];
 }): Promise<Entry> {
@@ -37,6 +42,7 @@ export async function openEntryHere({
       giveSecret:
         "Start it again with the app's own signing secret; without it, it is the stand-in for Slack that it knows.",
       lookAtLog: "Look at its log.",
+      mayLackSecret: !isSecretKnown,
     };
   }
   const server = await startVerificationServer({
@@ -55,6 +61,7 @@ export async function openEntryHere({
     isGone: "May this machine's programs listen on 127.0.0.1?",
     giveSecret: "Set it to the app's own.",
     lookAtLog: "Report it: that should not be.",
+    mayLackSecret: false,
   };
 }
 
@@ -78,5 +85,6 @@ export function entryOfStage({
         ? "Put the app's own into Secrets Manager; it is taken up within a minute."
         : `${put} --stage ${stageName}; it is taken up within a minute.`,
     lookAtLog: "Look at the log of the ingress, and at the alarms EntryErrors and IngressErrors.",
+    mayLackSecret: false,
   };
 }

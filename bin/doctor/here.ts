@@ -5,6 +5,7 @@ import type { Environment } from "../../lambdas/shared/config/environment.ts";
 import type { ConfigPlace } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { openLocalRules } from "../allow/local-rules.ts";
 import { secretsBesideSlack } from "../commands/config-check.ts";
 import { isAnySet, neededSecrets } from "../local/slack-secrets.ts";
 import { type CheckGroup, skipped } from "./check.ts";
@@ -18,7 +19,9 @@ import { portFree } from "./checks/port.ts";
 import { secretsHere } from "./checks/secrets-here.ts";
 import { signingSecret } from "./checks/signing-secret.ts";
 import { tokenScopes } from "./checks/token-scopes.ts";
+import { whoMayAsk } from "./checks/who-may-ask.ts";
 import { destinationClocks, slackClock } from "./clock-sources.ts";
+import { countRules } from "./count-rules.ts";
 import { destinationGroup } from "./destination-group.ts";
 import { openEntryHere } from "./entry-under-test.ts";
 import { once } from "./once.ts";
@@ -51,10 +54,11 @@ export function groupsHere({
   const files = ["verification.db", "execution.db"].map((name) => join(dataFolder, name));
   const [verificationFile = "", executionFile = ""] = files;
   const openEntry = once(async () => {
-    const missing = whyNoEntry(config);
-    if (missing !== undefined) return { missing };
-    const read = () => readSecret(config.slack.signingSecret);
-    return openEntryHere({ port, use: await verificationUse(), readSecret: read, closes });
+    const reference = config.slack.signingSecret;
+    const use = await verificationUse();
+    const isSecretKnown = hasSecret(reference);
+    if (!isSecretKnown && use !== "zone") return { missing: whyNoEntry(config) };
+    return openEntryHere({ port, use, isSecretKnown, readSecret: () => readSecret(reference), closes });
   });
   // A machine without any of Slack's secrets runs the stand-in, which has secrets of its own.
   const ofSlack = isAnySet(config.slack) ? neededSecrets(config.slack) : [];
@@ -100,18 +104,23 @@ export function groupsHere({
             appToken({ slack }),
             entry({ open: openEntry }),
             signingSecret({ slack, open: openEntry }),
+            whoMayAsk({ configured: config.allowlist.length, kept: () => rulesIn(verificationFile) }),
           ]
-        : [{ name: "secrets", run: async () => skipped(standInWords(config)) }],
+        : [{ name: "tokens", run: async () => skipped(standInWords(config)) }, entry({ open: openEntry })],
     },
     destinationGroup({ config, place, executionPort, region: undefined, readSecret, isStarted, signal }),
   ];
 }
 
-/** Over Socket Mode nothing comes in over HTTP. */
-function whyNoEntry({ slack }: Config): string | undefined {
-  if (hasSecret(slack.signingSecret)) return undefined;
+/** Of a machine on which no zone runs and no signing secret is set. */
+function whyNoEntry({ slack }: Config): string {
   const name = nameOfSecret(slack.signingSecret);
   return hasSecret(slack.appToken) ? `${name} is not set: over Socket Mode none is used.` : `${name} is not set here.`;
+}
+
+/** The file is there from the first start on. */
+async function rulesIn(file: string): Promise<number> {
+  return existsSync(file) ? countRules(openLocalRules({ directory: "", file })) : 0;
 }
 
 function standInWords({ slack }: Config): string {

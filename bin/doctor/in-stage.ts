@@ -7,6 +7,7 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret as readSecretHere } from "../../lambdas/shared/config/secrets.ts";
 import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import { openAwsRules } from "../allow/aws-rules.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -25,7 +26,9 @@ import { deadLetters, stageQueue } from "./checks/stage-queue.ts";
 import { stageSecret } from "./checks/stage-secret.ts";
 import { taskTableCheck } from "./checks/task-table.ts";
 import { tokenScopes } from "./checks/token-scopes.ts";
+import { whoMayAsk } from "./checks/who-may-ask.ts";
 import { destinationClocks, slackClock } from "./clock-sources.ts";
+import { countRules } from "./count-rules.ts";
 import { destinationGroup } from "./destination-group.ts";
 import { entryOfStage } from "./entry-under-test.ts";
 import { once } from "./once.ts";
@@ -57,6 +60,7 @@ export async function groupsInStage({
     const { eventsUrl } = known;
     return entryOfStage({ eventsUrl, stageName, signingSecret: config.slack.signingSecret });
   });
+  const kept = async () => countRules(await openAwsRules({ config, stage: stageName, signal }));
   const queue = { stageName, region, outputs };
   const withStack = (check: Check) => onlyAfter(outputs, "It is found by the stack, which is not there.", check);
   const destinations = await inForce().then(
@@ -108,6 +112,7 @@ export async function groupsInStage({
         tokenScopes({ slack, manifestWords: `npx sekisho manifest --stage ${stageName}` }),
         entry({ open: openEntry }),
         signingSecret({ slack, open: openEntry }),
+        withStack(whoMayAsk({ configured: config.allowlist.length, kept, stageName })),
       ],
     },
     destinations,

@@ -18,6 +18,7 @@ export function entry({ open }: { open: () => Promise<Entry | { missing: string 
         const remedy = "Take it off the network: whatever answers there is no entry of Sekisho's.";
         return failed(`${url} takes what nobody signed.`, remedy);
       }
+      if (status === 500 && opened.mayLackSecret) return ok(`${where} takes nothing over HTTP, as with Socket Mode.`);
       if (status === 500) return failed(`${where} has no signing secret (HTTP 500).`, opened.giveSecret);
       return failed(`${url} answers HTTP ${status}, and not 401, to what is unsigned.`, lookAtLog);
     },

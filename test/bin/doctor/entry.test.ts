@@ -42,6 +42,7 @@ const entryAt = (url: string): Entry => ({
   isGone: "Start it.",
   giveSecret: "Give it the secret.",
   lookAtLog: "Look at its log.",
+  mayLackSecret: false,
 });
 
 /** What both checks say of what is at that address, where `known` is the secret in hand. */
@@ -145,6 +146,20 @@ describe("sekisho doctor where a zone runs", () => {
     expect(told(running, "local")).toMatch(/^failed: .*Nobody listens.* → .*npx sekisho execution or npm start/);
     const stopped = await machine.doctor({ SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: executionPort });
     expect(told(stopped, "local")).toMatch(/^skipped/);
+  });
+
+  it("sees that it refuses what is unsigned, also without its secret; or that it takes nothing over HTTP", async () => {
+    machine.write(words);
+    const bare = { SEKISHO_PORT: String(zone.port), SEKISHO_EXECUTION_PORT: "0" };
+    expect(told(await machine.doctor(bare), "entry")).toBe("ok: The zone that runs here refuses what is unsigned.");
+    const none = createKeptSecret({ readSecret: async () => "" });
+    const overSocket = await startVerificationServer({
+      ingress: createIngress({ signingSecret: none, queue }),
+      port: 0,
+    });
+    const found = await machine.doctor({ ...bare, SEKISHO_PORT: String(overSocket.port) });
+    await overSocket.close();
+    expect(told(found, "entry")).toMatch(/^ok: .*takes nothing over HTTP/);
   });
 
   it("needs no signing secret over Socket Mode", async () => {

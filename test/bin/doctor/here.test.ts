@@ -8,6 +8,7 @@ import { openSqliteEngine } from "../../../bin/local/engine.ts";
 import { json, result } from "../../doubles/answers.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { freePort } from "../../e2e/processes.ts";
+import { commandHere } from "../aws/command-here.ts";
 import { openMachine, secrets, startSlack, told } from "./a-machine.ts";
 
 let slack: Awaited<ReturnType<typeof startSlack>>;
@@ -70,7 +71,8 @@ describe("sekisho doctor in a folder in which nothing is", () => {
 
 describe("sekisho doctor where Slack and a destination are configured", () => {
   it("finds everything well: the token, its scopes, the entry, the signing secret, the destination, the clock", async () => {
-    configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
+    const allowlist = [{ team: "TSTANDIN" }];
+    configured({ destinations: { far: far() }, routes: [{ destination: "far" }], allowlist });
     const found = await machine.doctor({ ...withSlack, ...secrets });
     expect(found.checks.filter(({ verdict }) => verdict !== "ok")).toEqual([]);
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
@@ -196,6 +198,19 @@ describe("sekisho doctor says of Slack what to do", () => {
     expect(told(found, "clock")).toMatch(/^failed: It is (399|400|401) s behind Slack; .* → Set this machine's clock/);
     slack.aheadMs = -100_000;
     expect(told(await machine.doctor(withSlack), "clock")).toMatch(/^warning: It is \d+ s ahead of Slack/);
+  });
+
+  it("about a workspace in which nobody may ask", async () => {
+    configured();
+    expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
+      /^warning: Nobody.* → npx sekisho allow add --team/,
+    );
+    const words = ["add", "--team", "T1", "--store", join(machine.folder, ".sekisho", "verification.db")];
+    await openSqliteEngine({ file: join(machine.folder, ".sekisho", "verification.db") }).close();
+    expect((await commandHere(["allow", ...words], {})).code).toBe(0);
+    expect(told(await machine.doctor(withSlack), "who may ask")).toBe(
+      "ok: 0 rules of the configuration, 1 that were added.",
+    );
   });
 
   it("about a signing secret that no app has", async () => {

@@ -71,7 +71,8 @@ const notOk = ({ checks }: Doctored) => checks.filter(({ verdict }) => verdict !
 describe("sekisho doctor --stage", () => {
   it("finds a stage well, puts nothing into its queue, and writes nothing", async () => {
     const found = await doctor();
-    expect(notOk(found)).toEqual(["secret MODEL_KEY"]);
+    expect(notOk(found)).toEqual(["secret MODEL_KEY", "who may ask"]);
+    expect(told(found, "who may ask")).toMatch(/^warning: Nobody.* --stage prod/);
     expect(told(found, "secret MODEL_KEY")).toMatch(
       new RegExp(`^skipped: .*belongs to the Execution account.*${executionAccount}`),
     );
