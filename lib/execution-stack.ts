@@ -10,6 +10,7 @@ import { createExecutionFunctions } from "./constructs/execution-functions.ts";
 import { logEnvironment } from "./constructs/log-environment.ts";
 import { useKey, useTable } from "./constructs/permissions.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
+import { permitSpans } from "./constructs/telemetry-permissions.ts";
 import { createZoneKey } from "./constructs/zone-key.ts";
 import { executionOutputs, roleNameOf } from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
@@ -40,6 +41,7 @@ export class ExecutionStack extends Stack {
     const role = createRuntimeRole(this, { roleName });
     for (const statement of [useTable(table), useKey(key, { sends: false })]) role.addToPolicy(statement);
     permitAgent(role, config.execution.agent);
+    permitSpans(this, { role, config });
     const { runtime, endpoint } = createAgentRuntime(this, {
       folder: settings.writeBundle("agentcore"),
       environment: {

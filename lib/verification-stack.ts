@@ -27,6 +27,7 @@ import {
 import { removalOf } from "./constructs/removal.ts";
 import { createSlackEntry } from "./constructs/slack-entry.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
+import { permitSpans } from "./constructs/telemetry-permissions.ts";
 import { watchVerification } from "./constructs/watch-verification.ts";
 import { createQueue, visibilityOf } from "./constructs/work-queue.ts";
 import { createZoneKey } from "./constructs/zone-key.ts";
@@ -87,6 +88,7 @@ export class VerificationStack extends Stack {
       environment: {
         SEKISHO_QUEUE_URL: queue.queueUrl,
         SEKISHO_SIGNING_SECRET: secretId(config.slack.signingSecret),
+        SEKISHO_TRACE_RATIO: String(config.telemetry.traces.sampleRatio),
       },
       timeout: ingressTimeout,
       memoryMb: ingressMemoryMb,
@@ -112,6 +114,8 @@ export class VerificationStack extends Stack {
       role.addToPrincipalPolicy(statement);
     }
     permitDestinations(role, { config, entry });
+    const { telemetryLayer: layer } = stage.verification;
+    permitSpans(this, { role, config, layer });
     const { install } = config.slack;
     const installations = install && installationsPrefixOf({ stageName });
     if (installations !== undefined) {
@@ -128,7 +132,7 @@ export class VerificationStack extends Stack {
       SEKISHO_FILES_BUCKET: files.bucketName,
       ...(entry === undefined ? {} : { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
     };
-    const ofRole = { ...common, role, timeout: workerTimeout, memoryMb: workerMemoryMb };
+    const ofRole = { ...common, role, layer, timeout: workerTimeout, memoryMb: workerMemoryMb };
     const worker = createNodeFunction(this, "Worker", {
       ...ofRole,
       description: "Moves tasks",

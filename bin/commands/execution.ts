@@ -1,4 +1,5 @@
 /** `sekisho execution`: the Execution zone alone. */
+
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { agentCardPath } from "../../contracts/a2a/card-path.ts";
@@ -9,6 +10,7 @@ import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
+import { ownAws } from "../aws/own-surroundings.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
@@ -47,7 +49,13 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const logs = logSettingsOf({ environment, config: telemetryConfig.logs });
     const log = createLog({ service: "execution", ...logs });
-    const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, region, log });
+    const telemetry = openProcessTelemetry({
+      config: telemetryConfig,
+      service: "execution",
+      readSecret,
+      aws: ownAws({ region }),
+      log,
+    });
     const zone = await startExecutionZone({
       config: { ...configured, agent },
       openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),

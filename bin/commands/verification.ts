@@ -1,4 +1,5 @@
 /** `sekisho verification`: the Verification zone alone, for the real Slack (or whatever `slack.apiUrl` names). */
+
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -10,6 +11,7 @@ import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
+import { ownAws } from "../aws/own-surroundings.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { openSlackInstallation } from "../local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
@@ -56,7 +58,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       config: config.telemetry,
       service: "verification",
       readSecret,
-      region,
+      aws: ownAws({ region }),
       log,
     });
     const destinations = createDestinations({

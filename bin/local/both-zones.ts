@@ -1,4 +1,5 @@
 /** Both zones in one process, as two real HTTP servers, with the stand-in for Slack or the real one. */
+
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -11,6 +12,7 @@ import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+import { ownAws } from "../aws/own-surroundings.ts";
 import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { openSlackInstallation } from "./slack-installation.ts";
@@ -79,7 +81,13 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   const log = options.log("verification");
   const { awsRegion: region } = readEnvironment();
   const telemetryOf = (service: "verification" | "execution") =>
-    openProcessTelemetry({ config: config.telemetry, service, readSecret, region, log: options.log(service) });
+    openProcessTelemetry({
+      config: config.telemetry,
+      service,
+      readSecret,
+      aws: ownAws({ region }),
+      log: options.log(service),
+    });
   const telemetry = telemetryOf("verification");
   const executionTelemetry = telemetryOf("execution");
   const engine = openEngine("verification");

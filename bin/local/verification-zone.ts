@@ -5,6 +5,7 @@ import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, ReceivedMessage } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { newTrace } from "../../lambdas/shared/trace.ts";
 import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
 import { createIntake } from "../../lambdas/verification/ingress/intake.ts";
 import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
@@ -111,8 +112,10 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   };
   try {
     const { signingSecret = async () => "", appToken } = options;
+    const { sampleRatio } = config.telemetry.traces;
+    const intake = { queue, log, metrics, newTrace: () => newTrace({ sampleRatio }) };
     const server = await startVerificationServer({
-      ingress: createIngress({ signingSecret: createKeptSecret({ readSecret: signingSecret }), queue, log, metrics }),
+      ingress: createIngress({ ...intake, signingSecret: createKeptSecret({ readSecret: signingSecret }) }),
       page: async (...exchange) => {
         for (const each of [metricsPage, fileStore.page, installation.page, page])
           if (await each(...exchange)) return true;
@@ -124,7 +127,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     opened.push(server.close);
     url = server.url;
     if (appToken !== undefined) {
-      const socket = await startSocketMode({ appToken, apiUrl, intake: createIntake({ queue, log, metrics }), log });
+      const socket = await startSocketMode({ appToken, apiUrl, intake: createIntake(intake), log });
       opened.push(socket.close);
     }
     return { url, port: server.port, close };

@@ -1,5 +1,6 @@
 /** Where an operator's commands find the tasks: the local run's file, or a stage on AWS. */
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { CommandRun } from "../commands/command.ts";
 import { UsageError } from "../commands/command.ts";
@@ -24,6 +25,8 @@ export type TaskPlace = {
   costOfSearch: string | undefined;
   /** Why a message that was sent may be carried out later only; undefined where somebody is known to be at work. */
   whyLater(): string | undefined;
+  /** The share of new traces that are kept, by the configuration; all where absent. */
+  sampleRatio?: () => number;
   close(): Promise<void>;
 };
 
@@ -50,11 +53,22 @@ export async function atPlace<T>(
   if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
   const place =
     stage === undefined
-      ? openLocalPlace({ directory, file: store, signal })
-      : await openAwsPlace({ config: loadConfig({ directory, file }), stage, signal });
+      ? {
+          ...openLocalPlace({ directory, file: store, signal }),
+          sampleRatio: () => ratioOf(loadConfig({ directory, file })),
+        }
+      : await openStage({ config: loadConfig({ directory, file }), stage, signal });
   try {
     return await work(place);
   } finally {
     await place.close();
   }
+}
+
+async function openStage(request: Parameters<typeof openAwsPlace>[0]): Promise<TaskPlace> {
+  return { ...(await openAwsPlace(request)), sampleRatio: () => ratioOf(request.config) };
+}
+
+function ratioOf({ telemetry }: Config): number {
+  return telemetry.traces.sampleRatio;
 }

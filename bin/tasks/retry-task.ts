@@ -23,7 +23,7 @@ export async function sendRetry({
   task,
   now = Date.now,
 }: {
-  place: { store: Pick<TaskPlace["store"], "get">; queue: TaskPlace["queue"] };
+  place: { store: Pick<TaskPlace["store"], "get"> } & Pick<TaskPlace, "queue" | "sampleRatio">;
   task: Task;
   now?: () => number;
 }): Promise<{ requestId: string; retryOf: string }> {
@@ -31,7 +31,8 @@ export async function sendRetry({
   const requestId = await newRetryId({ place, originalId: retryOf });
   // Whatever is left of the text: it is read anew from Slack.
   const message = { ...task.message, text: "" };
-  const ask: Ask = { type: "ask", requestId, receivedAtMs: now(), trace: newTrace(), message, retryOf };
+  const trace = newTrace({ sampleRatio: place.sampleRatio?.() ?? 1 });
+  const ask: Ask = { type: "ask", requestId, receivedAtMs: now(), trace, message, retryOf };
   await place.queue.send({ body: JSON.stringify(ask), group: message.team });
   return { requestId, retryOf };
 }

@@ -31,7 +31,8 @@ export async function startAgentCore({
   const { table, completionsUrl, logs, aws, hostname, port } = readAgentCoreEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const surroundings = agentSurroundings(aws);
-  const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", ...surroundings, log });
+  const { readSecret } = surroundings;
+  const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
   const host = createHost({
     agent: createAgent(surroundings),
     agentName: agentNameOf(execution.agent),

@@ -46,6 +46,11 @@ export function parseTrace({
   return tracestate && tracestate.length <= 512 ? { traceparent, tracestate } : { traceparent };
 }
 
+/** As HTTP carries it. */
+export function traceHeaders({ traceparent, tracestate }: Trace): Record<string, string> {
+  return { traceparent, ...(tracestate !== undefined && { tracestate }) };
+}
+
 export function traceIdOf(trace: Trace): string {
   return trace.traceparent.slice(3, 35);
 }

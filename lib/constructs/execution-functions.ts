@@ -13,6 +13,7 @@ import { permitCompletionPush } from "./completion-push.ts";
 import { logEnvironment } from "./log-environment.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
 import { consumeFrom, listTasks, readSecrets, sendTo, useKey, useTable } from "./permissions.ts";
+import { permitSpans } from "./telemetry-permissions.ts";
 import { watchFunctions } from "./watch-functions.ts";
 import { createQueue, visibilityOf } from "./work-queue.ts";
 
@@ -40,7 +41,8 @@ export function createExecutionFunctions(
 ): ExecutionEntry {
   const { stage, config, writeBundle } = settings;
   const { production, logRetentionDays } = stage;
-  const common = { logs: logEnvironment(config), logRetentionDays, production };
+  const layer = stage.execution.kind === "lambda" ? stage.execution.telemetryLayer : undefined;
+  const common = { layer, logs: logEnvironment(config), logRetentionDays, production };
   const deadLetters = createQueue(stack, "DeadTaskIds", { key, production });
   const queue = createQueue(stack, "TaskIds", {
     key,
@@ -90,6 +92,7 @@ export function createExecutionFunctions(
   }
   if (a2a) role.addToPolicy(sendTo(queue));
   permitAgent(role, config.execution.agent);
+  for (const sender of [url.role, role]) if (sender !== undefined) permitSpans(stack, { role: sender, config, layer });
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: config.limits.concurrency });
   const alarm = createAlarms(stack, { key, email: stage.alarmEmail });
   watchFunctions({ alarm, functions: { Url: url, Worker: worker } });

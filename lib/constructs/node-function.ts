@@ -1,7 +1,7 @@
 /** A Lambda function from a bundle, with a log group of its own and a role that may write to that group and nothing else. */
 import { type Duration, Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Architecture, Code, Function as LambdaFunction, LayerVersion, Runtime } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
@@ -18,6 +18,7 @@ export function createNodeFunction(
     memoryMb,
     description,
     logs,
+    layer,
     logRetentionDays,
     production,
     role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
@@ -30,6 +31,8 @@ export function createNodeFunction(
     description: string;
     /** Which log lines it writes, as its environment tells it. */
     logs: Record<string, string>;
+    /** Of a collector for spans, by its ARN. */
+    layer?: string | undefined;
     logRetentionDays: number;
     production: boolean;
     role?: IRole;
@@ -54,6 +57,7 @@ export function createNodeFunction(
     memorySize: memoryMb,
     timeout,
     environment: { ...environment, ...logs },
+    layers: layer === undefined ? [] : [LayerVersion.fromLayerVersionArn(scope, `${id}Collector`, layer)],
     logGroup,
     role,
   });

@@ -7,6 +7,7 @@ import {
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { maxResultBytes } from "../../../contracts/methods.ts";
+import { traceHeaders } from "../../shared/trace.ts";
 import type { Agent } from "./agent.ts";
 import { converseMessagesOf } from "./converse-messages.ts";
 import { createPartialTeller } from "./partial-teller.ts";
@@ -50,7 +51,7 @@ export function createBedrockAgent({
     ...(maxTokens !== undefined && { inferenceConfig: { maxTokens } }),
     ...(guardrail && { guardrailConfig: { guardrailIdentifier: guardrail.id, guardrailVersion: guardrail.version } }),
   };
-  return async function* bedrock(task, { signal, log }) {
+  return async function* bedrock(task, { signal, trace, log }) {
     const messages = converseMessagesOf(task);
     if (messages === undefined) {
       yield { type: "failure", reason: "plan_error" };
@@ -59,7 +60,10 @@ export function createBedrockAgent({
     const ending = new AbortController();
     const timer = setTimeout(() => ending.abort(), idleTimeoutMs);
     try {
-      const { stream = [] } = await client.send(new ConverseStreamCommand({ ...settings, messages }), {
+      const command = new ConverseStreamCommand({ ...settings, messages });
+      // Behind the signature, of which it is no part: whoever stands between may put a trace of its own there.
+      command.middlewareStack.add(addHeaders(traceHeaders(trace)), { step: "deserialize", priority: "low" });
+      const { stream = [] } = await client.send(command, {
         abortSignal: AbortSignal.any([signal, ending.signal]),
       });
       let told: Told = { text: "" };
@@ -83,6 +87,14 @@ export function createBedrockAgent({
       ending.abort();
     }
   };
+}
+
+function addHeaders(headers: Record<string, string>) {
+  return <Request extends { request: unknown }, Response>(next: (args: Request) => Promise<Response>) =>
+    (args: Request) => {
+      Object.assign(Object(Object(args.request).headers), headers);
+      return next(args);
+    };
 }
 
 type Told = { text: string; stopReason?: string | undefined; usage?: object | undefined };

@@ -1,5 +1,6 @@
 /** An agent that asks a model behind any endpoint of chat completions with streaming: OpenAI, Ollama, vLLM, LiteLLM. */
 import { isLoopbackHost, maxResultBytes } from "../../../contracts/methods.ts";
+import { traceHeaders } from "../../shared/trace.ts";
 import type { Agent } from "./agent.ts";
 import { readCompletion } from "./chat-completion.ts";
 import { messagesOf } from "./chat-messages.ts";
@@ -32,13 +33,14 @@ export function createOpenAiCompatibleAgent({
 }): Agent {
   const url = endpointOf(baseUrl);
   let tellsUsage = true;
-  return async function* openAiCompatible(task, { signal, log }) {
+  return async function* openAiCompatible(task, { signal, trace, log }) {
     const idle = new AbortController();
     const timer = setTimeout(() => idle.abort(), idleTimeoutMs);
     try {
       const headers = {
         "content-type": "application/json",
         accept: "text/event-stream",
+        ...traceHeaders(trace),
         ...(apiKey !== undefined && { authorization: `Bearer ${await apiKey()}` }),
       };
       const asked = { model, stream: true, messages: messagesOf({ task, system }) };

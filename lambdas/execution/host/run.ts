@@ -63,7 +63,20 @@ export type RunInput = TaskInput & { bot_token?: string };
 export function startRun(
   request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
 ): Run {
-  const { agent, agentName, spans, changeTask, owner, params, log, leaseMs, renewMs, lostAfterMs, retentionMs, progressMs } = request;
+  const {
+    agent,
+    agentName,
+    spans,
+    changeTask,
+    owner,
+    params,
+    log,
+    leaseMs,
+    renewMs,
+    lostAfterMs,
+    retentionMs,
+    progressMs,
+  } = request;
   const { questionMs, now, newId, random, publicFetch = createPublicFetch() } = request;
   const startedAtMs = now();
   const abort = new AbortController();

@@ -6,6 +6,15 @@ const accountSchema = z.string().regex(/^\d{12}$/, "an AWS account id: 12 digits
 /** Short, since it is part of names that AWS limits. */
 export const stageNameSchema = z.string().regex(/^[a-z][a-z0-9]{0,15}$/, "up to 16 lower-case letters and digits");
 
+/** A layer is of a region. */
+const layerSchema = z
+  .string()
+  .regex(/^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[A-Za-z0-9_-]+:\d+$/, "the ARN of a layer's version")
+  .optional()
+  .describe(
+    "A collector beside each function (arm64), such as that of AWS Distro for OpenTelemetry; of the zone's region.",
+  );
+
 const executionPlace = {
   account: accountSchema.optional().describe("Default: the Verification zone's."),
   region: regionSchema.optional().describe("Default: the Verification zone's."),
@@ -26,7 +35,7 @@ const stageExecutionSchema = z
         })
         .describe("A Bedrock AgentCore Runtime."),
       z
-        .strictObject({ kind: z.literal("lambda"), ...executionPlace })
+        .strictObject({ kind: z.literal("lambda"), ...executionPlace, telemetryLayer: layerSchema })
         .describe("Lambda; a task takes 14 minutes at most."),
       z.strictObject({ kind: z.literal("external") }).describe("Nothing is deployed; the routes lead elsewhere."),
     ],
@@ -35,7 +44,7 @@ const stageExecutionSchema = z
   .describe("Where and how tasks are executed.");
 
 export const stageSchema = z.strictObject({
-  verification: z.strictObject({ account: accountSchema, region: regionSchema }),
+  verification: z.strictObject({ account: accountSchema, region: regionSchema, telemetryLayer: layerSchema }),
   execution: stageExecutionSchema.default({ kind: "agentcore", stopAfterResult: false }),
   production: z
     .boolean()

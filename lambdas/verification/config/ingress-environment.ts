@@ -11,6 +11,8 @@ export type IngressEnvironment = {
   /** The name or ARN of the signing secret in Secrets Manager. */
   signingSecret: string;
   logs: LogSettings;
+  /** The share of traces that are kept. */
+  sampleRatio: number;
   aws: AwsSurroundings;
 };
 
@@ -21,8 +23,9 @@ export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.en
     signingSecret: required(variables, "SEKISHO_SIGNING_SECRET"),
     logs: {
       level: logLevelOf(variables.SEKISHO_LOG_LEVEL || "info"),
-      debugRatio: ratioOf(variables.SEKISHO_LOG_DEBUG_RATIO || "0"),
+      debugRatio: ratioOf(variables, "SEKISHO_LOG_DEBUG_RATIO") ?? 0,
     },
+    sampleRatio: ratioOf(variables, "SEKISHO_TRACE_RATIO") ?? 1,
     aws: readAwsEnvironment(variables),
   };
 }
@@ -32,8 +35,10 @@ function logLevelOf(text: string): LogLevel {
   throw new Error(`The environment variable SEKISHO_LOG_LEVEL must be one of ${logLevels.join(", ")}.`);
 }
 
-function ratioOf(text: string): number {
+function ratioOf(variables: NodeJS.ProcessEnv, name: string): number | undefined {
+  const text = variables[name];
+  if (!text) return undefined;
   const ratio = Number(text);
   if (ratio >= 0 && ratio <= 1) return ratio;
-  throw new Error("The environment variable SEKISHO_LOG_DEBUG_RATIO must be a number from 0 to 1.");
+  throw new Error(`The environment variable ${name} must be a number from 0 to 1.`);
 }

@@ -4,13 +4,14 @@ import { readMetricsNamespace } from "../../shared/config/metrics-environment.ts
 import { createLog } from "../../shared/log.ts";
 import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
 import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
+import { newTrace } from "../../shared/trace.ts";
 import { readIngressEnvironment } from "../config/ingress-environment.ts";
 import { createKeptSecret } from "../kept-secret.ts";
 import { createHttpApiHandler, type HttpApiHandler } from "./http-api-handler.ts";
 import { createIngress } from "./ingress.ts";
 import { createSendToQueue } from "./send-to-queue.ts";
 
-const { queueUrl, signingSecret: id, logs, aws } = readIngressEnvironment();
+const { queueUrl, signingSecret: id, logs, sampleRatio, aws } = readIngressEnvironment();
 const readManagedSecret = createReadManagedSecret(aws);
 
 const namespace = readMetricsNamespace();
@@ -19,6 +20,7 @@ const answer = createHttpApiHandler({
   ingress: createIngress({
     signingSecret: createKeptSecret({ readSecret: () => readManagedSecret({ id }) }),
     queue: createSendToQueue({ ...aws, queueUrl }),
+    newTrace: () => newTrace({ sampleRatio }),
     log: createLog({ service: "verification", ...logs }),
     ...(measured && { metrics: measured.metrics }),
   }),

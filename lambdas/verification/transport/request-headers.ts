@@ -1,4 +1,5 @@
 /** The headers that every HTTP transport sends with a request. */
+import { traceHeaders } from "../../shared/trace.ts";
 import type { TransportRequest } from "./transport.ts";
 
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
@@ -11,7 +12,6 @@ export function requestHeaders({
     "content-type": "application/json",
     accept: "application/json",
     [sessionHeader]: sessionId,
-    traceparent: trace.traceparent,
-    ...(trace.tracestate === undefined ? {} : { tracestate: trace.tracestate }),
+    ...traceHeaders(trace),
   };
 }

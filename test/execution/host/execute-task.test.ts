@@ -76,7 +76,7 @@ describe("the result", () => {
     expect((await call("get_task", { request_id: id })).error?.data.reason).toBe(reason);
   });
 
-  it("gives the agent the trace of the request, its ids and a signal that is not aborted", async () => {
+  it("gives the agent the trace of the request with a span of its own, its ids and a signal that is not aborted", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -87,8 +87,12 @@ describe("the result", () => {
     expect(context).toMatchObject({
       requestId: id,
       taskId: result?.task_id,
-      trace: { traceparent, tracestate: "a=b" },
+      trace: {
+        traceparent: expect.stringMatching(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/),
+        tracestate: "a=b",
+      },
     });
+    expect(context?.trace.traceparent).not.toBe(traceparent);
     expect(context?.signal.aborted).toBe(false);
     gate.letGo();
   });

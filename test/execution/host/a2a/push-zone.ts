@@ -16,6 +16,7 @@ import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";
 import type { PublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
 import { noMetrics } from "../../../../lambdas/shared/telemetry/metrics.ts";
+import { noSpans } from "../../../../lambdas/shared/telemetry/spans.ts";
 import { startWebServer } from "../../../doubles/web-server.ts";
 import { answering, memoryStore } from "../test-host.ts";
 
@@ -114,7 +115,7 @@ export function createPushZone({
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
   const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
-  const common = { ...clock, ...times, changeTask, metrics: noMetrics, log };
+  const common = { ...clock, ...times, changeTask, metrics: noMetrics, spans: noSpans, log };
   const runs = createRuns({ ...common, agent, agentName: "agent" });
   const tend = createTendTask({ ...common, runs });
   const tasks = createTasks({
