@@ -16,7 +16,8 @@ export type EmfMetrics = {
 
 /**
  * What is counted within an invocation is one value of its line; what is measured, all values; of a gauge the latest. `zone` is
- * a dimension of each metric, beside those of the table. What has none there, or is not in `table`, is not written.
+ * a dimension of each metric, beside those of the table. What has none there, or is not in `table`, is not written; what is no
+ * number is not kept.
  */
 export function createEmfMetrics({
   table,
@@ -58,6 +59,7 @@ export function createEmfMetrics({
   return {
     metrics: {
       add(name, labels, by = 1) {
+        if (!(Number.isFinite(by) && by >= 0)) return;
         const { values } = keptOf(name, labels);
         values[0] = (values[0] ?? 0) + by;
       },
@@ -65,7 +67,7 @@ export function createEmfMetrics({
         if (Number.isFinite(value)) keptOf(name, labels).values.push(value);
       },
       set(name, labels, value) {
-        keptOf(name, labels).values[0] = value;
+        if (Number.isFinite(value)) keptOf(name, labels).values[0] = value;
       },
     },
     flush() {

@@ -29,11 +29,16 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   const stopWatching = registerProcessMetrics(registry);
   return {
     metrics: {
-      add: (name, labels, by = 1) => counters.get(name)?.inc(bound(name, labels), by),
+      add: (name, labels, by = 1) => {
+        // It throws for what would make a counter less.
+        if (Number.isFinite(by) && by >= 0) counters.get(name)?.inc(bound(name, labels), by);
+      },
       observe: (name, labels, value) => {
         if (Number.isFinite(value)) histograms.get(name)?.observe(bound(name, labels), value);
       },
-      set: (name, labels, value) => gauges.get(name)?.set(bound(name, labels), value),
+      set: (name, labels, value) => {
+        if (Number.isFinite(value)) gauges.get(name)?.set(bound(name, labels), value);
+      },
     },
     exposition: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
     close: stopWatching,
