@@ -30,7 +30,7 @@ export function surroundingsOf({
 }
 
 /** A stage's secrets are those of its Secrets Manager, in its region. */
-function secretsOf(region: string): (reference: SecretReference) => Promise<string> {
+export function secretsOf(region: string): (reference: SecretReference) => Promise<string> {
   const read = createReadManagedSecret({
     region,
     credentials: defaultAwsCredentials(),

@@ -1,18 +1,14 @@
 /** What is looked at of a stage on AWS, with the operator's own credentials. */
-import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
-import { createReadManagedSecret } from "../../lambdas/shared/aws/secrets-manager.ts";
-import { endpointsOf } from "../../lambdas/shared/config/aws-environment.ts";
 import type { ConfigPlace } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { readSecret as readSecretHere } from "../../lambdas/shared/config/secrets.ts";
 import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { openAwsRules } from "../allow/aws-rules.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { secretsOfStage } from "../aws/stage-secrets.ts";
 import { configInForce } from "../destinations/in-force.ts";
+import { secretsOf } from "../destinations/surroundings.ts";
 import { askUnsigned } from "./ask-entry.ts";
 import { type Check, type CheckGroup, onlyAfter, skipped } from "./check.ts";
 import { awsAccount } from "./checks/aws-account.ts";
@@ -117,12 +113,4 @@ export async function groupsInStage({
     },
     destinations,
   ];
-}
-
-/** A stage's secrets are those of its Secrets Manager, in its region. */
-function secretsOf(region: string): (reference: SecretReference) => Promise<string> {
-  const surroundings = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) };
-  const read = createReadManagedSecret(surroundings);
-  return async (reference) =>
-    "secretsManager" in reference ? read({ id: reference.secretsManager }) : readSecretHere(reference);
 }

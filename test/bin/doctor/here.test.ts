@@ -200,6 +200,14 @@ describe("sekisho doctor says of Slack what to do", () => {
     expect(told(await machine.doctor(withSlack), "clock")).toMatch(/^warning: It is \d+ s ahead of Slack/);
   });
 
+  it("nothing about a bot token, where workspaces get theirs by the installation flow", async () => {
+    const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+    configured({ slack: { apiUrl: slack.apiUrl, install } });
+    const found = await machine.doctor({ ...ports, SLACK_SIGNING_SECRET });
+    expect(told(found, "bot token")).toMatch(/^skipped: .*tokens of their own at \/slack\/install/);
+    expect(told(found, "secrets")).toMatch(/^failed: SLACK_CLIENT_SECRET is not set here\. →/);
+  });
+
   it("about a workspace in which nobody may ask", async () => {
     configured();
     expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
