@@ -36,6 +36,7 @@ export async function startWorld({
   questions = {},
   forwardBotToken = false,
   install,
+  telemetry = {},
 }: {
   transport: TransportName;
   agent?: string;
@@ -52,6 +53,7 @@ export async function startWorld({
   forwardBotToken?: boolean;
   /** The app's credentials, where Slack lets it be installed into several workspaces. */
   install?: { clientId: string; clientSecret: string };
+  telemetry?: object;
 }) {
   const lines: string[] = [];
   let zones: BothZones | undefined;
@@ -72,6 +74,7 @@ export async function startWorld({
     json: {
       slack,
       allowlist,
+      telemetry,
       destinations: {
         "in-process": { transport: "in-process", ...each },
         https: { transport: "https", ...each, forwardBotToken },

@@ -1,0 +1,151 @@
+/** One trace of one message: from Slack's event through both zones and back to the delivery, as a collector gets it. */
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { parseTrace } from "../../lambdas/shared/trace.ts";
+import { type CollectedSpan, startOtlpCollector } from "../doubles/otlp-collector.ts";
+import { startWorld, transports } from "./world.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open(options: Partial<Parameters<typeof startWorld>[0]> = {}, traces: object = {}) {
+  const collector = await startOtlpCollector();
+  closing.push(collector.close);
+  const exporter = { type: "otlp", url: collector.url };
+  const world = await startWorld({ transport: "https", telemetry: { traces: { exporter, ...traces } }, ...options });
+  const close = once(world.close);
+  closing.push(close);
+  return { collector, world, close };
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
+}
+
+/** The names from a span up to the root. */
+function wayUp(spans: CollectedSpan[], span: CollectedSpan): string[] {
+  const parent = spans.find(({ spanId }) => spanId === span.parent);
+  return [
+    `${span.service.replace("sekisho-", "")}: ${span.name}`,
+    ...(parent === undefined ? [] : wayUp(spans, parent)),
+  ];
+}
+
+/** Resolves to the spans of a message that was asked and answered, when both zones are closed. */
+async function spansOf(text: string, opened: Awaited<ReturnType<typeof open>>) {
+  const { world, collector, close } = opened;
+  const { requestId } = world.ask(text);
+  const task = await world.over(requestId);
+  await close();
+  return { spans: collector.spans(), task, requestId };
+}
+
+describe("one message", () => {
+  it.each(transports)(
+    "is one trace over %s: each span has its parent in it, and there is one root",
+    async (transport) => {
+      const { spans, task, requestId } = await spansOf("slow 400ms What is a sekisho?", await open({ transport }));
+      const traceId = parseTrace(task.trace)?.traceparent.slice(3, 35);
+      expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
+      const ids = new Set(spans.map(({ spanId }) => spanId));
+      expect(ids.size).toBe(spans.length);
+      const [root, ...others] = spans.filter(({ parent }) => parent === undefined);
+      expect(others).toEqual([]);
+      expect(root).toMatchObject({ name: "sekisho.task", spanId: task.trace.traceparent.slice(36, 52) });
+      expect(spans.filter(({ parent }) => parent !== undefined && !ids.has(parent))).toEqual([]);
+      expect(root?.attributes).toMatchObject({
+        "sekisho.request_id": requestId,
+        "sekisho.destination": transport,
+        "sekisho.outcome": "answer",
+      });
+    },
+  );
+
+  it("shows who called whom: step, attempt, host, agent, and at last the delivery", async () => {
+    const { spans } = await spansOf("slow 400ms hello", await open());
+    const ways = new Set(spans.map((span) => wayUp(spans, span).join(" < ")));
+    const step = "verification: process tasks < verification: sekisho.task";
+    expect([...ways].sort()).toEqual(
+      expect.arrayContaining([
+        "verification: sekisho.task",
+        step,
+        `verification: execute_task < ${step}`,
+        `execution: execute_task < verification: execute_task < ${step}`,
+        `execution: invoke_agent echo < execution: execute_task < verification: execute_task < ${step}`,
+        `verification: get_task < ${step}`,
+        `execution: get_task < verification: get_task < ${step}`,
+        `verification: slack chat.postMessage < ${step}`,
+        `verification: deliver answer < ${step}`,
+        `verification: slack chat.update < verification: deliver answer < ${step}`,
+      ]),
+    );
+  });
+
+  it("says by the conventions what each span was", async () => {
+    const { spans, requestId, task } = await spansOf("slow 400ms hello", await open());
+    const named = (service: string, name: string) =>
+      spans.find((span) => span.service === `sekisho-${service}` && span.name === name)?.attributes;
+    expect(named("verification", "process tasks")).toMatchObject({
+      "messaging.system": "sqlite",
+      "messaging.operation.type": "process",
+      "sekisho.request_id": requestId,
+    });
+    expect(named("verification", "execute_task")).toMatchObject({
+      "rpc.system.name": "jsonrpc",
+      "rpc.method": "execute_task",
+      "jsonrpc.request.id": requestId,
+      "server.address": "127.0.0.1",
+      "http.response.status_code": 200,
+      "sekisho.attempt": 1,
+    });
+    expect(named("execution", "execute_task")).toMatchObject({ "sekisho.request_id": requestId });
+    expect(named("execution", "invoke_agent echo")).toMatchObject({
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.name": "echo",
+      "sekisho.task_id": task.taskId,
+    });
+  });
+
+  it("says of what failed which kind of failure it was", async () => {
+    const { spans } = await spansOf("fail", await open());
+    const failed = spans
+      .filter((span) => span.failed)
+      .map(({ service, name, attributes }) => [`${service}: ${name}`, attributes["error.type"]]);
+    expect(Object.fromEntries(failed)).toEqual({
+      "sekisho-verification: sekisho.task": "execution_failed",
+      "sekisho-verification: execute_task": "execution_failed",
+      "sekisho-execution: execute_task": "execution_failed",
+      "sekisho-execution: invoke_agent echo": "execution_failed",
+    });
+  });
+
+  it("is a trace too where nobody may ask", async () => {
+    const { spans } = await spansOf("hello", await open({ allowed: false }));
+    const root = spans.find(({ parent }) => parent === undefined);
+    expect(root?.attributes).toMatchObject({ "sekisho.outcome": "refused" });
+    expect(spans.map(({ service }) => service)).not.toContain("sekisho-execution");
+  });
+
+  it("leaves no word, secret or token in what is sent", async () => {
+    const opened = await open();
+    await spansOf("canary-4f1d slow 400ms", opened);
+    const { secrets } = opened.world;
+    const bytes = opened.collector.bytes();
+    expect(bytes).toContain("sekisho.task");
+    for (const canary of ["canary-4f1d", ...Object.values(secrets)]) expect(bytes).not.toContain(canary);
+  });
+});
+
+describe("a trace that is not kept", () => {
+  it("sends nothing, and says so to the Execution zone", async () => {
+    const opened = await open({ transport: "agentcore" }, { sampleRatio: 0 });
+    const { spans, task } = await spansOf("hello", opened);
+    expect(spans).toEqual([]);
+    expect(task.trace.traceparent).toMatch(/-00$/);
+  });
+});
