@@ -2,7 +2,8 @@
 import * as z from "zod";
 import { uuidPattern } from "../../contracts/envelope.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
-import { explain } from "./explain.ts";
+import { NoSuchTask } from "../tasks/find-task.ts";
+import type { Explain } from "./explain.ts";
 import { type Outcome, refused } from "./outcome.ts";
 import type { Source } from "./source.ts";
 import { olderTasks } from "./tasks/older-tasks.ts";
@@ -24,11 +25,13 @@ export type Api = {
 export function createApi({
   source,
   signsIn,
+  explain,
   log,
   now = Date.now,
 }: {
   source: Source;
   signsIn: boolean;
+  explain: Explain;
   log: Log;
   now?: () => number;
 }): Api {
@@ -70,8 +73,7 @@ export function createApi({
     try {
       return await work();
     } catch (thrown) {
-      log.debug("operator_request_failed", { cause_kind: thrown instanceof Error ? thrown.name : typeof thrown });
-      return refused(502, explain(thrown));
+      return refused(thrown instanceof NoSuchTask ? 404 : 502, explain(thrown));
     }
   }
 }

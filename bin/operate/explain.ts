@@ -1,8 +1,21 @@
 /** From what is thrown while tasks are read to words for a person: those that we wrote, and no others. */
 import { EngineFileError } from "../../lambdas/shared/engine/sqlite/open-file.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
+import { NoSuchTask } from "../tasks/find-task.ts";
 
-export function explain(thrown: unknown): string {
-  if (thrown instanceof AwsFailure || thrown instanceof EngineFileError) return thrown.message;
-  return "The tasks cannot be read now. The terminal in which the page was started says more.";
+export type Explain = (thrown: unknown) => string;
+
+const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
+
+/** What nobody has words for is told to the log, the same thing once in a row. */
+export function createExplain({ log }: { log: Log }): Explain {
+  let last: string | undefined;
+  return (thrown) => {
+    if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind)) return thrown.message;
+    const cause = thrown instanceof Error ? thrown.name : typeof thrown;
+    if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });
+    last = cause;
+    return "That cannot be read or done now. The page's log, in the terminal where it was started, says more.";
+  };
 }

@@ -7,7 +7,7 @@ import { isType, parseJson } from "../web/request.ts";
 import type { Admission, Refusal } from "./admission/admission.ts";
 import { createApi } from "./api.ts";
 import { type Asset, contentSecurityPolicy, loadAssets } from "./assets.ts";
-import { explain } from "./explain.ts";
+import { createExplain } from "./explain.ts";
 import { apiPath, base, documentPaths, signInPath } from "./paths.ts";
 import type { Source } from "./source.ts";
 import { takeSignIn } from "./take-sign-in.ts";
@@ -35,7 +35,8 @@ export function createOperatorsPage({
   log: Log;
 }): OperatorsPage {
   const assets = loadAssets();
-  const api = createApi({ source, signsIn: admission.signsIn, log });
+  const explain = createExplain({ log });
+  const api = createApi({ source, signsIn: admission.signsIn, explain, log });
   const live = createLiveTasks({ place: source.place, explain, ...(pollMs !== undefined && { pollMs }) });
   const stream = createLiveStream({ live });
 

@@ -1,40 +1,31 @@
 /** The tasks of a stage on AWS: its table and its queue, with the operator's own credentials. */
-import { DynamoDBClient, paginateQuery } from "@aws-sdk/client-dynamodb";
+import { paginateQuery } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
+import { sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
 import { taskTable } from "../../lambdas/shared/engine/aws/table.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
-import { callAws } from "../aws/aws-failure.ts";
-import { readStackOutputs } from "../aws/stack-outputs.ts";
-import { chooseStage } from "../aws/stage.ts";
+import { openStage } from "../aws/open-stage.ts";
 import { newestInTable } from "./newest-aws.ts";
 import type { TaskPlace } from "./place.ts";
 import { parseStored } from "./stored-task.ts";
 
 /** Rejects with what to do where the stage is unknown, not deployed, or of another account. */
-export async function openAwsPlace({
-  config,
-  stage,
-  signal,
-}: {
+export async function openAwsPlace(request: {
   config: Config;
   stage: string;
   signal: AbortSignal;
 }): Promise<TaskPlace> {
-  const named = chooseStage(config, stage);
-  const { tableName, queueUrl } = await readStackOutputs({ ...named, signal });
-  const { region } = named.stage.verification;
-  const dynamo = new DynamoDBClient({ ...dynamoDbSettings, region });
+  const { stageName, outputs, region, client, guarded } = await openStage(request);
+  const { signal } = request;
+  const { tableName, queueUrl } = outputs;
   const sqs = new SQSClient({ ...sqsSettings, region });
-  const store = createDynamoTaskStore({ client: dynamo, table: tableName, parse: parseStored, signal });
+  const store = createDynamoTaskStore({ client, table: tableName, parse: parseStored, signal });
   const queue = createSqsQueue({ client: sqs, queueUrl, signal });
-  const newest = newestInTable({ client: dynamo, table: tableName, signal });
-  // Each call has a deadline of its own; a listing is many calls.
-  const guarded = <T>(doing: string, call: () => Promise<T>) => callAws({ doing, signal, call });
+  const newest = newestInTable({ client, table: tableName, signal });
   return {
-    where: `in stage ${named.stageName}`,
+    where: `in stage ${stageName}`,
     store: {
       get: (request) => guarded("read a task's record", () => store.get(request)),
       list: (request) => guarded("list tasks", () => store.list(request)),
@@ -45,7 +36,7 @@ export async function openAwsPlace({
       guarded("look for a task by the beginning of its id", async () => {
         const ids: string[] = [];
         const query = likeQuery({ tableName, state, prefix });
-        for await (const { Items = [] } of paginateQuery({ client: dynamo }, query, { abortSignal: signal })) {
+        for await (const { Items = [] } of paginateQuery({ client }, query, { abortSignal: signal })) {
           ids.push(...Items.map(({ id }) => id?.S ?? ""));
         }
         return ids;
@@ -53,7 +44,7 @@ export async function openAwsPlace({
     costOfSearch: "Looking through the stage's tasks of the last 30 days; a whole request id is found at once.",
     whyLater: () => undefined,
     async close() {
-      dynamo.destroy();
+      client.destroy();
       sqs.destroy();
     },
   };

@@ -4,6 +4,11 @@ import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { type CommandRun, UsageError } from "../commands/command.ts";
 import type { TaskPlace } from "./place.ts";
 
+/** There is none, or the beginning of an id fits several. The message says so to a person. */
+export class NoSuchTask extends Error {
+  override name = "NoSuchTask";
+}
+
 const states = taskSchema.shape.state.options;
 const shownOfSeveral = 5;
 
@@ -29,9 +34,9 @@ export async function findTask({
   const stored = await place.store.get({
     id: uuidPattern.test(id) ? id : await onlyIdLike({ place, prefix: id, note }),
   });
-  if (stored === undefined) throw new Error(`There is no task ${id} ${place.where}, or its record has expired.`);
+  if (stored === undefined) throw new NoSuchTask(`There is no task ${id} ${place.where}, or its record has expired.`);
   if (stored.task === undefined)
-    throw new Error(`The record of ${id} ${place.where} is of another version of Sekisho.`);
+    throw new NoSuchTask(`The record of ${id} ${place.where} is of another version of Sekisho.`);
   return stored.task;
 }
 
@@ -50,10 +55,10 @@ async function onlyIdLike({
   for (const state of states) for (const id of await place.idsLike({ state, prefix })) found.add(id);
   const ids = [...found].filter((id) => uuidPattern.test(id)).sort();
   const [only] = ids;
-  if (only === undefined) throw new Error(`No request id ${place.where} begins with ${prefix}.`);
+  if (only === undefined) throw new NoSuchTask(`No request id ${place.where} begins with ${prefix}.`);
   if (ids.length === 1) return only;
   const rest = ids.length > shownOfSeveral ? ["…"] : [];
-  throw new Error(
+  throw new NoSuchTask(
     `Several request ids begin with ${prefix}:\n${[...ids.slice(0, shownOfSeveral), ...rest].join("\n")}`,
   );
 }

@@ -2,6 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "../../tasks/place.ts";
+import type { Explain } from "../explain.ts";
 import { type TaskRow, taskRowOf } from "./task-row.ts";
 
 /** `more`: states of which there are more tasks than are listed. */
@@ -32,7 +33,7 @@ export function createLiveTasks({
   now = Date.now,
 }: {
   place: Pick<TaskPlace, "store" | "newestIds">;
-  explain: (thrown: unknown) => string;
+  explain: Explain;
   pollMs?: number;
   now?: () => number;
 }): LiveTasks {

@@ -1,0 +1,71 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { listen } from "../../../lambdas/shared/http-server.ts";
+import { commandHere } from "../aws/command-here.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { openTasksInFile } from "./tasks-in-file.ts";
+
+const tasks = openTasksInFile();
+const config = join(tasks.folder, "operators.json");
+const bearer = { type: "bearer", tokens: [{ env: "OPERATORS_TOKEN" }] };
+const { start } = commandsInFolder();
+
+beforeAll(() => {
+  mkdirSync(tasks.folder, { recursive: true });
+  writeFileSync(config, JSON.stringify({ operators: { authenticator: bearer } }));
+});
+afterAll(() => tasks.close());
+
+const operate = (...words: string[]) => commandHere(["operate", "--store", tasks.file, ...words], {});
+
+describe("sekisho operate", () => {
+  it.each([
+    [["--hostname", "0.0.0.0"]],
+    [["--hostname", "ops.example.com"]],
+    [["--hostname", "127.0.0.2"]],
+    [["--authenticate"]],
+  ])("with %j starts nothing where nothing says who may, and tells what to write", async (words) => {
+    const { code, stdout, stderr } = await operate("--port", "0", ...words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/nothing says who may.*"operators": \{ "authenticator".*ssh -L/s);
+  });
+
+  it("names the token that is missing", async () => {
+    const refused = await operate("--hostname", "0.0.0.0", "--config", config);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("OPERATORS_TOKEN is not set") });
+  });
+
+  it.each([
+    [["--port", "http"], 2, /is no port/],
+    [["--port", "70000"], 2, /is no port/],
+    [["--stage", "prod"], 2, /not both/],
+  ])("says what is wrong with %j", async (words, code, said) => {
+    expect(await operate(...words)).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(said) });
+  });
+
+  it("says where tasks would be, and which port is taken", async () => {
+    const missing = await commandHere(["operate", "--store", join(tasks.folder, "none.db")], {});
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no") });
+    const other = createServer();
+    const port = await listen({ server: other, hostname: "127.0.0.1", port: 0, portSetting: "" });
+    const taken = await operate("--port", String(port));
+    other.close();
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining("choose another port (--port)") });
+  });
+
+  it("serves until it is told to stop, and asks for the token where it must", async () => {
+    const token = "a-token-of-operators";
+    const words = ["operate", "--store", tasks.file, "--port", "0", "--authenticate", "--config", config];
+    const running = start(words, { OPERATORS_TOKEN: token });
+    await running.prints("Ctrl-C");
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(running.output()) ?? [];
+    expect((await fetch(`${url}/operate/api/where`)).status).toBe(401);
+    const answer = await fetch(`${url}/operate/api/where`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await answer.json()).toEqual({ name: "this machine", signsIn: true });
+    const { code, stdout } = await running.kill("SIGTERM");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Operators' page, this machine: .*It asks for a token\..*Ctrl-C ends it\./s);
+  });
+});
