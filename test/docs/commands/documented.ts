@@ -9,7 +9,9 @@ export type Documented = { page: string; command: string };
 
 export function documentedCommands(): Documented[] {
   const pages = ["README.md", ...globSync(["docs/*.md", "docs/decisions/*.md"], { cwd: root }).sort()];
-  return pages.flatMap((page) => shellBlocks(readFileSync(join(root, page), "utf8")).flatMap((block) => named(page, block)));
+  return pages.flatMap((page) =>
+    shellBlocks(readFileSync(join(root, page), "utf8")).flatMap((block) => named(page, block)),
+  );
 }
 
 function named(page: string, block: string): Documented[] {
@@ -17,7 +19,7 @@ function named(page: string, block: string): Documented[] {
 }
 
 function shellBlocks(text: string): string[] {
-  return [...text.matchAll(/^( *)```(?:sh|bash|shell|console)\n([\s\S]*?)^ *```$/gm)].map(([, indent = "", block = ""]) =>
-    block.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+  return [...text.matchAll(/^( *)```(?:sh|bash|shell|console)\n([\s\S]*?)^ *```$/gm)].map(
+    ([, indent = "", block = ""]) => block.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
   );
 }

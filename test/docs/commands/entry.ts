@@ -2,7 +2,10 @@
 import type { ShellCommand } from "./shell-line.ts";
 
 /** `command` is the line as it is written, without its comment. */
-export type RunEntry<World> = { command: string; run: (given: { parts: ShellCommand[]; world: World }) => Promise<void> };
+export type RunEntry<World> = {
+  command: string;
+  run: (given: { parts: ShellCommand[]; world: World }) => Promise<void>;
+};
 
 /** `because` says why nothing is run; `look` throws where the line names something that there is not. */
 export type LookEntry = { command: string; because: string; look: (parts: ShellCommand[]) => void };

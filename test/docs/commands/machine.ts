@@ -11,6 +11,8 @@ type Options = {
   env?: Record<string, string>;
   /** What the document writes, and what stands there on this machine: an address, a token, a name of the reader's choice. */
   replace?: Record<string, string>;
+  /** A process that outlives the test: it ends with the machine. */
+  stays?: boolean;
 };
 
 export type Machine = {
@@ -23,13 +25,14 @@ export type Machine = {
   /** Is called after the test, the latest first. */
   after(end: () => unknown): void;
   endTest(): Promise<void>;
-  remove(): void;
+  remove(): Promise<void>;
 };
 
 export function openMachine(): Machine {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-documents-"));
   symlinkSync(join(root, "examples"), join(folder, "examples"));
   const ends: (() => unknown)[] = [];
+  const lastEnds: (() => unknown)[] = [];
   return {
     folder,
     async run(command, options = {}) {
@@ -44,7 +47,7 @@ export function openMachine(): Machine {
     start(command, options = {}) {
       const [words, env] = given(command, options);
       const started = sekisho({ words, cwd: folder, env });
-      ends.push(() => started.kill("SIGKILL"));
+      (options.stays ? lastEnds : ends).push(() => started.kill("SIGKILL"));
       return started;
     },
     configure: (json) => writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(json)),
@@ -52,7 +55,10 @@ export function openMachine(): Machine {
     async endTest() {
       for (const end of ends.splice(0).reverse()) await end();
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    async remove() {
+      for (const end of lastEnds.splice(0)) await end();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }
 

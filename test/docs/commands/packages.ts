@@ -29,7 +29,8 @@ export const packages: LookEntry[] = [
   },
   {
     command: "npm run docs",
-    because: "the site is built, and looked at in a browser, by test/docs/site.test.ts; here it would be left in the project",
+    because:
+      "the site is built, and looked at in a browser, by test/docs/site.test.ts; here it would be left in the project",
     look([part]) {
       expect(part?.words).toEqual(["npm", "run", "docs"]);
       const [node, file = ""] = String(readJson("package.json").scripts.docs).split(" ");

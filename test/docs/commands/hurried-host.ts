@@ -1,0 +1,28 @@
+/** Our own host for a conformance run, which asks for slow tasks: nobody waits half a minute for a test. */
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import type { Authenticator } from "../../../lambdas/execution/host/authenticator/authenticator.ts";
+import { createHost } from "../../../lambdas/execution/host/host.ts";
+import { startExecutionServer } from "../../../lambdas/execution/server.ts";
+import { memoryStore } from "../../execution/host/test-host.ts";
+import type { Machine } from "./machine.ts";
+
+/** Its agent takes a tenth of the time that the command's own slow task asks for. Resolves to its address. */
+export async function startHurriedHost({
+  world,
+  authenticator,
+}: {
+  world: Machine;
+  authenticator: Authenticator;
+}): Promise<string> {
+  const patient = createEchoAgent();
+  const agent: Agent = (task, context) => patient({ ...task, text: task.text.replace("slow 25s", "slow 2s") }, context);
+  const timing = { syncBudgetMs: 50, pollAfterMs: 50 };
+  const host = createHost({ agent, store: memoryStore(), authenticator, ...timing });
+  const server = await startExecutionServer({ host, port: 0 });
+  world.after(async () => {
+    await host.stop({ graceMs: 0 });
+    await server.close();
+  });
+  return server.url;
+}

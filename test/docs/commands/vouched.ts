@@ -1,0 +1,71 @@
+/** Conformance of endpoints that want a proof of who asks: the one in Python, and our own host with a token of AWS STS. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { expect } from "@jest/globals";
+import { webIdentityAuthenticator } from "../../../lambdas/execution/host/authenticator/web-identity.ts";
+import { roleArn, startAwsSts } from "../../doubles/issuers/aws-sts.ts";
+import { endWithUs } from "../../rehearsal/reaper.ts";
+import { root } from "./documented.ts";
+import { onlyPart, type RunEntry } from "./entry.ts";
+import { startHurriedHost } from "./hurried-host.ts";
+import type { Machine } from "./machine.ts";
+import { parseCommand, type ShellCommand } from "./shell-line.ts";
+
+const keepsTheContract = expect.stringContaining("keeps what is required of it.");
+const python = "AGENT_TOKEN=change-me python3 examples/execute-elsewhere/python/agent.py";
+
+/** As the document says it, but on a free port. Resolves to its address. */
+async function startAgent(world: Machine, { env, words: [program = "", ...words] }: ShellCommand): Promise<string> {
+  const { PATH = "", HOME = "" } = process.env;
+  const stdio = ["ignore", "pipe", "inherit"] as const;
+  const child = spawn(program, words, { cwd: root, env: { PATH, HOME, PORT: "0", ...env }, stdio: [...stdio] });
+  endWithUs(child);
+  world.after(() => child.kill("SIGKILL"));
+  return new Promise((resolve, reject) => listening(child, resolve, reject));
+}
+
+function listening(child: ChildProcess, resolve: (url: string) => void, reject: (error: Error) => void): void {
+  let said = "";
+  child.stdout?.on("data", (data) => {
+    said += data;
+    const [, host, port] = /^Listening on (\S+) (\d+)$/m.exec(said) ?? [];
+    if (port !== undefined) resolve(`http://${host}:${port}/`);
+  });
+  child.on("exit", () => reject(new Error(`It ended: ${said}`)));
+}
+
+export const vouched: RunEntry<Machine>[] = [
+  {
+    command: python,
+    async run({ parts, world }) {
+      const url = await startAgent(world, onlyPart(parts));
+      expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
+    },
+  },
+  {
+    command: "AGENT_TOKEN=change-me npx sekisho conformance http://127.0.0.1:8080/ --auth bearer:AGENT_TOKEN",
+    async run({ parts, world }) {
+      const url = await startAgent(world, onlyPart(parseCommand(python)));
+      const ended = await world.run(onlyPart(parts), { replace: { "http://127.0.0.1:8080/": url } });
+      expect(ended).toMatchObject({ code: 0, stdout: keepsTheContract });
+    },
+  },
+  {
+    command:
+      "AWS_REGION=eu-central-1 npx sekisho conformance https://sekisho-execution-abc123-ew.a.run.app/ --auth web-identity:sekisho-execution",
+    async run({ parts, world }) {
+      const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-reader" };
+      const sts = await startAwsSts({ credentials, region: "eu-central-1" });
+      world.after(() => sts.close());
+      const known = { issuer: sts.tokens.url, audience: "sekisho-execution", roles: [roleArn] };
+      const url = await startHurriedHost({ world, authenticator: webIdentityAuthenticator(known) });
+      const env = {
+        AWS_ENDPOINT_URL: sts.url.href,
+        AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      };
+      const replace = { "https://sekisho-execution-abc123-ew.a.run.app/": url };
+      const ended = await world.run(onlyPart(parts), { env, replace });
+      expect(ended).toMatchObject({ code: 0, stdout: keepsTheContract });
+    },
+  },
+];
