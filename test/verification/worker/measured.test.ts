@@ -1,21 +1,14 @@
 /** What the steps of tasks count, from the records before and after each. */
 import { describe, expect, it } from "@jest/globals";
-import type { Metrics } from "../../../lambdas/shared/telemetry/metrics.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
 import { countStep } from "../../../lambdas/verification/worker/measured.ts";
+import { type Counted, recordedMetrics } from "../../shared/telemetry/recorded.ts";
 import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
-
-type Counted = [name: string, labels: object, value: number];
 
 /** What is counted, in order. */
 function counted(step: { before: Task; event: TaskEvent; task: Task }): Counted[] {
-  const all: Counted[] = [];
-  const metrics: Metrics = {
-    add: (name, labels, by = 1) => void all.push([name, labels, by]),
-    observe: (name, labels, value) => void all.push([name, labels, value]),
-    set: () => {},
-  };
+  const { metrics, counted: all } = recordedMetrics();
   countStep({ metrics, ...step });
   return all;
 }

@@ -1,0 +1,74 @@
+/** `GET /metrics` of the Verification zone's server over real sockets: who reads it, and who does not. */
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createMetricsPage } from "../../bin/local/metrics-page.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { telemetrySchema } from "../../lambdas/shared/config/telemetry-schema.ts";
+import { silentLog } from "../../lambdas/shared/log.ts";
+import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
+import { startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
+import { exposed, sumOf } from "../shared/telemetry/exposed.ts";
+import { httpGet } from "../shared/telemetry/http-get.ts";
+
+const opened: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close();
+});
+
+async function start({ metrics = true } = {}) {
+  const config = telemetrySchema.parse({ metrics });
+  const aws = { region: "eu-central-1", credentials: async () => fail(), endpointOf: () => fail() };
+  const telemetry = openProcessTelemetry({ config, service: "verification", readSecret, aws, log: silentLog });
+  const queueDepths = () => [{ queue: "tasks", messages: 3, oldestMs: 4500 }];
+  const server = await startVerificationServer({
+    ingress: async () => ({ status: 200, headers: {}, body: "" }),
+    page: createMetricsPage({ telemetry, queueDepths }),
+    port: 0,
+  });
+  opened.push(server.close, telemetry.close);
+  return server;
+}
+
+function fail(): never {
+  throw new Error("No call to AWS is made here.");
+}
+
+describe("who is on this machine", () => {
+  it.each(["127.0.0.1", "localhost", "[::1]"])(
+    "reads the metrics under the name %s, what waits in the queues with them",
+    async (name) => {
+      const { url, port } = await start();
+      const { status, headers, body } = await httpGet(`${url}/metrics`, { headers: { host: `${name}:${port}` } });
+      expect({ status, type: headers["content-type"], store: headers["cache-control"] }).toEqual({
+        status: 200,
+        type: "text/plain; version=0.0.4; charset=utf-8",
+        store: "no-store",
+      });
+      expect(sumOf(exposed(body), "sekisho_queue_messages", { queue: "tasks" })).toBe(3);
+      expect(sumOf(exposed(body), "sekisho_queue_oldest_seconds", { queue: "tasks" })).toBe(4.5);
+    },
+  );
+
+  it("gets the headers alone with HEAD, 405 for another method, and 404 where metrics are switched off", async () => {
+    const { url } = await start();
+    expect(await httpGet(`${url}/metrics`, { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
+    const posted = await httpGet(`${url}/metrics`, { method: "POST" });
+    expect([posted.status, posted.headers.allow]).toEqual([405, "GET, HEAD"]);
+    const { url: off } = await start({ metrics: false });
+    expect(await httpGet(`${off}/metrics`)).toMatchObject({ status: 404, body: "" });
+  });
+});
+
+describe("who comes through a tunnel or from a page of another site", () => {
+  it.each([
+    ["another host", { host: "sekisho.example" }],
+    ["a host that only begins like this machine", { host: "127.0.0.1.evil.example" }],
+    ["this host with another port", { host: "127.0.0.1:1" }],
+    ["a proxy that says whom it stands for", { "x-forwarded-for": "203.0.113.9" }],
+    ["a proxy that says so by the standard", { forwarded: "for=203.0.113.9" }],
+    ["a page's origin", { origin: "https://evil.example" }],
+    ["a page of another site", { "sec-fetch-site": "cross-site" }],
+  ])("is refused: %s", async (_, headers: Record<string, string>) => {
+    const { url } = await start();
+    expect(await httpGet(`${url}/metrics`, { headers })).toMatchObject({ status: 403, body: "" });
+  });
+});
