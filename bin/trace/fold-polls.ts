@@ -2,38 +2,46 @@
 import { titleOfEvent, wordsOfName } from "./event-words.ts";
 import type { PictureStep } from "./picture-step.ts";
 
-/** Steps in a row that are nothing but polls become the first round and how many steps there were. */
+/** Fewer are worth their lines. */
+const leastPolls = 3;
+const pollTitle = "get_task";
+/** What comes with each poll. */
+const around = new Set([
+  titleOfEvent({ words: wordsOfName("woken"), state: "waiting" }),
+  titleOfEvent({ words: wordsOfName("answered"), state: "waiting" }),
+  `answer to ${pollTitle}`,
+]);
+
+/** Rounds of polls with nothing else in between become one step, which lasts from the first poll to the end of the last. */
 export function foldPolls(steps: readonly PictureStep[]): PictureStep[] {
   const folded: PictureStep[] = [];
-  for (let at = 0; at < steps.length; ) {
-    const length = runLength(steps, at);
-    const run = steps.slice(at, at + length);
-    const polls = run.filter(isPoll);
-    const [first] = polls;
-    const last = run.at(-1);
-    if (first === undefined || last === undefined || polls.length < leastPolls) {
-      const shown = steps.slice(at, at + Math.max(length, 1));
-      folded.push(...shown);
-      at += shown.length;
+  let rounds: PictureStep[] = [];
+  for (const step of steps) {
+    if (isPoll(step) || around.has(step.title)) {
+      rounds.push(step);
       continue;
     }
-    const title = `${first.title}, ${polls.length} times`;
-    folded.push({ ...first, title, detail: {}, durationMs: last.atMs + (last.durationMs ?? 0) - first.atMs });
-    at += length;
+    folded.push(...fold(rounds), step);
+    rounds = [];
   }
-  return folded;
+  return [...folded, ...fold(rounds)];
 }
 
-const leastPolls = 3;
-const around = new Set(
-  ["woken", "answered"].map((name) => titleOfEvent({ words: wordsOfName(name), state: "waiting" })),
-);
-
-function runLength(steps: readonly PictureStep[], from: number): number {
-  const end = steps.findIndex((step, at) => at >= from && !isPoll(step) && !around.has(step.title));
-  return (end < 0 ? steps.length : end) - from;
+/** What was before the first poll, such as the answer that made the task wait, and after the last one stays. */
+function fold(rounds: readonly PictureStep[]): readonly PictureStep[] {
+  const polls = rounds.filter(isPoll);
+  const [first] = polls;
+  const last = polls.at(-1);
+  if (first === undefined || last === undefined || polls.length < leastPolls) return rounds;
+  const { detail: _detail, frame: _frame, ...step } = first;
+  const durationMs = last.atMs + (last.durationMs ?? 0) - first.atMs;
+  return [
+    ...rounds.slice(0, rounds.indexOf(first)),
+    { ...step, title: `${pollTitle}, ${polls.length} times`, detail: {}, durationMs },
+    ...rounds.slice(rounds.indexOf(last) + 1),
+  ];
 }
 
 function isPoll({ title, failed }: PictureStep): boolean {
-  return title === "get_task" && failed !== true;
+  return title === pollTitle && failed !== true;
 }

@@ -1,6 +1,6 @@
 /** What the local run saw of a task's way, frames included. Pure. */
 import type { Step } from "../local/journey/journey.ts";
-import { decisionKey } from "./from-task.ts";
+import { callKey, decisionKey } from "./from-task.ts";
 import type { PictureStep, PictureZone, SourceStep } from "./picture-step.ts";
 import { withoutTexts } from "./without-texts.ts";
 
@@ -27,11 +27,6 @@ export function stepOfJourney({ atMs, kind, title, detail, failed }: Step): Sour
     default:
       return { step: { ...step, detail: statusOf(detail) } };
   }
-}
-
-/** Of the request; a log line of the call tells when it began, too. */
-export function callKey(method: string): string {
-  return `call ${method}`;
 }
 
 function keyOfDecision({ title, detail }: Pick<Step, "title" | "detail">): string {

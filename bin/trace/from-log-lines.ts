@@ -1,8 +1,7 @@
 /** What log lines of either zone tell of a task's way. Pure. */
 import { titleOfEvent, wordsOfName } from "./event-words.ts";
 import { stateKey, titleOfState } from "./from-execution-task.ts";
-import { callKey } from "./from-journey.ts";
-import { askedKey, decisionKey } from "./from-task.ts";
+import { askedKey, callKey, decisionKey } from "./from-task.ts";
 import type { LogLine } from "./log-line.ts";
 import type { PictureStep, PictureZone, SourceStep } from "./picture-step.ts";
 
@@ -17,11 +16,21 @@ export function stepOfLine(line: LogLine): SourceStep {
     atMs: isSpan === true && durationMs !== undefined ? line.atMs - durationMs : line.atMs,
     zone,
     title,
-    detail: Object.fromEntries(Object.entries(fields).filter(([name]) => !toldElsewhere.has(name))),
+    detail: Object.fromEntries(
+      Object.entries(fields).filter(([name, value]) => !toldElsewhere.has(name) && !isTold({ name, value, title })),
+    ),
     ...(durationMs !== undefined && { durationMs }),
     ...((level === "warn" || level === "error") && { failed: true }),
   };
   return { key, step };
+}
+
+/** The method that began a task is in each of the Execution zone's lines. */
+const beginnings: readonly unknown[] = ["execute_task", "SendMessage"];
+
+function isTold({ name, value, title }: { name: string; value: unknown; title: string }): boolean {
+  if (name === "reason") return title.endsWith(`(${value})`);
+  return name === "operation" && (beginnings.includes(value) || title.startsWith(String(value)));
 }
 
 type Told = {

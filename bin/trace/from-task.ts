@@ -7,6 +7,11 @@ export function stepsOfTask(task: Task): SourceStep[] {
   return [...task.history.map(stepOfEntry), ...pollSteps(task), ...questionSteps(task), ...progressSteps(task)];
 }
 
+/** Of a request; a log line of the call tells when it began, too. */
+export function callKey(method: string): string {
+  return `call ${method}`;
+}
+
 /** Whoever tells of the same event and state, moments apart, tells of the same step. */
 export function decisionKey({ event, state }: { event: string; state: string }): string {
   return `decision ${event} ${state}`;
@@ -26,7 +31,7 @@ function stepOfEntry({ atMs, event, state }: Task["history"][number]): SourceSte
 function pollSteps({ polls, polledAtMs }: Task): SourceStep[] {
   if (polledAtMs === undefined || polls === 0) return [];
   const title = polls === 1 ? "asked once how far it is" : `asked ${polls} times how far it is, now the latest time`;
-  return [{ step: { ...verification({ atMs: polledAtMs, title }), zone: "transport" } }];
+  return [{ key: callKey("get_task"), step: { ...verification({ atMs: polledAtMs, title }), zone: "transport" } }];
 }
 
 function questionSteps({ question }: Task): SourceStep[] {

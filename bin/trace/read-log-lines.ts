@@ -61,5 +61,6 @@ function take({ text, read }: { text: string; read: ReadLines }): void {
 }
 
 function codeOf(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown";
+  const { code = "unknown" } = Object(thrown) as { code?: unknown };
+  return String(code);
 }

@@ -59,8 +59,13 @@ function gapLines({
   step: PictureStep;
   timeWidth: number;
 }): string[] {
-  const gapMs = before === undefined ? 0 : step.atMs - before.atMs;
+  const gapMs = before === undefined ? 0 : step.atMs - endOf(before);
   return gapMs < leastGapMs ? [] : [`  ${"⋮".padStart(timeWidth)}  ${lengthText(gapMs)} later`];
+}
+
+/** A call is told where it begins, all else when it is over. */
+function endOf({ atMs, zone, durationMs = 0 }: PictureStep): number {
+  return zone === "transport" ? atMs + durationMs : atMs;
 }
 
 function detailText({ detail }: PictureStep): string {
