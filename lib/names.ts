@@ -13,6 +13,11 @@ export function roleNameOf({ stageName, zone }: { stageName: string; zone: "Veri
   return `sekisho-${stageName}-${zone.toLowerCase()}`;
 }
 
+/** Where CloudWatch keeps the metrics of a stage's functions: two stages of one account do not meet. */
+export function metricsNamespaceOf({ stageName }: { stageName: string }): string {
+  return `Sekisho/${stageName}`;
+}
+
 /** The Execution zone sends to it, and its stack is deployed first. */
 export function completionQueueNameOf({ stageName }: { stageName: string }): string {
   return `sekisho-${stageName}-completions`;

@@ -12,6 +12,7 @@ import { destinationSecrets, permitDestinations } from "./constructs/destination
 import { createFileBucket, permitFiles } from "./constructs/file-bucket.ts";
 import { createInstallFlow } from "./constructs/install-flow.ts";
 import { logEnvironment } from "./constructs/log-environment.ts";
+import { metricsEnvironment } from "./constructs/metrics-environment.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
   askForSecret,
@@ -28,11 +29,12 @@ import { removalOf } from "./constructs/removal.ts";
 import { createSlackEntry } from "./constructs/slack-entry.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
 import { permitSpans } from "./constructs/telemetry-permissions.ts";
+import { watchTasks } from "./constructs/watch-tasks.ts";
 import { watchVerification } from "./constructs/watch-verification.ts";
 import { createQueue, visibilityOf } from "./constructs/work-queue.ts";
 import { createZoneKey } from "./constructs/zone-key.ts";
 import type { ExecutionEntry } from "./execution-stack.ts";
-import { installationsPrefixOf, roleNameOf, verificationOutputs } from "./names.ts";
+import { installationsPrefixOf, metricsNamespaceOf, roleNameOf, verificationOutputs } from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
 
 /** More than the 2 s that an enqueue may take and a cold start; less than Slack waits would help nobody. */
@@ -88,6 +90,7 @@ export class VerificationStack extends Stack {
       environment: {
         SEKISHO_QUEUE_URL: queue.queueUrl,
         SEKISHO_SIGNING_SECRET: secretId(config.slack.signingSecret),
+        ...metricsEnvironment(settings),
         SEKISHO_TRACE_RATIO: String(config.telemetry.traces.sampleRatio),
       },
       timeout: ingressTimeout,
@@ -130,6 +133,7 @@ export class VerificationStack extends Stack {
       SEKISHO_SLACK_API_URL: config.slack.apiUrl,
       ...(installations === undefined ? {} : { SEKISHO_INSTALLATIONS_PREFIX: installations }),
       SEKISHO_FILES_BUCKET: files.bucketName,
+      ...metricsEnvironment(settings),
       ...(entry === undefined ? {} : { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
     };
     const ofRole = { ...common, role, layer, timeout: workerTimeout, memoryMb: workerMemoryMb };
@@ -161,8 +165,10 @@ export class VerificationStack extends Stack {
         folder: writeBundle("installFlow"),
       });
     const { eventsUrl, api } = createSlackEntry(this, { ...common, ingress, installFlow });
+    const alarm = createAlarms(this, { key, email: stage.alarmEmail });
+    const namespace = metricsNamespaceOf({ stageName });
     watchVerification(this, {
-      alarm: createAlarms(this, { key, email: stage.alarmEmail }),
+      alarm,
       functions: {
         Ingress: ingress,
         Worker: worker,
@@ -174,6 +180,7 @@ export class VerificationStack extends Stack {
       queue,
       deadLetters,
       archive,
+      rows: config.telemetry.metrics ? watchTasks({ alarm, namespace }) : [],
     });
 
     const outputs: Record<keyof typeof verificationOutputs, string> = {

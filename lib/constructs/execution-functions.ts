@@ -6,14 +6,17 @@ import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { servesA2a } from "../../lambdas/shared/config/stage-config.ts";
 import type { ExecutionEntry } from "../execution-stack.ts";
+import { metricsNamespaceOf } from "../names.ts";
 import type { StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
 import { createAlarms } from "./alarms.ts";
 import { permitCompletionPush } from "./completion-push.ts";
 import { logEnvironment } from "./log-environment.ts";
+import { metricsEnvironment } from "./metrics-environment.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
 import { consumeFrom, listTasks, readSecrets, sendTo, useKey, useTable } from "./permissions.ts";
 import { permitSpans } from "./telemetry-permissions.ts";
+import { watchAgents } from "./watch-agents.ts";
 import { watchFunctions } from "./watch-functions.ts";
 import { createQueue, visibilityOf } from "./work-queue.ts";
 
@@ -56,7 +59,11 @@ export function createExecutionFunctions(
     ...common,
     description: "Takes tasks and answers for them",
     folder: writeBundle("executionUrl"),
-    environment: { SEKISHO_TABLE: table.tableName, SEKISHO_QUEUE_URL: queue.queueUrl },
+    environment: {
+      SEKISHO_TABLE: table.tableName,
+      SEKISHO_QUEUE_URL: queue.queueUrl,
+      ...metricsEnvironment(settings),
+    },
     timeout: Duration.seconds(seconds),
     memoryMb: urlMemoryMb,
   });
@@ -79,6 +86,7 @@ export function createExecutionFunctions(
     folder: writeBundle("executionWorker"),
     environment: {
       SEKISHO_TABLE: table.tableName,
+      ...metricsEnvironment(settings),
       ...permitCompletionPush(role, settings),
       // Notices of tasks that A2A clients watch are tried again by way of the same queue.
       ...(a2a && { SEKISHO_QUEUE_URL: queue.queueUrl }),
@@ -96,6 +104,9 @@ export function createExecutionFunctions(
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: config.limits.concurrency });
   const alarm = createAlarms(stack, { key, email: stage.alarmEmail });
   watchFunctions({ alarm, functions: { Url: url, Worker: worker } });
+  if (config.telemetry.metrics) {
+    watchAgents(stack, { alarm, namespace: metricsNamespaceOf({ stageName: settings.stageName }) });
+  }
   alarm("TaskIdsDead", {
     metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: "Maximum" }),
     threshold: 0,

@@ -1,7 +1,7 @@
 /** What of the Verification zone is watched: dead letters, waiting messages, errors, throttles, the ingress; and the dashboard of it. */
 import { Duration } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
-import { Dashboard, GraphWidget, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
+import { Dashboard, GraphWidget, type IWidget, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
@@ -25,9 +25,11 @@ export function watchVerification(
     queue: IQueue;
     deadLetters: IQueue;
     archive: IQueue;
+    /** What else the dashboard shows, below. */
+    rows: IWidget[][];
   },
 ): void {
-  const { alarm, functions, ingress, entry, queue, deadLetters, archive } = watched;
+  const { alarm, functions, ingress, entry, queue, deadLetters, archive, rows } = watched;
   const minute = { period: Duration.minutes(1) };
   const queues = [
     alarm("DeadLettersKept", {
@@ -80,6 +82,7 @@ export function watchVerification(
         new GraphWidget({ title: "Throttles", left: throttles, width: 12 }),
       ],
       [new GraphWidget({ title: "Invocations", left: invocations, width: 24 })],
+      ...rows,
     ],
   });
 }

@@ -28,7 +28,7 @@ export const metricTable = {
   sekisho_tasks_total: {
     kind: "counter",
     labels: ["outcome", "reason", "destination"],
-    dimensions: [["outcome"], ["outcome", "reason"], ["destination", "outcome"]],
+    dimensions: [[], ["outcome"], ["outcome", "reason"], ["destination", "outcome"]],
     help: "Tasks that are over, by what their users read.",
   },
   sekisho_task_seconds: {
@@ -54,7 +54,7 @@ export const metricTable = {
   sekisho_calls_total: {
     kind: "counter",
     labels: ["destination", "operation", "result"],
-    dimensions: [[], ["result"], ["destination", "result"]],
+    dimensions: [["destination", "result"]],
     help: "Calls to destinations with their repetitions, also those that an open circuit refused.",
   },
   sekisho_call_seconds: {
@@ -115,7 +115,7 @@ export const metricTable = {
   sekisho_executions_total: {
     kind: "counter",
     labels: ["state", "reason"],
-    dimensions: [["state"], ["state", "reason"]],
+    dimensions: [[], ["state"], ["state", "reason"]],
     help: "Runs of the agent in the Execution zone that are over, by the state in which they left their task.",
   },
   sekisho_agent_seconds: {

@@ -49,6 +49,7 @@ describe("a log line for CloudWatch", () => {
             {
               Namespace: "Sekisho/dev",
               Dimensions: [
+                ["zone"],
                 ["zone", "outcome"],
                 ["zone", "outcome", "reason"],
                 ["zone", "destination", "outcome"],
