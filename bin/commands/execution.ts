@@ -10,7 +10,7 @@ import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
-import { ownAws } from "../aws/own-surroundings.ts";
+import { ownXray } from "../aws/own-xray.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { startExecutionZone } from "../local/execution-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
@@ -53,7 +53,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
       config: telemetryConfig,
       service: "execution",
       readSecret,
-      aws: ownAws({ region }),
+      xray: ownXray({ region }),
       log,
     });
     const zone = await startExecutionZone({

@@ -11,7 +11,7 @@ import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
-import { ownAws } from "../aws/own-surroundings.ts";
+import { ownXray } from "../aws/own-xray.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 import { openSlackInstallation } from "../local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
@@ -58,7 +58,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       config: config.telemetry,
       service: "verification",
       readSecret,
-      aws: ownAws({ region }),
+      xray: ownXray({ region }),
       log,
     });
     const destinations = createDestinations({

@@ -12,7 +12,7 @@ import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/worker.ts";
-import { ownAws } from "../aws/own-surroundings.ts";
+import { ownXray } from "../aws/own-xray.ts";
 import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { openSlackInstallation } from "./slack-installation.ts";
@@ -85,7 +85,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       config: config.telemetry,
       service,
       readSecret,
-      aws: ownAws({ region }),
+      xray: ownXray({ region }),
       log: options.log(service),
     });
   const telemetry = telemetryOf("verification");

@@ -3,6 +3,7 @@ import { parseConfig } from "../shared/config/load.ts";
 import { maxTaskMsOf } from "../shared/config/stage-config.ts";
 import { createLog } from "../shared/log.ts";
 import { openProcessTelemetry } from "../shared/telemetry/process-telemetry.ts";
+import { xrayTarget } from "../shared/telemetry/xray-target.ts";
 import { agentNameOf } from "./agents/agent-name.ts";
 import { agentSurroundings, type CreateAgent } from "./agents/create-agent.ts";
 import { openCompletions, openTaskStore } from "./aws-engine.ts";
@@ -32,7 +33,8 @@ export async function startAgentCore({
   const log = createLog({ service: "execution", ...logs });
   const surroundings = agentSurroundings(aws);
   const { readSecret } = surroundings;
-  const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
+  const xray = xrayTarget(aws);
+  const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
   const host = createHost({
     agent: createAgent(surroundings),
     agentName: agentNameOf(execution.agent),

@@ -10,6 +10,7 @@ import { metricTable } from "./metric-table.ts";
 import { noMetrics } from "./metrics.ts";
 import type { InvocationTelemetry } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
+import { xrayTarget } from "./xray-target.ts";
 
 /** Awaited by whoever asked, so that a collector that is away delays no answer for long. */
 const flushMs = 1000;
@@ -17,7 +18,9 @@ const flushMs = 1000;
 export function openLambdaTelemetry({
   config,
   service,
-  ...surroundings
+  readSecret,
+  aws,
+  log,
 }: {
   config: TelemetryConfig;
   service: "verification" | "execution";
@@ -28,8 +31,9 @@ export function openLambdaTelemetry({
   const namespace = readMetricsNamespace();
   const measured =
     namespace === undefined ? undefined : createEmfMetrics({ table: metricTable, namespace, zone: service });
-  const resource = functionResource({ region: surroundings.aws.region });
-  const tracing = openTracing({ config: config.traces, service, resource, flushMs, ...surroundings });
+  const resource = functionResource({ region: aws.region });
+  const xray = xrayTarget(aws);
+  const tracing = openTracing({ config: config.traces, service, resource, readSecret, xray, flushMs, log });
   return {
     metrics: measured?.metrics ?? noMetrics,
     spans: tracing.spans,

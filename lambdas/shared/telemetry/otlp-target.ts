@@ -1,6 +1,5 @@
 /** Where spans are posted to, and what proves who posts them. */
-import type { AwsSurroundings } from "../aws/credentials.ts";
-import { createSigner } from "../aws/signer.ts";
+import { ConfigError } from "../config/load.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 
@@ -12,20 +11,23 @@ export type OtlpTarget = {
 };
 
 type Exporter = Exclude<TelemetryConfig["traces"]["exporter"], { type: "none" }>;
+type ReadSecret = (reference: SecretReference) => Promise<string>;
 
-const contentType = { "content-type": "application/json" };
-
-/** Throws where `xray` is wanted and there are no AWS surroundings. Nothing is read before the first post. */
+/** Throws a ConfigError where `xray` is wanted and cannot be had. Nothing is read before the first post. */
 export function otlpTarget({
   exporter,
   readSecret,
-  aws,
+  xray,
 }: {
   exporter: Exporter;
-  readSecret: (reference: SecretReference) => Promise<string>;
-  aws: AwsSurroundings | undefined;
+  readSecret: ReadSecret;
+  xray: OtlpTarget | undefined;
 }): OtlpTarget {
-  return exporter.type === "xray" ? xrayTarget(aws) : collectorTarget({ exporter, readSecret });
+  if (exporter.type === "otlp") return collectorTarget({ exporter, readSecret });
+  if (xray !== undefined) return xray;
+  const problem =
+    'telemetry.traces.exporter: "xray" needs AWS: set AWS_REGION; in a container, or without AWS, use "otlp"';
+  throw new ConfigError("The configuration", [problem]);
 }
 
 function collectorTarget({
@@ -33,7 +35,7 @@ function collectorTarget({
   readSecret,
 }: {
   exporter: Extract<Exporter, { type: "otlp" }>;
-  readSecret: (reference: SecretReference) => Promise<string>;
+  readSecret: ReadSecret;
 }): OtlpTarget {
   let kept: Promise<Record<string, string>> | undefined;
   const read = async () => {
@@ -45,7 +47,7 @@ function collectorTarget({
     async headersOf() {
       kept ??= read();
       try {
-        return { ...(await kept), ...contentType };
+        return { ...(await kept), "content-type": "application/json" };
       } catch (thrown) {
         kept = undefined;
         throw thrown;
@@ -55,17 +57,4 @@ function collectorTarget({
       kept = undefined;
     },
   };
-}
-
-/** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html */
-function xrayTarget(aws: AwsSurroundings | undefined): OtlpTarget {
-  if (aws === undefined) {
-    throw new Error(
-      'telemetry.traces.exporter: "xray" needs an AWS region (AWS_REGION) and its credentials; use "otlp".',
-    );
-  }
-  const { region, credentials, endpointOf } = aws;
-  const url = new URL("/v1/traces", endpointOf("xray"));
-  const sign = createSigner({ service: "xray", region, credentials });
-  return { url, headersOf: (body) => sign({ method: "POST", url, headers: contentType, body }), forget() {} };
 }

@@ -1,9 +1,9 @@
 /** Telemetry of a process that goes on running: metrics for Prometheus, spans to a collector. */
-import type { AwsSurroundings } from "../aws/credentials.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
 import { noMetrics } from "./metrics.ts";
+import type { OtlpTarget } from "./otlp-target.ts";
 import { createPrometheusMetrics } from "./prometheus-metrics.ts";
 import type { ProcessTelemetry } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
@@ -14,18 +14,17 @@ const flushMs = 2000;
 /** `service` is what the spans are of. Opens nothing before the first span. Throws where the exporter cannot be used here. */
 export function openProcessTelemetry({
   config,
-  aws,
   ...surroundings
 }: {
   config: TelemetryConfig;
   service: "verification" | "execution";
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** For `xray`, which needs them. */
-  aws?: AwsSurroundings | undefined;
+  /** Undefined where it cannot be used. */
+  xray?: OtlpTarget | undefined;
   log: Log;
 }): ProcessTelemetry {
   const measured = config.metrics ? createPrometheusMetrics() : undefined;
-  const tracing = openTracing({ config: config.traces, flushMs, ...(aws && { aws }), ...surroundings });
+  const tracing = openTracing({ config: config.traces, flushMs, ...surroundings });
   return {
     metrics: measured?.metrics ?? noMetrics,
     spans: tracing.spans,

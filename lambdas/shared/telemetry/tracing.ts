@@ -1,13 +1,12 @@
 /** Spans as the configuration wants them: sent by an SDK of ours, or left to whatever the application has registered. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { AwsSurroundings } from "../aws/credentials.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
 import { createOtelSpans } from "./otel-spans.ts";
 import { createOtlpExporter } from "./otlp-exporter.ts";
 import { createOtlpPost } from "./otlp-post.ts";
-import { otlpTarget } from "./otlp-target.ts";
+import { type OtlpTarget, otlpTarget } from "./otlp-target.ts";
 import type { Spans } from "./spans.ts";
 import { createTracerProvider, followContext, offerToAgents } from "./tracer-provider.ts";
 
@@ -29,7 +28,7 @@ export function openTracing({
   service,
   resource = {},
   readSecret,
-  aws,
+  xray,
   flushMs,
   log,
 }: {
@@ -38,15 +37,15 @@ export function openTracing({
   /** What is known of the place, by the semantic conventions for resources. */
   resource?: Record<string, string>;
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** For `xray`. */
-  aws?: AwsSurroundings | undefined;
+  /** Undefined where it cannot be used. */
+  xray?: OtlpTarget | undefined;
   flushMs: number;
   log: Log;
 }): Tracing {
   if (exporter.type === "none") {
     return { spans: createOtelSpans({ sampleRatio }), flush: async () => {}, close: async () => {} };
   }
-  const post = createOtlpPost({ target: otlpTarget({ exporter, readSecret, aws }) });
+  const post = createOtlpPost({ target: otlpTarget({ exporter, readSecret, xray }) });
   const spanExporter = createOtlpExporter({ post, timeoutMs: exportTimeoutMs, log });
   const own = createTracerProvider({
     exporter: spanExporter,

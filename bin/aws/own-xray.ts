@@ -1,0 +1,11 @@
+/** X-Ray with the person's own AWS: the SDK's default chain of credentials, in the region that the environment names. */
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
+import { endpointsOf } from "../../lambdas/shared/config/aws-environment.ts";
+import type { OtlpTarget } from "../../lambdas/shared/telemetry/otlp-target.ts";
+import { xrayTarget } from "../../lambdas/shared/telemetry/xray-target.ts";
+
+/** Undefined where nobody says in which region. */
+export function ownXray({ region }: { region: string | undefined }): OtlpTarget | undefined {
+  if (region === undefined) return undefined;
+  return xrayTarget({ region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) });
+}
