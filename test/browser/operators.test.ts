@@ -1,0 +1,219 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { byAuthenticator } from "../../bin/operate/admission/by-authenticator.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
+import { silentLog } from "../../lambdas/shared/log.ts";
+import { servePage } from "../bin/operate/served.ts";
+import { openTasksInFile, requestIdOf, undelivered } from "../bin/operate/tasks-in-file.ts";
+import { findChromium, openBrowser } from "./browser.ts";
+import { openPage, type Person } from "./person.ts";
+import { type Started, startWithPage } from "./started.ts";
+
+const withBrowser = findChromium() === undefined && process.env.CI === undefined ? describe.skip : describe;
+
+let browser: Browser;
+let started: Started;
+let context: BrowserContext;
+let page: Page;
+const complaints: string[] = [];
+
+async function openTab(scheme: "light" | "dark" = "light", width = 1100): Promise<Page> {
+  context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 700 } });
+  const tab = await context.newPage();
+  tab.setDefaultTimeout(10_000);
+  tab.on("pageerror", ({ message }) => void complaints.push(message));
+  tab.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  return tab;
+}
+
+const focused = () => page.evaluate("document.activeElement.textContent") as Promise<string>;
+const press = async (...keys: string[]) => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+
+/** As the style sheet says it, such as `#f4f2ee`. */
+async function colour(name: string): Promise<string> {
+  const value = await page.evaluate(`getComputedStyle(document.body).getPropertyValue("${name}")`);
+  return String(value).trim();
+}
+
+withBrowser("the operators' page in a browser, beside npm start", () => {
+  let person: Person;
+  beforeAll(async () => {
+    [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
+    person = await openPage({ page: await browser.newPage(), url: started.url });
+    await person.say("fail");
+    await person.thread().getByTitle(":x:").waitFor();
+    await person.say("slow 60s");
+  }, 60_000);
+  afterAll(() => started?.close());
+  beforeEach(async () => {
+    page = await openTab();
+    await page.goto(`${started.url}/operate/`);
+    await page.getByText("live", { exact: true }).waitFor();
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(complaints.splice(0)).toEqual([]);
+  });
+  const rows = () => page.getByRole("list", { name: "Tasks" }).getByRole("link");
+
+  it("lists tasks as they move, without anything to reload", async () => {
+    await rows().nth(1).waitFor();
+    await person.say("What is a sekisho?");
+    await rows().nth(2).waitFor();
+    await page.locator(".row.fresh.good").waitFor();
+    expect(await page.content()).not.toContain("What is a sekisho");
+  });
+
+  it("shows what a filter leaves, by state and by id", async () => {
+    await page.getByRole("button", { name: /Failed/ }).click();
+    await rows().getByText("failed: execution_failed").waitFor();
+    expect(await rows().count()).toBe(1);
+    await page.getByRole("button", { name: /Open/ }).click();
+    expect(await rows().count()).toBe(1);
+    await page.getByRole("button", { name: /Mine/ }).click();
+    await page.getByLabel("My member id in Slack").fill("uperson");
+    await rows().nth(1).waitFor();
+    await page.getByRole("searchbox", { name: "Filter" }).fill("cstandin waiting");
+    expect(await rows().count()).toBe(1);
+    await page.getByRole("searchbox", { name: "Filter" }).fill("0123abcd");
+    await page.getByRole("link", { name: "Look for 0123abcd among all tasks" }).click();
+    await page.getByText("No request id").waitFor();
+    // The answer that there is none is a 404, of which the browser complains.
+    complaints.length = 0;
+  });
+
+  it("is used by keyboard alone: through the list, into a task, its steps and frames, and back", async () => {
+    await rows().nth(1).waitFor();
+    await press("j");
+    const first = await focused();
+    await press("j");
+    expect(await focused()).not.toBe(first);
+    await press("k");
+    expect(await focused()).toBe(first);
+    await press("/");
+    await page.keyboard.type("failed");
+    await press("ArrowDown", "Enter");
+    await page.getByRole("heading", { name: /^Task / }).waitFor();
+    const frame = page.getByRole("list", { name: "Steps" }).locator("summary", { hasText: "execute_task" }).first();
+    await frame.focus();
+    await press("Enter");
+    await page.getByText('"method": "execute_task"').waitFor();
+    await press("Escape");
+    await rows().first().waitFor();
+    expect(await focused()).toContain("failed: execution_failed");
+    await press("/", "Escape", "Escape", "?");
+    await page.getByRole("dialog").getByText("the next and the previous task").waitFor();
+    await press("Escape", "2");
+    await page.getByRole("heading", { name: "Destinations" }).waitFor();
+    await press("3");
+    await page.getByText("There is none.").waitFor();
+  });
+
+  it("shows the focus, in both schemes", async () => {
+    for (const scheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await rows().first().waitFor();
+      await press("j");
+      const outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle");
+      expect(outline).toBe("solid");
+    }
+  });
+
+  it("cancels a task after it has said what that means, and not when one would rather not", async () => {
+    await page.getByRole("button", { name: /Open/ }).click();
+    await rows().first().click();
+    await page.getByRole("button", { name: "Cancel" }).waitFor();
+    await press("c");
+    await page.getByRole("dialog").getByText("the agent is stopped").waitFor();
+    await press("Escape");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel the task" }).click();
+    await page.locator(".verdict", { hasText: "canceled" }).waitFor();
+    await page.getByRole("button", { name: "Retry" }).waitFor();
+    await press("r");
+    await page.getByRole("dialog").getByText("Its agent runs again").waitFor();
+  });
+
+  it("tells which destination answers and which does not, and what to do", async () => {
+    await page.getByRole("link", { name: "Destinations" }).click();
+    const card = (name: string) =>
+      page.getByRole("listitem").filter({ has: page.getByRole("heading", { name, exact: true }) });
+    await card("local").getByText("healthy").waitFor();
+    await card("far").getByText("unreachable").waitFor();
+    await card("far").getByText("Nobody listens at 127.0.0.1:9").waitFor();
+    await page.getByText("All destinations").or(page.getByText("far is unreachable.")).first().waitFor();
+  });
+
+  it.each([
+    ["light", 1100],
+    ["dark", 1100],
+    ["light", 400],
+    ["dark", 400],
+  ] as const)("fits into %s with a width of %i: nothing is cut, and words stand out", async (scheme, width) => {
+    await context.close();
+    page = await openTab(scheme, width);
+    for (const path of ["tasks", "destinations", "dead-letters"]) {
+      await page.goto(`${started.url}/operate/#/${path}`);
+      await page.getByText("live", { exact: true }).waitFor();
+      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+    }
+    const [ground = "", ...inks] = await Promise.all(["--ground", "--ink", "--soft", "--bad", "--good"].map(colour));
+    for (const ink of inks) expect(ratio(ground, ink)).toBeGreaterThan(4);
+  });
+});
+
+withBrowser("the operators' page in a browser, outside loopback", () => {
+  const tasks = openTasksInFile();
+  let served: Awaited<ReturnType<typeof servePage>>;
+  beforeAll(async () => {
+    const authenticator = bearerAuthenticator({ readTokens: async () => ["a-token-of-operators"] });
+    const admission = byAuthenticator({ authenticator, log: silentLog });
+    served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
+    await tasks.add(1, undelivered);
+    page = await openTab();
+  });
+  afterAll(async () => {
+    await context?.close();
+    await browser?.close();
+    await served.close();
+    await tasks.close();
+  });
+
+  it("asks for a token, leads where one wanted to go, and forgets it at the sign-out", async () => {
+    await page.goto(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
+    await page.getByLabel("Token").fill("wrong");
+    await press("Enter");
+    await page.getByRole("alert").getByText("lets nobody in").waitFor();
+    await page.getByLabel("Token").fill("a-token-of-operators");
+    await press("Enter");
+    await page.getByRole("heading", { name: `Task ${requestIdOf(1)}` }).waitFor();
+    expect(page.url()).toBe(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
+    expect(await page.evaluate("document.cookie")).toBe("");
+    expect(await context.cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict", expires: -1 }]);
+    await page.getByRole("link", { name: "Dead letters" }).click();
+    await page.getByRole("button", { name: /^Redrive 00000000/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
+    await page.getByRole("status").getByText("1 task on the way again.").waitFor();
+    expect(await tasks.queued()).toMatchObject([{ type: "redrive", requestId: requestIdOf(1) }]);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").waitFor();
+    expect(await context.cookies()).toEqual([]);
+  });
+});
+
+/** WCAG 2.2, contrast of two colours as #rrggbb. */
+function ratio(one: string, other: string): number {
+  const [light = 0, dark = 0] = [one, other].map(luminance).sort((a, b) => b - a);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const parts = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255);
+  const [red = 0, green = 0, blue = 0] = parts.map((part) =>
+    part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
