@@ -15,12 +15,13 @@ export function durationText(ms) {
 }
 
 /** An age that goes on: `tick` writes it anew. */
-export function ageOf(atMs, { coming = false } = {}) {
+export function ageOf(atMs, { coming = false, ago = false } = {}) {
   const made = element("time", "age");
   made.dateTime = new Date(atMs).toISOString();
   made.title = new Date(atMs).toLocaleString();
   made.dataset.at = String(atMs);
   if (coming) made.dataset.coming = "";
+  if (ago) made.dataset.ago = "";
   write(made);
   return made;
 }
@@ -31,13 +32,13 @@ export function tick() {
 
 function write(made) {
   const awayMs = Number(made.dataset.at) - Date.now();
-  const text = "coming" in made.dataset ? comingText(awayMs) : ageText(-awayMs);
+  const text = "coming" in made.dataset ? comingText(awayMs) : ageText(-awayMs, "ago" in made.dataset ? " ago" : "");
   if (made.textContent !== text) made.textContent = text;
 }
 
 /** The clocks of two machines differ. */
-function ageText(ms) {
-  return ms < 1000 ? "now" : durationText(ms);
+function ageText(ms, behind) {
+  return ms < 1000 ? "now" : `${durationText(ms)}${behind}`;
 }
 
 function comingText(ms) {
