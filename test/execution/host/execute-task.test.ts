@@ -1,15 +1,11 @@
-/** `execute_task`: results, `accepted`, idempotency, deadlines and what never gets out. */
+/** `execute_task`: results, `accepted`, deadlines and what never gets out. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { taskResultSchema } from "../../../contracts/methods.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../../lambdas/execution/host/authenticator/authenticator.ts";
 import { answering, createGate, createTestHost, eventually, hello, memoryStore, yielding } from "./test-host.ts";
-
-/** Whoever the header names: so one host has several principals. */
-const byName: Authenticator = { kind: "bearer", authenticate: async ({ header }) => header("x-name") };
 
 describe("the result", () => {
   it("comes at once where the agent is quick, under the id that was sent", async () => {
@@ -134,98 +130,6 @@ describe("past the sync budget", () => {
   });
 });
 
-describe("a repeated request id", () => {
-  it("gets the stored outcome, and the agent runs once", async () => {
-    let runs = 0;
-    const agent: Agent = async function* () {
-      runs += 1;
-      yield { type: "answer", text: `run ${runs}` };
-    };
-    const { call } = createTestHost({ agent });
-    const id = randomUUID();
-    const first = await call("execute_task", hello, { id });
-    expect(await call("execute_task", { ...hello, timeout_ms: 5000, history: [] }, { id })).toEqual(first);
-    expect(await call("execute_task", hello, { id: id.toUpperCase() })).toMatchObject({ result: first.result });
-    expect(runs).toBe(1);
-  });
-
-  it("gets the stored failure, too", async () => {
-    const { call } = createTestHost({ agent: yielding({ type: "failure", reason: "budget_exceeded" }) });
-    const id = randomUUID();
-    const first = await call("execute_task", hello, { id });
-    expect(await call("execute_task", hello, { id })).toEqual(first);
-  });
-
-  it("gets the same task id while the task runs, and waits for the end like the first", async () => {
-    const gate = createGate();
-    const quick = createTestHost({ agent: gate.agent, syncBudgetMs: 5 });
-    const id = randomUUID();
-    const first = await quick.call("execute_task", hello, { id });
-    expect((await quick.call("execute_task", hello, { id })).result?.task_id).toBe(first.result?.task_id);
-    const patient = createTestHost({ agent: gate.agent, store: quick.store });
-    const waiting = patient.call("execute_task", hello, { id });
-    gate.letGo();
-    expect((await waiting).result?.response_text).toBe("done");
-    expect(gate.started).toHaveLength(1);
-  });
-
-  it("starts one agent for fifty at once", async () => {
-    const gate = createGate();
-    const { call } = createTestHost({ agent: gate.agent });
-    const id = randomUUID();
-    const calls = Array.from({ length: 50 }, () => call("execute_task", hello, { id }));
-    await gate.firstStart;
-    gate.letGo();
-    for (const { result } of await Promise.all(calls)) expect(result?.response_text).toBe("done");
-    expect(gate.started).toHaveLength(1);
-  });
-
-  it.each(["text", "channel", "thread_ts", "user_id"])("with another %s is already_exists", async (field) => {
-    const { call } = createTestHost();
-    const id = randomUUID();
-    await call("execute_task", hello, { id });
-    const { error } = await call("execute_task", { ...hello, [field]: "9.9" }, { id });
-    expect(error).toMatchObject({ code: -32068, data: { reason: "already_exists" } });
-  });
-
-  it("with other attachments is already_exists, with other links to the same ones it is not", async () => {
-    const { call } = createTestHost();
-    const id = randomUUID();
-    const file = { id: "F1", name: "a", mimetype: "text/plain", size: 1, url: "https://files.example/1" };
-    const first = await call("execute_task", { ...hello, attachments: [file] }, { id });
-    const signedAnew = { ...file, url: "https://files.example/2" };
-    expect(await call("execute_task", { ...hello, attachments: [signedAnew] }, { id })).toEqual(first);
-    const { error } = await call("execute_task", { ...hello, attachments: [{ ...file, id: "F2" }] }, { id });
-    expect(error?.data.reason).toBe("already_exists");
-  });
-
-  it.each(["plain", 7, -7])("that is no UUID (%s) is a new task each time", async (id) => {
-    const gate = createGate();
-    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
-    const answers = [await call("execute_task", hello, { id }), await call("execute_task", hello, { id })];
-    expect(new Set(answers.map(({ result }) => result?.task_id)).size).toBe(2);
-    expect(answers.map((answer) => answer.id)).toEqual([id, id]);
-    gate.letGo();
-  });
-
-  it("belongs to its principal: another one's is another task, and unknown to him", async () => {
-    const gate = createGate();
-    const { call } = createTestHost({ agent: gate.agent, authenticator: byName, syncBudgetMs: 0 });
-    const id = randomUUID();
-    const [ann, bob] = [{ headers: { "x-name": "ann" } }, { headers: { "x-name": "bob" } }];
-    const { result } = await call("execute_task", hello, { id, ...ann });
-    for (const params of [{ request_id: id }, { task_id: result?.task_id }]) {
-      expect((await call("get_task", params, bob)).error?.data.reason).toBe("task_not_found");
-      expect((await call("cancel_task", params, bob)).error?.data.reason).toBe("task_not_found");
-      expect((await call("get_task", params, ann)).result?.task_id).toBe(result?.task_id);
-    }
-    const second = await call("execute_task", { ...hello, text: "other" }, { id, ...bob });
-    expect(second.result?.task_id).not.toBe(result?.task_id);
-    expect(gate.started).toHaveLength(2);
-    gate.letGo();
-  });
-});
-
 describe("the deadline", () => {
   it("aborts the agent's signal, and the task fails with timeout", async () => {
     const gate = createGate();
@@ -240,44 +144,6 @@ describe("the deadline", () => {
     const { call } = createTestHost({ agent: gate.agent, maxTaskMs: 20 });
     expect((await call("execute_task", { ...hello, timeout_ms: 60_000 })).error?.data.reason).toBe("timeout");
     gate.letGo();
-  });
-});
-
-describe("the store away", () => {
-  it("is unavailable, stores and starts nothing; the same id works later, and the id of the task says that it may be stored", async () => {
-    const store = memoryStore();
-    let away = true;
-    const create: typeof store.create = async (request) => {
-      if (away) throw new Error("disk says hunter2");
-      return store.create(request);
-    };
-    const { call, lines } = createTestHost({ store: { ...store, create } });
-    const id = randomUUID();
-    const { error } = await call("execute_task", hello, { id });
-    expect(error).toMatchObject({ code: -32071, data: { reason: "unavailable", retryable: true } });
-    expect(error?.data.task_id).toMatch(/./);
-    expect(JSON.stringify([error, lines])).not.toContain("hunter2");
-    away = false;
-    expect((await call("get_task", { request_id: id })).error?.data.reason).toBe("task_not_found");
-    expect((await call("execute_task", hello, { id })).result?.status).toBe("success");
-  });
-
-  it("is not waited for without end", async () => {
-    const store = { ...memoryStore(), create: () => new Promise<never>(() => {}) };
-    const { call } = createTestHost({ store, storeTimeoutMs: 10 });
-    expect((await call("execute_task", hello)).error?.data.reason).toBe("unavailable");
-  });
-
-  it("for a moment at the end loses no outcome", async () => {
-    const store = memoryStore();
-    let failures = 2;
-    const replace: typeof store.replace = async (request) => {
-      if (request.item.state === "completed" && failures-- > 0) throw new Error("busy");
-      return store.replace(request);
-    };
-    expect((await createTestHost({ store: { ...store, replace } }).call("execute_task", hello)).result?.status).toBe(
-      "success",
-    );
   });
 });
 
