@@ -1,23 +1,13 @@
 /** Keeps the stand-in's files in a folder, so that what a thread links to outlives the process, as it does in Slack. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import * as z from "zod";
+import { fileSchema } from "./file-schema.ts";
 import type { StandInFile } from "./files.ts";
 
 export type FileFolder = {
   write(file: StandInFile, bytes: Uint8Array): void;
   read(id: string): { file: StandInFile; bytes: Uint8Array } | undefined;
 };
-
-const fileSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  title: z.string(),
-  mimetype: z.string(),
-  size: z.int(),
-  team: z.string(),
-  user: z.string(),
-});
 
 /** Older ones are gone at the next start. */
 const maxAgeMs = 7 * 24 * 3600_000;

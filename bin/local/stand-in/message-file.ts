@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import * as z from "zod";
+import { fileSchema } from "./file-schema.ts";
 import type { Messages, Stored } from "./messages.ts";
 
 const storedSchema = z.object({
@@ -17,19 +18,7 @@ const storedSchema = z.object({
       edited: z.boolean(),
       reactions: z.array(z.string()),
       blocks: z.array(z.looseObject({ type: z.string() })).optional(),
-      files: z
-        .array(
-          z.object({
-            id: z.string(),
-            name: z.string(),
-            title: z.string(),
-            mimetype: z.string(),
-            size: z.int(),
-            team: z.string(),
-            user: z.string(),
-          }),
-        )
-        .optional(),
+      files: z.array(fileSchema).optional(),
       stream: z.object({ state: z.enum(["open", "closed"]), startedAtMs: z.number() }).optional(),
     }),
   ),
