@@ -61,18 +61,30 @@ const fileTypes = [
   "token-types",
   "uint8array-extras",
 ];
+/** Spans, with the SDK that sends them. */
+const tracing = [
+  "@opentelemetry/api",
+  "@opentelemetry/context-async-hooks",
+  "@opentelemetry/core",
+  "@opentelemetry/otlp-transformer",
+  "@opentelemetry/resources",
+  "@opentelemetry/sdk-trace",
+  "@opentelemetry/semantic-conventions",
+];
+/** What Prometheus reads: of processes that go on running alone. */
+const prometheus = ["prom-client", "tdigest", "bintrees"];
 const agentCore = "@aws-sdk/client-bedrock-agentcore";
-const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, "marked", agentCore];
+const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, ...tracing, "marked", agentCore];
 
 const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],
   worker,
   deadLetters: worker,
   installFlow: ["zod", "jose", "@smithy/core", "@smithy/signature-v4"],
-  executionUrl: ["zod", "jose", "canonicalize", ...sdk, ...dynamoDb, ...sqs],
-  executionWorker: ["zod", ...sdk, ...dynamoDb, ...sqs],
-  agentcore: ["zod", ...sdk, ...dynamoDb, ...sqs],
-  container: ["zod", "jose", "canonicalize"],
+  executionUrl: ["zod", ...tracing, "jose", "canonicalize", ...sdk, ...dynamoDb, ...sqs],
+  executionWorker: ["zod", ...tracing, ...sdk, ...dynamoDb, ...sqs],
+  agentcore: ["zod", ...prometheus, ...tracing, ...sdk, ...dynamoDb, ...sqs],
+  container: ["zod", ...prometheus, ...tracing, "jose", "canonicalize"],
 };
 
 function packagesOf(name: BundleName): string[] {

@@ -44,14 +44,14 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["ingress", 60],
-    ["worker", 1100],
-    ["deadLetters", 1100],
+    ["ingress", 62],
+    ["worker", 1160],
+    ["deadLetters", 1160],
     ["installFlow", 200],
-    ["executionUrl", 700],
+    ["executionUrl", 720],
     ["executionWorker", 700],
-    ["agentcore", 700],
-    ["container", 320],
+    ["agentcore", 780],
+    ["container", 460],
   ] as const)("of %s has at most %d KB", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });
