@@ -56,7 +56,14 @@ reachable.
     if (file !== undefined) return deleteLeftOver({ run, file, ...values });
     const person = personIn(values);
     const wishes = { ...values, isDry: values["dry-run"] };
-    return atRecordPlace(run, values, (place) => deletePerson({ run, place, person, wishes }));
+    try {
+      return await atRecordPlace(run, values, (place) => deletePerson({ run, place, person, wishes }));
+    } catch (thrown) {
+      if (!run.signal.aborted) throw thrown;
+      throw new Error("Interrupted. What is deleted stays deleted; run the command again for the rest.", {
+        cause: thrown,
+      });
+    }
   },
 };
 
@@ -134,7 +141,7 @@ async function countUnderWay({ place, ids }: { place: RecordPlace; ids: readonly
 
 /** What agents elsewhere keep is theirs. */
 function foreignLines({ place, found }: { place: RecordPlace; found: PersonRecords }): string[] {
-  const destinations = place.config()?.destinations ?? {};
+  const { destinations } = place.config();
   const asked = new Set(found.tasks.flatMap(({ destination }) => destination ?? []));
   const foreign = [...asked].filter((name) => {
     const destination = Object.hasOwn(destinations, name) ? destinations[name] : undefined;

@@ -3,8 +3,9 @@ import { AwsFailure } from "../aws/aws-failure.ts";
 import { eraseRecords } from "./erase-records.ts";
 import type { PersonRecords } from "./find-person.ts";
 import type { Person } from "./person.ts";
-import { allIds, partsOf, recentIds } from "./person-data.ts";
+import { allIds, executionFileOf, partsOf, recentIds } from "./person-data.ts";
 import type { RecordPlace } from "./record-place.ts";
+import { rewriteFile } from "./rewrite-file.ts";
 import { removeRules } from "./rules.ts";
 
 /**
@@ -39,4 +40,9 @@ export async function eraseAll({
   await letters?.erase({ ids: allIds(found) });
   if (withRules) await removeRules({ store, person });
   await eraseRecords({ store, person, found, nowMs, signal });
+  if ("file" in place.at) rewriteFiles(place.at.file);
+}
+
+function rewriteFiles(file: string): void {
+  for (const each of [file, executionFileOf(file)]) rewriteFile({ file: each });
 }

@@ -24,7 +24,7 @@ export function partsOf({ place, person, signal }: { place: RecordPlace; person:
     return {
       files: localFiles({ folder: join(folder, "files") }),
       letters: undefined,
-      execution: localExecution({ file: join(folder, "execution.db"), signal }),
+      execution: localExecution({ file: executionFileOf(at.file), signal }),
     };
   }
   const { outputs, stage } = at;
@@ -35,6 +35,11 @@ export function partsOf({ place, person, signal }: { place: RecordPlace; person:
     letters: keptLetters({ person, queueUrl: outputs.deadLettersUrl, region, signal }),
     execution: stageExecution({ ...at, signal }),
   };
+}
+
+/** The Execution zone of the local run keeps its tasks beside. */
+export function executionFileOf(file: string): string {
+  return join(dirname(file), "execution.db");
 }
 
 /** Request ids of which something may lie elsewhere: all that is older has expired there. */

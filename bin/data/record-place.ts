@@ -1,20 +1,19 @@
 /** Where the commands about people's data find the Verification zone's records: the local run's file, or a stage on AWS. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
+import { sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
 import type { ErasableStore, TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue } from "../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
-import { callAws } from "../aws/aws-failure.ts";
-import { readStackOutputs, type StackOutputs } from "../aws/stack-outputs.ts";
-import { chooseStage, type NamedStage } from "../aws/stage.ts";
+import { openStage } from "../aws/open-stage.ts";
+import type { StackOutputs } from "../aws/stack-outputs.ts";
+import type { NamedStage } from "../aws/stage.ts";
 import { type CommandRun, UsageError } from "../commands/command.ts";
 import type { PlaceValues } from "../tasks/place.ts";
 import { guardedStore } from "./guarded-store.ts";
@@ -28,8 +27,8 @@ export type RecordPlace = {
   queue: Pick<TaskQueue, "send">;
   /** What else is known of the place. */
   at: { file: string } | (NamedStage & { outputs: StackOutputs });
-  /** Undefined where the local run has no configuration of its own. Throws a ConfigError where it has one that is wrong. */
-  config(): Config | undefined;
+  /** Throws a ConfigError where it is wrong; not every command needs it. */
+  config(): Config;
   close(): Promise<void>;
 };
 
@@ -40,12 +39,11 @@ export async function atRecordPlace<T>(
   work: (place: RecordPlace) => Promise<T>,
 ): Promise<T> {
   if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
-  const hasConfig = configFile !== undefined || existsSync(configPath({ directory, file: configFile }));
   const place =
     stage === undefined
       ? openLocalRecords({
           file: store === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, store),
-          config: () => (hasConfig ? loadConfig({ directory, file: configFile }) : undefined),
+          config: () => loadConfig({ directory, file: configFile }),
         })
       : await openStageRecords({ config: loadConfig({ directory, file: configFile }), stage, signal });
   try {
@@ -82,21 +80,18 @@ async function openStageRecords({
   stage: string;
   signal: AbortSignal;
 }): Promise<RecordPlace> {
-  const named = chooseStage(config, stage);
-  const outputs = await readStackOutputs({ ...named, signal });
-  const { region } = named.stage.verification;
-  const client = new DynamoDBClient({ ...dynamoDbSettings, region });
+  const opened = await openStage({ config, stage, signal });
+  const { stageName, outputs, region, client, guarded } = opened;
   const sqs = new SQSClient({ ...sqsSettings, region });
   const queue = createSqsQueue({ client: sqs, queueUrl: outputs.queueUrl, signal });
   const store = createDynamoTaskStore({ client, table: outputs.tableName, parse: parseRecord, signal });
   return {
-    where: `in stage ${named.stageName}`,
+    where: `in stage ${stageName}`,
     store: guardedStore({ store, signal }),
     queue: {
-      send: (request) =>
-        callAws({ doing: "send a message to the queue of tasks", signal, call: () => queue.send(request) }),
+      send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)),
     },
-    at: { ...named, outputs },
+    at: { stageName, stage: opened.stage, outputs },
     config: () => config,
     async close() {
       client.destroy();

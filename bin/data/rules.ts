@@ -50,10 +50,10 @@ export async function removeRules({
 }
 
 /** Where the configuration names the person: that is a file, which its owner edits. */
-export function placesInConfig({ config, person }: { config: Config | undefined; person: Person }): string[] {
+export function placesInConfig({ config, person }: { config: Config; person: Person }): string[] {
   const places = [
-    ["allowlist", config?.allowlist ?? []],
-    ["slack.admins", config?.slack.admins ?? []],
+    ["allowlist", config.allowlist],
+    ["slack.admins", config.slack.admins],
   ] as const;
   return places.flatMap(([path, entries]) =>
     entries.flatMap((entry, at) => (isAbout(entry as Naming, person) ? [`${path}[${at}]`] : [])),

@@ -1,5 +1,5 @@
 /** `sekisho data show` and `data delete` against what a zone has stored, the same on both engines. */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseRecord } from "../../../bin/data/record.ts";
@@ -170,6 +170,12 @@ describe("on one machine", () => {
       expect(await place.command("data", "delete", ...who(), "--yes")).toMatchObject({ code: 0 });
       expect(existsSync(join(place.folder, "files", idOf(1)))).toBe(false);
       expect(readdirSync(join(place.folder, "files"))).toEqual([idOf(2)]);
+      const bytes = readdirSync(place.folder)
+        .filter((name) => name.startsWith("verification.db"))
+        .map((name) => readFileSync(join(place.folder, name), "latin1"));
+      expect(bytes.join("")).toContain(other());
+      expect(bytes.join("")).not.toContain(me());
+      expect((await place.tasks("list", "--state", "done", "--json")).stdout.match(/requestId/g)).toHaveLength(1);
       expect(await records.get({ id: "e1" })).toBeUndefined();
       expect(await records.get({ id: "e2" })).toBeDefined();
     } finally {
