@@ -36,12 +36,12 @@ export async function readLogLines({
       const failed = new Promise<never>((_, reject) => input.once("error", reject));
       await Promise.race([takeAll({ texts, read }), failed]);
     } catch (thrown) {
-      if (signal.aborted) throw thrown;
+      if (signal.aborted) throw new Error("Interrupted.");
       throw new UsageError(
         `${file} cannot be read (${codeOf(thrown)}): --logs takes files of log lines, or - for stdin.`,
       );
     }
-    signal.throwIfAborted();
+    if (signal.aborted) throw new Error("Interrupted.");
   }
   return read;
 }
