@@ -2,7 +2,7 @@
 
 const name = "sekisho_operator";
 /** Browsers keep no cookie above 4,096 bytes, its name and attributes included. */
-export const maxTokenLength = 3800;
+const maxTokenLength = 3800;
 const tokenPattern = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/;
 
 /** Whether a cookie can hold it as it is (RFC 6265, section 4.1.1). */

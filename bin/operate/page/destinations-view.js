@@ -64,7 +64,11 @@ export function destinationsView({ box, say }) {
   function card(row) {
     const { name, health, checkedAtMs, checking } = row;
     const state = checking && health === undefined ? "checking" : (health?.health ?? "unknown");
-    const seen = checking ? ["checking …"] : checkedAtMs === undefined ? [] : ["checked ", ageOf(checkedAtMs, { ago: true })];
+    const seen = checking
+      ? ["checking …"]
+      : checkedAtMs === undefined
+        ? []
+        : ["checked ", ageOf(checkedAtMs, { ago: true })];
     const times =
       health?.firstMs === undefined ? [] : [` · first call ${health.firstMs} ms, second ${health.secondMs} ms`];
     const press = () => check(name);
