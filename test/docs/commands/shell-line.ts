@@ -3,16 +3,16 @@
 /** One program with its words as the shell would pass them; `$NAME` and `$(…)` stay as they are written. */
 export type ShellCommand = { env: Record<string, string>; words: string[] };
 
-/** Cuts a block into command lines: comments go, a line that ends in a backslash or within quotes goes on in the next one. */
+/** Cuts a block into command lines: comments go, a line that ends in a backslash in a pipe or within quotes goes on in the next one. */
 export function commandLines(block: string): string[] {
   const lines: string[] = [];
   let pending = "";
   for (const line of block.split("\n")) {
     const text = withoutComment(pending === "" ? line : `${pending}${line.trim()}`);
-    const goesOn = text.endsWith("\\");
-    pending = goesOn ? text.slice(0, -1) : text;
-    if (goesOn || isOpen(text)) {
-      if (!goesOn) pending += " ";
+    const isCut = text.endsWith("\\");
+    pending = isCut ? text.slice(0, -1) : text;
+    if (isCut || isOpen(text) || text.endsWith("|")) {
+      if (!isCut) pending += " ";
       continue;
     }
     if (text !== "") lines.push(text.replaceAll(/\s+/g, " "));

@@ -1,0 +1,81 @@
+/** Commands of CDK: one is run; the others change an account, and are held against the help of the pinned CDK. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "@jest/globals";
+import { root } from "./documented.ts";
+import { type LookEntry, onlyPart } from "./entry.ts";
+import type { ShellCommand } from "./shell-line.ts";
+
+const inAnAccount = "it changes an account of AWS, with somebody's credentials";
+const example = "examples/two-accounts.config.json";
+
+function cdk(words: string[]) {
+  const { PATH = "", HOME = "" } = process.env;
+  const given = { cwd: root, env: { PATH, HOME, CI: "true" }, encoding: "utf8", timeout: 120_000 } as const;
+  return spawnSync(process.execPath, [join(root, "node_modules/aws-cdk/bin/cdk"), ...words], given);
+}
+
+const helps = new Map<string, string>();
+
+function helpOf(command: string): string {
+  const help = helps.get(command) ?? cdk([command, "--help"]).stdout;
+  helps.set(command, help);
+  return help;
+}
+
+function lookAtOptions(parts: ShellCommand[]): void {
+  const [npx, name, command = "", ...rest] = onlyPart(parts).words;
+  expect([npx, name]).toEqual(["npx", "cdk"]);
+  const options = rest.filter((word) => /^--?[a-z]/.test(word));
+  const help = helpOf(command);
+  expect(options.filter((option) => !new RegExp(`(?<![\\w-])${option}\\b`).test(help))).toEqual([]);
+  lookAtContext(rest);
+  const places = placesOfPage();
+  const named = rest.filter((word) => word.startsWith("aws://"));
+  expect(named.filter((place) => !places.includes(place))).toEqual([]);
+}
+
+/** The accounts and regions of the configuration that docs/deploy.md shows. */
+function placesOfPage(): string[] {
+  const page = readFileSync(join(root, "docs/deploy.md"), "utf8");
+  const places = page.matchAll(/"account": "(\d+)", "region": "([\w-]+)"/g);
+  return [...places].map(([, account, region]) => `aws://${account}/${region}`);
+}
+
+/** The app reads what `-c` sets. */
+function lookAtContext(words: string[]): void {
+  const keys = words.flatMap((word, at) => (words[at - 1] === "-c" ? [word.replace(/=.*/, "")] : []));
+  const app = readFileSync(join(root, "bin/app.ts"), "utf8");
+  expect(keys.filter((key) => !app.includes(`context.${key}`))).toEqual([]);
+}
+
+const changing = [
+  "npx cdk bootstrap aws://111111111111/eu-central-1",
+  "npx cdk bootstrap aws://222222222222/eu-central-1 --trust 111111111111 --cloudformation-execution-policies arn:aws:iam::aws:policy/AdministratorAccess",
+  "npx cdk deploy --all",
+  "npx cdk deploy --all -c stage=dev",
+  "npx cdk diff -c stage=dev",
+  "npx cdk destroy --all -c stage=dev",
+];
+
+export const cdkCommands: LookEntry[] = [
+  ...changing.map((command) => ({ command, because: inAnAccount, look: lookAtOptions })),
+  {
+    command: "npx cdk synth --quiet",
+    because: "it is run, with the whole example in place of the reader's configuration",
+    look(parts) {
+      const out = mkdtempSync(join(tmpdir(), "sekisho-documented-synth-"));
+      try {
+        const words = onlyPart(parts).words.slice(2);
+        const { status, stderr } = cdk([...words, "-c", `config=${example}`, "-o", out]);
+        expect({ status, stderr }).toMatchObject({ status: 0 });
+        for (const zone of ["Identity", "Execution", "Verification"])
+          expect(existsSync(join(out, `${zone}.template.json`))).toBe(true);
+      } finally {
+        rmSync(out, { recursive: true, force: true });
+      }
+    },
+  },
+];

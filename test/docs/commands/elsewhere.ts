@@ -1,0 +1,101 @@
+/** Commands that need another cloud, a daemon or a release: not run, but looked at as far as that goes. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "@jest/globals";
+import { root } from "./documented.ts";
+import type { LookEntry } from "./entry.ts";
+import { lookAtProgram } from "./known-programs.ts";
+import type { ShellCommand } from "./shell-line.ts";
+
+const noGoogle = "it changes a project of Google Cloud, with somebody's credentials";
+const lookAtAll = (parts: ShellCommand[]) => parts.forEach(lookAtProgram);
+
+function lookAtBuild(parts: ShellCommand[]): void {
+  lookAtAll(parts);
+  const words = parts[0]?.words ?? [];
+  const given = words.flatMap((word, at) => (words[at - 1] === "--build-arg" ? [word.replace(/=.*/, "")] : []));
+  const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
+  expect(given.filter((name) => !new RegExp(`^ARG ${name}\\b`, "m").test(dockerfile))).toEqual([]);
+  expect(words.at(-1)).toBe(".");
+}
+
+/** Its help knows the option; what it does is held by the tests in test/release/. */
+function lookAtRelease([part]: ShellCommand[]): void {
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const [node, file = ""] = String(scripts.release).split(" ");
+  expect([node, part?.words.slice(0, 4)]).toEqual(["node", ["npm", "run", "release", "--"]]);
+  const { stdout } = spawnSync(process.execPath, [file, "--help"], { cwd: root, encoding: "utf8", timeout: 20_000 });
+  for (const option of part?.words.slice(4).filter((word) => word.startsWith("--")) ?? [])
+    expect(stdout).toContain(option);
+}
+
+const builds = [
+  'docker build --platform linux/amd64 -t "$IMAGE" --build-arg CONFIG=examples/execute-elsewhere/cloud-run/sekisho.config.json .',
+  "docker build --build-arg CONFIG=sekisho.config.json -t sekisho-execution .",
+  "docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=0.1.0 --build-arg REVISION=$(git rev-parse HEAD) -t sekisho-execution:0.1.0 .",
+];
+
+const releases = ["--check", "--out dist", "--out mine"];
+
+export const elsewhere: LookEntry[] = [
+  {
+    command: "openssl rand -hex 32 | tr -d '\\n' | gcloud secrets create agent-token --data-file=-",
+    because: noGoogle,
+    look: lookAtAll,
+  },
+  {
+    command:
+      "gcloud secrets add-iam-policy-binding agent-token --role roles/secretmanager.secretAccessor --member serviceAccount:PROJECT_NUMBER-compute@developer.gserviceaccount.com",
+    because: noGoogle,
+    look: lookAtAll,
+  },
+  {
+    command:
+      "gcloud run deploy agent --source examples/execute-elsewhere/python --region europe-west1 --allow-unauthenticated --set-secrets AGENT_TOKEN=agent-token:latest",
+    because: noGoogle,
+    look: lookAtAll,
+  },
+  {
+    command: "gcloud artifacts repositories create agents --repository-format docker --location europe-west1",
+    because: noGoogle,
+    look: lookAtAll,
+  },
+  { command: "gcloud auth configure-docker europe-west1-docker.pkg.dev", because: noGoogle, look: lookAtAll },
+  {
+    command: "IMAGE=europe-west1-docker.pkg.dev/PROJECT_ID/agents/sekisho-execution",
+    because: "it only names what the following commands use",
+    look: ([part]) => expect(part).toEqual({ env: { IMAGE: expect.stringMatching(/^[\w./-]+$/) }, words: [] }),
+  },
+  ...builds.map((command) => ({
+    command,
+    because: "an image needs a daemon and a registry; what the image holds is run by test/examples/cloud-run.test.ts",
+    look: lookAtBuild,
+  })),
+  { command: 'docker push "$IMAGE"', because: "there is no registry here", look: lookAtAll },
+  {
+    command:
+      'gcloud run deploy sekisho-execution --image "$IMAGE" --region europe-west1 --allow-unauthenticated --no-cpu-throttling --min-instances 1 --max-instances 1',
+    because: noGoogle,
+    look: lookAtAll,
+  },
+  {
+    command:
+      "aws logs filter-log-events --log-group-name GROUP --filter-pattern '{ $.request_id = \"4c2f4fea*\" }' --query 'events[].message' --output text | npx sekisho trace 4c2f4fea --stage prod --logs -",
+    because: "there is no CloudWatch here; sekisho trace is run with a file, and by its own tests with a pipe",
+    look([logs, trace]) {
+      if (logs !== undefined) lookAtProgram(logs);
+      expect(trace?.words.slice(0, 3)).toEqual(["npx", "sekisho", "trace"]);
+    },
+  },
+  ...releases.map((words) => ({
+    command: `npm run release -- ${words}`,
+    because: "a release wants a tree without changes, which a tree under test is not",
+    look: lookAtRelease,
+  })),
+  ...["sha256sum -c SHA256SUMS", "git checkout v0.1.0", "cmp mine/SHA256SUMS SHA256SUMS"].map((command) => ({
+    command,
+    because: "it needs the files, or the tag, of a release",
+    look: lookAtAll,
+  })),
+];

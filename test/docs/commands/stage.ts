@@ -1,0 +1,66 @@
+/** Commands about a stage on AWS, against doubles of AWS on this machine. */
+import { expect } from "@jest/globals";
+import { executionAccount, verificationAccount } from "../../bin/aws/a-stage.ts";
+import { onlyPart, type RunEntry } from "./entry.ts";
+import type { StageWorld } from "./stage-world.ts";
+
+/** It ends well, and says the text. */
+function says(command: string, text: string): RunEntry<StageWorld> {
+  return {
+    command,
+    async run({ parts, world }) {
+      const { code, stdout, stderr } = await world.run(onlyPart(parts), { env: world.env });
+      expect({ code, said: stdout + stderr }).toEqual({ code: 0, said: expect.stringContaining(text) });
+    },
+  };
+}
+
+export const stage: RunEntry<StageWorld>[] = [
+  {
+    command: "npx sekisho secrets put",
+    async run({ parts, world }) {
+      const ended = await world.run(onlyPart(parts), { env: { ...world.env, ...world.secrets } });
+      expect(ended).toMatchObject({ code: 0 });
+      expect([...world.aws.secrets.all.keys()]).toContain("sekisho/dev/SLACK_SIGNING_SECRET");
+      for (const [name, value] of Object.entries(world.secrets)) {
+        expect(ended.stdout + ended.stderr).not.toContain(value);
+        world.aws.secrets.all.set(`sekisho/prod/${name}`, { value });
+      }
+    },
+  },
+  {
+    command: "AWS_PROFILE=second npx sekisho secrets put",
+    async run({ parts, world }) {
+      const { AWS_ACCESS_KEY_ID: _id, AWS_SECRET_ACCESS_KEY: _key, ...rest } = world.env;
+      const env = { ...rest, MODEL_KEY: "a-key-of-the-model" };
+      world.aws.account = executionAccount;
+      world.after(() => {
+        world.aws.account = verificationAccount;
+      });
+      expect(await world.run(onlyPart(parts), { env })).toMatchObject({ code: 0 });
+      expect([...world.aws.secrets.all.keys()]).toContain("sekisho/dev/MODEL_KEY");
+    },
+  },
+  says("npx sekisho config push --dry-run --stage dev", ""),
+  says("npx sekisho config push --stage dev", ""),
+  says("npx sekisho manifest --stage dev", "/slack/events"),
+  says("npx sekisho allow add --team T012AB3CD --stage dev", "T012AB3CD"),
+  says('npx sekisho allow add --channel C012AB3CD --label "everybody in #release" --stage prod', "C012AB3CD"),
+  says('npx sekisho allow add --team T012AB3CD --group S012AB3CD --label "platform team" --stage prod', "S012AB3CD"),
+  says("npx sekisho destinations check --stage dev", "healthy"),
+  says("npx sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
+  says("npx sekisho federation enable --stage dev", "https://"),
+  says("npx sekisho federation show --stage dev", "https://"),
+  says("npx sekisho usage --stage dev", ""),
+  says("npx sekisho usage --from 2026-11-01 --to 2026-11-30 --csv --out usage.csv --stage dev", ""),
+  says("npx sekisho data show --team T012AB3CD --user U012AB3CD --stage dev", ""),
+  says("npx sekisho data delete --team T012AB3CD --user U012AB3CD --dry-run --stage dev", ""),
+  says("npx sekisho data delete --team T012AB3CD --user U012AB3CD --yes --stage dev", ""),
+  {
+    command: "npx sekisho doctor --stage dev",
+    async run({ parts, world }) {
+      const { code, stdout } = await world.run(onlyPart(parts), { env: world.env });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("stage dev") });
+    },
+  },
+];
