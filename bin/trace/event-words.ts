@@ -1,4 +1,4 @@
-/** What happened to a task, in a person's words: the same on the local page, for operators, and in `sekisho trace`. Pure. */
+/** What happened to a task, in a person's words: the same on the local page, for operators, and in `sekisho trace`. */
 import type { TaskEvent } from "../../lambdas/verification/task/events.ts";
 
 type EventName = TaskEvent["type"];

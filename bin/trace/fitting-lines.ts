@@ -1,4 +1,4 @@
-/** Which log lines are of a task, by the ids that are known of it and those that its lines tell of. Pure. */
+/** Which log lines are of a task, by the ids that are known of it and those that its lines tell of. */
 import type { LogLine } from "./log-line.ts";
 
 type Ids = { requestId: string; taskId: string | undefined; traceId: string | undefined };

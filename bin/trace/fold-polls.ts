@@ -1,4 +1,4 @@
-/** A long task is polled hundreds of times, each time alike: for a reader once is enough. Pure. */
+/** A long task is polled hundreds of times, each time alike: for a reader once is enough. */
 import { titleOfEvent, wordsOfName } from "./event-words.ts";
 import type { PictureStep } from "./picture-step.ts";
 

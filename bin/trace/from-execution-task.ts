@@ -1,4 +1,4 @@
-/** What the Execution zone's record tells of a task's way. Pure. */
+/** What the Execution zone's record tells of a task's way. */
 import { isTerminal } from "../../contracts/task.ts";
 import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { detailOf, type PictureStep, type SourceStep } from "./picture-step.ts";

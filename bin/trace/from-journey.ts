@@ -1,4 +1,4 @@
-/** What the local run saw of a task's way, frames included. Pure. */
+/** What the local run saw of a task's way, frames included. */
 import type { Step } from "../local/journey/journey.ts";
 import { callKey, decisionKey } from "./from-task.ts";
 import type { PictureStep, PictureZone, SourceStep } from "./picture-step.ts";

@@ -1,4 +1,4 @@
-/** What log lines of either zone tell of a task's way. Pure. */
+/** What log lines of either zone tell of a task's way. */
 import { titleOfEvent, wordsOfName } from "./event-words.ts";
 import { stateKey, titleOfState } from "./from-execution-task.ts";
 import { askedKey, callKey, decisionKey } from "./from-task.ts";

@@ -1,4 +1,4 @@
-/** What the Verification zone's record tells of a task's way. Pure. */
+/** What the Verification zone's record tells of a task's way. */
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import { titleOfEvent, wordsOfName } from "./event-words.ts";
 import { detailOf, type PictureStep, type SourceStep } from "./picture-step.ts";

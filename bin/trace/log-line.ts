@@ -1,4 +1,4 @@
-/** Reads the log lines of either zone back: from a file of them, with or without what a log service puts before each. Pure. */
+/** Reads the log lines of either zone back: from a file of them, with or without what a log service puts before each. */
 import { isLogField } from "../../lambdas/shared/log.ts";
 
 export type LogLine = {

@@ -1,4 +1,4 @@
-/** Several tellings of one way become one: what two sources know of is one step. Pure. */
+/** Several tellings of one way become one: what two sources know of is one step. */
 import type { PictureStep, SourceStep } from "./picture-step.ts";
 
 /** A record is stamped before it is written, a line after that; a store may be slow in between. */

@@ -1,4 +1,4 @@
-/** The picture of one task's way through both zones, from whatever is known of it: records, log lines, what the local run saw. Pure. */
+/** The picture of one task's way through both zones, from whatever is known of it: records, log lines, what the local run saw. */
 import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { traceIdOf } from "../../lambdas/shared/trace.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";

@@ -1,4 +1,4 @@
-/** The picture as lines for a terminal: when, in which zone, what, how long. Pure. */
+/** The picture as lines for a terminal: when, in which zone, what, how long. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import { timeText } from "../tasks/words.ts";
 import { foldPolls } from "./fold-polls.ts";

@@ -1,4 +1,4 @@
-/** A JSON-RPC body that anybody may see: ids, kinds and numbers stay, of every other text its length. Pure. */
+/** A JSON-RPC body that anybody may see: ids, kinds and numbers stay, of every other text its length. */
 import { redact } from "../../lambdas/verification/transport/redact.ts";
 
 /** Members whose values are chosen by programs, not written by people. */

@@ -1,4 +1,4 @@
-/** Which task a queue message is about, for the log lines of one that fails before anybody has understood it. Pure. */
+/** Which task a queue message is about, for the log lines of one that fails before anybody has understood it. */
 import { uuidPattern } from "../../contracts/envelope.ts";
 import type { LogFields } from "./log.ts";
 import { parseTrace, traceIdOf } from "./trace.ts";

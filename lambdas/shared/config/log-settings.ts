@@ -1,4 +1,4 @@
-/** Which log lines are written: what the environment says goes before the configuration, and that before what the entry does by itself. Pure. */
+/** Which log lines are written: what the environment says goes before the configuration, and that before what the entry does by itself. */
 import type { LogLevel } from "../log.ts";
 import type { TelemetryConfig } from "./telemetry-schema.ts";
 
