@@ -20,7 +20,11 @@ export const assumptions = {
   agentGb: { value: 1, unit: "GB", why: "memory of the function that runs agents" },
   messageChunks: { value: 1, unit: "chunk of 64 KB", why: "a queue message" },
   recordKb: { value: 2, unit: "KB", why: "a task's record" },
-  indexWrites: { value: 17, unit: "writes", why: "in the indexes, per task: its creation and its changes of state" },
+  indexWrites: {
+    value: 19,
+    unit: "writes",
+    why: "in the indexes, per task: its creation, its changes of state, its entry in the usage history",
+  },
   renewSeconds: { value: 10, unit: "s", why: "between two renewals of the lease of a running task" },
   tasksPerCachedRead: {
     value: 10,
