@@ -18,10 +18,12 @@ const context = { getRemainingTimeInMillis: () => 900_000 };
 export async function openLambdaZone({
   opened: { emulators, clients },
   execution,
+  telemetry = {},
   createAgent = () => createEchoAgent(),
 }: {
   opened: OpenEmulators;
   execution: object;
+  telemetry?: object;
   createAgent?: CreateAgent;
 }) {
   const pair = () => createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
@@ -37,7 +39,7 @@ export async function openLambdaZone({
     SEKISHO_QUEUE_URL: queueUrl,
     SEKISHO_COMPLETIONS_URL: completionsUrl,
   });
-  const config = { execution };
+  const config = { execution, telemetry };
   const handle = createUrlHandler({ config });
   const work = createExecutionWorkerHandler({ config, createAgent });
 

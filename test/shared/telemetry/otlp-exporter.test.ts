@@ -1,0 +1,205 @@
+/** Sending spans to a collector over a real socket: what it takes, what it refuses, and one that is not there. */
+import { afterEach, describe, expect, it } from "@jest/globals";
+import type { TelemetryConfig } from "../../../lambdas/shared/config/telemetry-schema.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import type { OtlpTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import { openTracing } from "../../../lambdas/shared/telemetry/tracing.ts";
+import { xrayTarget } from "../../../lambdas/shared/telemetry/xray-target.ts";
+import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
+import { sigv4Problem } from "../../doubles/sigv4-check.ts";
+import { connectionReset, type Received } from "../../doubles/web-server.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+type Exporter = TelemetryConfig["traces"]["exporter"];
+
+function trace({
+  exporter,
+  xray,
+  secrets = {},
+  flushMs = 3000,
+}: {
+  exporter: Exporter;
+  xray?: OtlpTarget;
+  secrets?: Record<string, string>;
+  flushMs?: number;
+}) {
+  const lines: Record<string, unknown>[] = [];
+  const tracing = openTracing({
+    config: { sampleRatio: 1, exporter },
+    service: "verification",
+    readSecret: async (reference) => secrets["env" in reference ? reference.env : ""] ?? fail(),
+    xray,
+    flushMs,
+    log: createLog({ service: "verification", write: (line) => lines.push(JSON.parse(line)) }),
+  });
+  closing.push(tracing.close);
+  const span = (name = "a span") =>
+    tracing.spans.within({ name, kind: "client", trace: newTrace() }, async () => "done");
+  return { span, flush: tracing.flush, close: tracing.close, lines };
+}
+
+function fail(): never {
+  throw new Error("no such secret");
+}
+
+async function collect(answer?: (received: Received) => Promise<Response>) {
+  const collector = await startOtlpCollector(answer === undefined ? {} : { answer });
+  closing.push(collector.close);
+  const exporter: Exporter = { type: "otlp", url: collector.url, headers: {} };
+  return { collector, exporter };
+}
+
+describe("a collector", () => {
+  it("gets spans as JSON with what they are of, when they are flushed", async () => {
+    const { collector, exporter } = await collect();
+    const { span, flush, lines } = trace({ exporter });
+    await span();
+    expect(collector.received).toEqual([]);
+    await flush();
+    expect(collector.received[0]?.request.headers.get("content-type")).toBe("application/json");
+    expect(collector.resources()).toEqual([expect.objectContaining({ "service.name": "sekisho-verification" })]);
+    expect(collector.spans()).toMatchObject([{ name: "a span", failed: false }]);
+    await flush();
+    expect(collector.received).toHaveLength(1);
+    expect(lines).toEqual([]);
+  });
+
+  it("gets what was not sent yet when the process ends", async () => {
+    const { collector, exporter } = await collect();
+    const { span, close } = trace({ exporter });
+    await span();
+    await close();
+    expect(collector.spans()).toHaveLength(1);
+  });
+
+  it("is shown the secrets that the configuration names, and a new one after it refused the old one", async () => {
+    const secrets = { KEY: "hunter2" };
+    const { collector, exporter } = await collect(async ({ request }) => {
+      const { status } = { status: request.headers.get("x-api-key") === "hunter3" ? 200 : 401 };
+      return Response.json({}, { status });
+    });
+    const { span, flush, lines } = trace({
+      exporter: { ...exporter, headers: { "x-api-key": { env: "KEY" } } },
+      secrets,
+    });
+    await span();
+    await flush();
+    secrets.KEY = "hunter3";
+    await span();
+    await flush();
+    const shown = collector.received.map(({ request }) => request.headers.get("x-api-key"));
+    expect(shown).toEqual(["hunter2", "hunter3"]);
+    expect(lines).toMatchObject([{ message: "spans_not_sent", status: 401, count: 1 }]);
+    expect(JSON.stringify(lines)).not.toContain("hunter");
+  });
+
+  it("that is busy is asked once more, and one that wants a longer pause is not", async () => {
+    let count = 0;
+    const busy = await collect(async () => Response.json({}, { status: count++ === 0 ? 503 : 200 }));
+    const first = trace({ exporter: busy.exporter });
+    await first.span();
+    await first.flush();
+    expect(busy.collector.received).toHaveLength(2);
+    expect(first.lines).toEqual([]);
+    const away = await collect(async () => Response.json({}, { status: 429, headers: { "retry-after": "60" } }));
+    const second = trace({ exporter: away.exporter });
+    await second.span();
+    await second.flush();
+    expect(away.collector.received).toHaveLength(1);
+    expect(second.lines).toMatchObject([{ message: "spans_not_sent", status: 429 }]);
+  });
+
+  it("that says it took less than it got is a line of the log", async () => {
+    const { exporter } = await collect(async () => Response.json({ partialSuccess: { rejectedSpans: "1" } }));
+    const { span, flush, lines } = trace({ exporter });
+    await span();
+    await flush();
+    expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent", count: 1 }]);
+  });
+
+  it("sends nobody elsewhere with its secrets", async () => {
+    const elsewhere = await collect();
+    const { exporter } = await collect(async () => Response.redirect(elsewhere.collector.url, 307));
+    const { span, flush, lines } = trace({ exporter });
+    await span();
+    await flush();
+    expect(elsewhere.collector.received).toEqual([]);
+    expect(lines).toMatchObject([{ message: "spans_not_sent", status: 307 }]);
+  });
+});
+
+describe("a task goes on, and the log says it at most once a minute, where a collector", () => {
+  const never = () => new Promise<never>(() => {});
+  it.each<[string, (received: Received) => Promise<Response>]>([
+    ["finds it too large", async () => Response.json({}, { status: 413 })],
+    ["fails", async () => Response.json({}, { status: 500 })],
+    ["answers with garbage", async () => new Response("<html>", { status: 502 })],
+    ["resets the connection", () => Promise.reject(connectionReset)],
+    ["answers with more than an answer can be", async () => new Response("x".repeat(1e6), { status: 400 })],
+    ["never answers", never],
+  ])("%s", async (_, answer) => {
+    const { exporter } = await collect(answer);
+    const { span, flush, lines } = trace({ exporter, flushMs: 400 });
+    expect(await span()).toBe("done");
+    await flush();
+    expect(await span()).toBe("done");
+    await flush();
+    expect(lines.length).toBeLessThanOrEqual(1);
+    if (answer !== never) expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent" }]);
+  });
+
+  it("is not there, which is not looked at again for a while", async () => {
+    const { collector, exporter } = await collect();
+    await collector.close();
+    const { span, flush, lines } = trace({ exporter });
+    expect(await span()).toBe("done");
+    await flush();
+    expect(lines).toMatchObject([{ message: "spans_not_sent", cause_kind: "ECONNREFUSED", count: 1 }]);
+    expect(await span()).toBe("done");
+    await flush();
+    expect(lines).toHaveLength(1);
+  });
+
+  it("has a secret that cannot be read", async () => {
+    const { collector, exporter } = await collect();
+    const { span, flush, lines } = trace({ exporter: { ...exporter, headers: { "x-api-key": { env: "NONE" } } } });
+    expect(await span()).toBe("done");
+    await flush();
+    expect(collector.received).toEqual([]);
+    expect(lines).toMatchObject([{ message: "spans_not_sent", cause_kind: "Error" }]);
+  });
+});
+
+describe("X-Ray", () => {
+  const credentials = {
+    accessKeyId: "AKIDEXAMPLE",
+    secretAccessKey: "an-aws-secret-of-this-test",
+    sessionToken: "token",
+  };
+
+  it("gets spans at its endpoint of the region, signed for it", async () => {
+    const { collector } = await collect();
+    const region = "eu-central-1";
+    const xray = xrayTarget({
+      region,
+      credentials: async () => credentials,
+      endpointOf: () => new URL(collector.origin),
+    });
+    const { span, flush } = trace({ exporter: { type: "xray" }, xray });
+    await span();
+    await flush();
+    const [received] = collector.received;
+    expect(received?.target).toBe("/v1/traces");
+    expect(received && sigv4Problem({ received, credentials, service: "xray", region })).toBeUndefined();
+    expect(collector.spans()).toHaveLength(1);
+  });
+
+  it("is refused at the start where there is no AWS, with what to do", () => {
+    expect(() => trace({ exporter: { type: "xray" } })).toThrow(/telemetry\.traces\.exporter.+AWS_REGION.+otlp/);
+  });
+});
