@@ -3,13 +3,12 @@ import { execFileSync } from "node:child_process";
 
 /** Throws with git's own words where it fails. */
 function git(directory: string, words: readonly string[]): Buffer {
-  const options = {
+  return execFileSync("git", [...words], {
     cwd: directory,
     maxBuffer: 256 * 1024 * 1024,
     timeout: 60_000,
     stdio: ["ignore", "pipe", "pipe"],
-  } as const;
-  return execFileSync("git", [...words], options);
+  });
 }
 
 export type Commit = { revision: string /** RFC 3339, in UTC, to the second. */; at: string };
