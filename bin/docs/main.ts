@@ -47,7 +47,8 @@ function main(words: string[]): number {
 }
 
 function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : "unknown error";
+  // marked adds to every error that it should be told of it.
+  return thrown instanceof Error ? thrown.message.replace(/\nPlease report this to .*/, "") : "unknown error";
 }
 
 /** So that `--out ..` deletes nothing. */

@@ -41,8 +41,8 @@ export const stage: RunEntry<StageWorld>[] = [
       expect([...world.aws.secrets.all.keys()]).toContain("sekisho/dev/MODEL_KEY");
     },
   },
-  says("npx sekisho config push --dry-run --stage dev", ""),
-  says("npx sekisho config push --stage dev", ""),
+  says("npx sekisho config push --dry-run --stage dev", "routes[0].destination"),
+  says("npx sekisho config push --stage dev", "routes[0].destination"),
   says("npx sekisho manifest --stage dev", "/slack/events"),
   says("npx sekisho allow add --team T012AB3CD --stage dev", "T012AB3CD"),
   says('npx sekisho allow add --channel C012AB3CD --label "everybody in #release" --stage prod', "C012AB3CD"),
@@ -51,11 +51,17 @@ export const stage: RunEntry<StageWorld>[] = [
   says("npx sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
   says("npx sekisho federation enable --stage dev", "https://"),
   says("npx sekisho federation show --stage dev", "https://"),
-  says("npx sekisho usage --stage dev", ""),
-  says("npx sekisho usage --from 2026-11-01 --to 2026-11-30 --csv --out usage.csv --stage dev", ""),
-  says("npx sekisho data show --team T012AB3CD --user U012AB3CD --stage dev", ""),
-  says("npx sekisho data delete --team T012AB3CD --user U012AB3CD --dry-run --stage dev", ""),
-  says("npx sekisho data delete --team T012AB3CD --user U012AB3CD --yes --stage dev", ""),
+  says("npx sekisho usage --stage dev", "no task has ended in stage dev"),
+  says("npx sekisho usage --from 2026-11-01 --to 2026-11-30 --csv --out usage.csv --stage dev", "usage.csv"),
+  says("npx sekisho data show --team T012AB3CD --user U012AB3CD --stage dev", "T012AB3CD/U012AB3CD in stage dev"),
+  says(
+    "npx sekisho data delete --team T012AB3CD --user U012AB3CD --dry-run --stage dev",
+    "T012AB3CD/U012AB3CD in stage dev",
+  ),
+  says(
+    "npx sekisho data delete --team T012AB3CD --user U012AB3CD --yes --stage dev",
+    "T012AB3CD/U012AB3CD in stage dev",
+  ),
   {
     command: "npx sekisho doctor --stage dev",
     async run({ parts, world }) {
