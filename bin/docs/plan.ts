@@ -8,7 +8,7 @@ export type PlannedPage = { source: string; target: string; group: string };
 const groups: Record<string, string[]> = {
   Begin: ["README.md", "docs/start.md", "docs/slack.md", "docs/deploy.md"],
   Agents: ["docs/agent.md", "docs/execution-zone.md", "docs/move.md", "docs/conformance.md", "docs/a2a.md"],
-  Operate: ["docs/operations.md", "docs/upgrade.md", "CHANGELOG.md"],
+  Operate: ["docs/operations.md", "docs/upgrade.md", "docs/release.md", "CHANGELOG.md"],
   Promises: ["docs/security.md", "docs/reliability.md"],
   Background: ["docs/bench.md", "docs/dependencies.md", "docs/decisions/README.md"],
 };
