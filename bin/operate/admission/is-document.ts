@@ -1,4 +1,4 @@
-/** Whether a request is for a document itself, to which a link of another site may lead. Pure. */
+/** Whether a request is for a document itself, to which a link of another site may lead. */
 import type { IncomingMessage } from "node:http";
 import { documentPaths } from "../paths.ts";
 

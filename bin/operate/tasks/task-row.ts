@@ -1,4 +1,4 @@
-/** One line of the live list: ids, states and times of a task, never its texts. Pure. */
+/** One line of the live list: ids, states and times of a task, never its texts. */
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { nextWords, outcomeWords } from "../../tasks/words.ts";
 
