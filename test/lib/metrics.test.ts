@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { createEmfMetrics } from "../../lambdas/shared/telemetry/emf-metrics.ts";
+import type { Metric } from "../../lambdas/shared/telemetry/metric.ts";
 import { metricTable } from "../../lambdas/shared/telemetry/metric-table.ts";
 import { createPrometheusMetrics } from "../../lambdas/shared/telemetry/prometheus-metrics.ts";
 import { createMeasured } from "../../lib/constructs/watch-measured.ts";
@@ -30,7 +31,7 @@ function alarmedMetrics(value: unknown): { MetricName: string; Dimensions: { Nam
   return [...own, ...Object.values(value).flatMap(alarmedMetrics)];
 }
 
-const rows = Object.entries<{ dimensions?: readonly (readonly string[])[] }>(metricTable);
+const rows = Object.entries<Metric>(metricTable);
 const names = rows.map(([name]) => name).sort();
 const kept = rows.filter(([, { dimensions }]) => dimensions !== undefined).map(([name]) => name);
 const isKept = (name: string, labels: string[]) =>
