@@ -62,6 +62,14 @@ describe.each(readers)("the environment of the %s", (_name, read, variables) => 
   });
 });
 
+describe("the share of traces that are kept", () => {
+  it("is all, or what the ingress is told, and nothing that is no share", () => {
+    const ratioOf = (text: string) => readIngressEnvironment({ ...ingress, SEKISHO_TRACE_RATIO: text }).sampleRatio;
+    expect([ratioOf(""), ratioOf("0"), ratioOf("0.25")]).toEqual([1, 0, 0.25]);
+    for (const share of ["2", "some"]) expect(() => ratioOf(share)).toThrow("SEKISHO_TRACE_RATIO");
+  });
+});
+
 describe("the installations", () => {
   it("are somewhere only where there is an installation flow", () => {
     expect(readWorkerEnvironment(worker).installationsPrefix).toBeUndefined();
