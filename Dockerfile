@@ -18,7 +18,7 @@ COPY . .
 ARG CONFIG=sekisho.config.json
 ARG CREATED=""
 RUN node bin/sekisho.mjs execution bundle --config "$CONFIG" --out /out
-RUN node release/sbom.ts --bundle container --config "$CONFIG" --at "$CREATED" --out /out/sbom.cdx.json
+RUN node bin/release/sbom.ts --bundle container --config "$CONFIG" --at "$CREATED" --out /out/sbom.cdx.json
 RUN mkdir /data
 
 FROM ${RUNTIME_IMAGE}

@@ -20,7 +20,7 @@ function lookAtBuild(parts: ShellCommand[]): void {
   expect(words.at(-1)).toBe(".");
 }
 
-/** Its help knows the option; what it does is held by the tests in test/release/. */
+/** Its help knows the option; what it does is held by the tests in test/bin/release/. */
 function lookAtRelease([part]: ShellCommand[]): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const [node, file = ""] = String(scripts.release).split(" ");

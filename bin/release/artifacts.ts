@@ -1,9 +1,9 @@
 /** All files of a release. The same commit gives the same bytes: their times are the commit's, and so is their order. */
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { contractVersion } from "../contracts/version.ts";
-import { configDirectory, loadExecutionConfig } from "../lambdas/shared/config/load.ts";
-import { bundleNames } from "../lib/bundle/entry.ts";
+import { contractVersion } from "../../contracts/version.ts";
+import { configDirectory, loadExecutionConfig } from "../../lambdas/shared/config/load.ts";
+import { bundleNames } from "../../lib/bundle/entry.ts";
 import { releaseNotes, type Section } from "./changelog.ts";
 import { archiveOf, headOf } from "./git.ts";
 import { billOf, contentsOfBundle, contentsOfProject, kebab, lockOf, textOf } from "./sbom/bills.ts";

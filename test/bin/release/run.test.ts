@@ -5,11 +5,11 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { contractVersion } from "../../contracts/version.ts";
-import { bundleNames } from "../../lib/bundle/entry.ts";
-import { commandHere } from "../bin/aws/command-here.ts";
+import { contractVersion } from "../../../contracts/version.ts";
+import { bundleNames } from "../../../lib/bundle/entry.ts";
+import { commandHere } from "../aws/command-here.ts";
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 const folder = mkdtempSync(join(tmpdir(), "sekisho-release-"));
 const copy = join(folder, "copy");
 const needed = [
@@ -52,7 +52,7 @@ function changelog(change: (text: string) => string): void {
 }
 
 function release(...words: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [path("release/run.ts"), ...words], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [path("bin/release/run.ts"), ...words], {
     cwd: folder,
     encoding: "utf8",
     timeout: 60_000,
@@ -168,7 +168,7 @@ describe("npm run release -- --out", () => {
   });
 
   it("gives the same bytes again, at another time and in another zone", () => {
-    const { status } = spawnSync(process.execPath, [path("release/run.ts"), "--out", second], {
+    const { status } = spawnSync(process.execPath, [path("bin/release/run.ts"), "--out", second], {
       env: { PATH: process.env.PATH, TZ: "Asia/Tokyo", LANG: "ja_JP.UTF-8", HOME: folder },
       timeout: 60_000,
     });

@@ -1,9 +1,9 @@
 /** The bills of materials of this project: one of all that the repository installs to run, one of each bundle. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { type Bundle, bundle } from "../../lib/bundle/bundle.ts";
-import type { BundleName } from "../../lib/bundle/entry.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { type Bundle, bundle } from "../../../lib/bundle/bundle.ts";
+import type { BundleName } from "../../../lib/bundle/entry.ts";
 import { bundledPackages } from "./bundled-packages.ts";
 import { type Bill, billOfMaterials, type Subject } from "./cyclonedx.ts";
 import { isAllowed } from "./licenses.ts";
@@ -58,7 +58,7 @@ export function licenseProblems(packages: Contents["packages"]): string[] {
     .filter(({ license }) => license === undefined || !isAllowed(license))
     .map(({ name, version, license }) => {
       const what = license === undefined ? "has no license" : `is under ${license}`;
-      return `${name}@${version} ${what}: release/sbom/licenses.ts and docs/dependencies.md list the licenses that may be used.`;
+      return `${name}@${version} ${what}: bin/release/sbom/licenses.ts and docs/dependencies.md list the licenses that may be used.`;
     });
 }
 

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { billOf } from "../../../release/sbom/bills.ts";
-import { bundledPackages } from "../../../release/sbom/bundled-packages.ts";
-import { allowedLicenses, isAllowed } from "../../../release/sbom/licenses.ts";
-import { readLock } from "../../../release/sbom/locked-packages.ts";
+import { billOf } from "../../../../bin/release/sbom/bills.ts";
+import { bundledPackages } from "../../../../bin/release/sbom/bundled-packages.ts";
+import { allowedLicenses, isAllowed } from "../../../../bin/release/sbom/licenses.ts";
+import { readLock } from "../../../../bin/release/sbom/locked-packages.ts";
 
 const integrity = `sha512-${Buffer.alloc(64).toString("base64")}`;
 const entry = (over: object = {}) => ({ version: "1.0.0", license: "MIT", integrity, ...over });
@@ -87,7 +87,7 @@ describe("licenses", () => {
   });
 
   it("are listed in docs/dependencies.md", () => {
-    const page = readFileSync(join(import.meta.dirname, "../../../docs/dependencies.md"), "utf8");
+    const page = readFileSync(join(import.meta.dirname, "../../../../docs/dependencies.md"), "utf8");
     const [, section = ""] = page.split(/^## Licenses$/m);
     const [, list = ""] =
       /:([\s\S]+?)\./.exec(section.replaceAll(/\d\.\d/g, (version) => version.replace(".", "~"))) ?? [];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { argumentsOf, ignores, readInstructions, wordsOf } from "./dockerfile.ts";
 
-export const root = join(import.meta.dirname, "../../..");
+export const root = join(import.meta.dirname, "../../../..");
 export const instructions = readInstructions(readFileSync(join(root, "Dockerfile"), "utf8"));
 export const isIgnored = ignores(readFileSync(join(root, ".dockerignore"), "utf8"));
 

@@ -2,14 +2,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Bundle } from "../../../lib/bundle/bundle.ts";
-import { bundleNames } from "../../../lib/bundle/entry.ts";
-import { billOf, contentsOfBundle, contentsOfProject, kebab, lockOf, textOf } from "../../../release/sbom/bills.ts";
-import type { Bill } from "../../../release/sbom/cyclonedx.ts";
+import {
+  billOf,
+  contentsOfBundle,
+  contentsOfProject,
+  kebab,
+  lockOf,
+  textOf,
+} from "../../../../bin/release/sbom/bills.ts";
+import type { Bill } from "../../../../bin/release/sbom/cyclonedx.ts";
+import { parseConfig } from "../../../../lambdas/shared/config/load.ts";
+import type { Bundle } from "../../../../lib/bundle/bundle.ts";
+import { bundleNames } from "../../../../lib/bundle/entry.ts";
 import { billSchema } from "./bill.ts";
 
-const root = join(import.meta.dirname, "../../..");
+const root = join(import.meta.dirname, "../../../..");
 const lock = lockOf(root);
 const config = parseConfig({ json: {} });
 const at = "2026-01-31T12:00:00Z";

@@ -1,7 +1,7 @@
 /** All that keeps a checkout from being released, at once. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { contractVersion } from "../contracts/version.ts";
+import { contractVersion } from "../../contracts/version.ts";
 import { changelogProblems, readSections, releaseProblems, type Section } from "./changelog.ts";
 import { checkContract } from "./contract/check-contract.ts";
 import { releasedVersions } from "./contract/read-contract.ts";

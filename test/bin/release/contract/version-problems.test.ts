@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { generatedFiles } from "../../../contracts/generated-files.ts";
-import { parseTexts } from "../../../release/contract/read-contract.ts";
-import { compareVersions, parseVersion } from "../../../release/contract/version.ts";
-import { versionProblems } from "../../../release/contract/version-problems.ts";
+import { parseTexts } from "../../../../bin/release/contract/read-contract.ts";
+import { compareVersions, parseVersion } from "../../../../bin/release/contract/version.ts";
+import { versionProblems } from "../../../../bin/release/contract/version-problems.ts";
+import { generatedFiles } from "../../../../contracts/generated-files.ts";
 import { breaking, compatible } from "./changes.ts";
 
 const texts = generatedFiles();

@@ -1,14 +1,14 @@
-/** `node release/sbom.ts`: writes one software bill of materials; the image's own is made this way. */
+/** `node bin/release/sbom.ts`: writes one software bill of materials; the image's own is made this way. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { UsageError } from "../bin/commands/command.ts";
-import { configDirectory, loadExecutionConfig } from "../lambdas/shared/config/load.ts";
-import { type BundleName, bundleNames } from "../lib/bundle/entry.ts";
+import { configDirectory, loadExecutionConfig } from "../../lambdas/shared/config/load.ts";
+import { type BundleName, bundleNames } from "../../lib/bundle/entry.ts";
+import { UsageError } from "../commands/command.ts";
 import { runScript } from "./run-script.ts";
 import { billOf, contentsOfBundle, contentsOfProject, lockOf, textOf } from "./sbom/bills.ts";
 
-const help = `node release/sbom.ts --out FILE [--bundle NAME] [--config FILE] [--at TIME]
+const help = `node bin/release/sbom.ts --out FILE [--bundle NAME] [--config FILE] [--at TIME]
 
 Writes FILE: a software bill of materials in CycloneDX 1.6 (JSON) of all packages that the repository installs to run.
 The same lock file, options and time give the same bytes.
@@ -19,7 +19,7 @@ The same lock file, options and time give the same bytes.
 
 It ends with exit code 1 where a package has no license, or one that docs/dependencies.md does not list.`;
 
-const project = join(import.meta.dirname, "..");
+const project = join(import.meta.dirname, "../..");
 
 function main(words: string[]): number {
   const { values } = parseArgs({
@@ -62,4 +62,4 @@ function bundleNamed(text: string): BundleName {
   return name;
 }
 
-runScript({ command: "node release/sbom.ts", main });
+runScript({ command: "node bin/release/sbom.ts", main });

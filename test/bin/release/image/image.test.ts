@@ -14,9 +14,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { healthWords, startWords } from "../../execution/bundled-container.ts";
-import { eventually } from "../../execution/host/test-host.ts";
-import { endWithUs } from "../../rehearsal/reaper.ts";
+import { healthWords, startWords } from "../../../execution/bundled-container.ts";
+import { eventually } from "../../../execution/host/test-host.ts";
+import { endWithUs } from "../../../rehearsal/reaper.ts";
 import { billSchema } from "../sbom/bill.ts";
 import { type Built, buildHere, instructions, isIgnored, root } from "./built.ts";
 import { argumentsOf } from "./dockerfile.ts";

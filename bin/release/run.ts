@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { UsageError } from "../bin/commands/command.ts";
+import { UsageError } from "../commands/command.ts";
 import { makeArtifacts } from "./artifacts.ts";
 import { freezeContract } from "./freeze.ts";
 import { readinessOf } from "./readiness.ts";
@@ -19,7 +19,7 @@ Makes a release of the last commit, and publishes nothing. docs/release.md says 
 
 Exit code 0: it is ready, or done; 1: it is not, and why; 2: bad usage.`;
 
-const directory = join(import.meta.dirname, "..");
+const directory = join(import.meta.dirname, "../..");
 
 function main(words: string[]): number {
   const { values } = parseArgs({

@@ -1,6 +1,7 @@
 /** Runs the main function of a script: what it throws becomes lines for a person and an exit code. */
-import { UsageError } from "../bin/commands/command.ts";
-import { ConfigError } from "../lambdas/shared/config/load.ts";
+
+import { ConfigError } from "../../lambdas/shared/config/load.ts";
+import { UsageError } from "../commands/command.ts";
 
 /** `main` gives the exit code; `command` is how a person calls the script. */
 export function runScript({ command, main }: { command: string; main: (words: string[]) => number }): void {

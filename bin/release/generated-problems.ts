@@ -1,8 +1,8 @@
 /** Whether what is generated is what its sources give now. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { generatedFiles } from "../contracts/generated-files.ts";
-import { configJsonSchema, schemaFileName } from "../lambdas/shared/config/json-schema.ts";
+import { generatedFiles } from "../../contracts/generated-files.ts";
+import { configJsonSchema, schemaFileName } from "../../lambdas/shared/config/json-schema.ts";
 import { readTexts } from "./contract/read-contract.ts";
 
 export function generatedProblems(directory: string): string[] {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { contractVersion } from "../../contracts/version.ts";
-import { changelogProblems, readSections, releaseNotes, releaseProblems } from "../../release/changelog.ts";
+import { changelogProblems, readSections, releaseNotes, releaseProblems } from "../../../bin/release/changelog.ts";
+import { contractVersion } from "../../../contracts/version.ts";
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 const text = readFileSync(join(root, "CHANGELOG.md"), "utf8");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const sections = readSections(text);

@@ -1,10 +1,10 @@
 /** The comparison of contracts on copies of the real one, each with one change. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { generatedFiles } from "../../../contracts/generated-files.ts";
-import { breakingChanges, type ContractFiles } from "../../../release/contract/breaking-changes.ts";
-import { parseTexts } from "../../../release/contract/read-contract.ts";
-import { anyOfSchema, validatorOf } from "../../contracts/any-of-schema.ts";
+import { breakingChanges, type ContractFiles } from "../../../../bin/release/contract/breaking-changes.ts";
+import { parseTexts } from "../../../../bin/release/contract/read-contract.ts";
+import { generatedFiles } from "../../../../contracts/generated-files.ts";
+import { anyOfSchema, validatorOf } from "../../../contracts/any-of-schema.ts";
 import { breaking, compatible } from "./changes.ts";
 
 const texts = generatedFiles();

@@ -1,7 +1,7 @@
 /** Keeps the contract as it is generated now under its version, so that the next one can be compared with it. */
 import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { contractVersion } from "../contracts/version.ts";
+import { contractVersion } from "../../contracts/version.ts";
 import { checkContract } from "./contract/check-contract.ts";
 import { generatedProblems } from "./generated-problems.ts";
 
