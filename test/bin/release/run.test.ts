@@ -23,7 +23,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const path = (...names: string[]) => join(copy, ...names);
 
 beforeAll(() => {
-  for (const name of [...needed, "bin", "contracts", "lambdas", "lib", "release"]) {
+  for (const name of [...needed, "bin", "contracts", "lambdas", "lib"]) {
     cpSync(join(root, name), path(name), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), path("node_modules"));
