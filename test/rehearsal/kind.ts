@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
+import { type EmfDocument, emfProblems } from "../shared/telemetry/emf-rules.ts";
 import { a2aOfStage, isServed } from "./a2a-clients.ts";
 import { madeUpCredential } from "./aws/callers.ts";
 import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
@@ -201,6 +202,23 @@ export function rehearse(kind: ExecutionKind): void {
 
     it("has no permission that no story needed and lib/iam-exceptions.ts does not explain", () => {
       expect(unexplained({ unused: world.authority.unused() })).toEqual([]);
+    });
+
+    it("writes its metrics as CloudWatch reads them: of the entry, of tasks, calls and answers, and of agents where they run on Lambda", () => {
+      const written = world.lines.filter(({ line }) => line.includes('"_aws"'));
+      const documents = written.map(({ line }) => JSON.parse(line) as EmfDocument);
+      expect(documents.flatMap(emfProblems)).toEqual([]);
+      const names = new Set(documents.flatMap(({ _aws }) => _aws.CloudWatchMetrics[0]?.Metrics[0]?.Name ?? []));
+      for (const name of [
+        "messages_total",
+        "tasks_total",
+        "calls_total",
+        "answers_delivered_total",
+        "dead_letters_total",
+      ])
+        expect([...names]).toContain(`sekisho_${name}`);
+      expect(names.has("sekisho_agent_seconds")).toBe(kind === "lambda");
+      expect(documents.every(({ _aws }) => _aws.CloudWatchMetrics[0]?.Namespace === "Sekisho/rehearsal")).toBe(true);
     });
 
     it("writes no secret into any log", () => {
