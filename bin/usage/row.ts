@@ -22,7 +22,7 @@ export const columns = [
 ] as const;
 
 /** What is not known is undefined. */
-export type UsageRow = Record<(typeof columns)[number], string | number | undefined>;
+type UsageRow = Record<(typeof columns)[number], string | number | undefined>;
 
 export function rowOf(entry: HistoryEntry): UsageRow {
   const { askedAtMs, listedAtMs: endedAtMs, tokens, texts } = entry;

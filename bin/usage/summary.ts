@@ -3,7 +3,7 @@ import { type HistoryEntry, personOf, usageOutcomes } from "../../lambdas/verifi
 
 type Sum = { tasks: number; input: number; output: number; total: number };
 
-export type UsageSummary = {
+type UsageSummary = {
   add(entry: HistoryEntry): void;
   lines(): string[];
 };
