@@ -1,4 +1,4 @@
-/** The span of one POST, below its caller's: what the host was asked, and how that ended. By the conventions of JSON-RPC; pure. */
+/** The span of one POST, below its caller's: what the host was asked, and how that ended. By the conventions of JSON-RPC. */
 import { operationOf } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { encodeError } from "../../../contracts/encode-error.ts";

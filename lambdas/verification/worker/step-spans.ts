@@ -1,4 +1,4 @@
-/** The spans of a task in this zone: each step of it, its delivery, and the whole, by the semantic conventions of messaging. Pure. */
+/** The spans of a task in this zone: each step of it, its delivery, and the whole, by the semantic conventions of messaging. */
 import type { SpanStart, Spans } from "../../shared/telemetry/spans.ts";
 import type { TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
