@@ -1,4 +1,4 @@
-/** The days that a person asks about: UTC, both ends included. Pure. */
+/** The days that a person asks about: UTC, both ends included. */
 import { dayOf } from "../../lambdas/verification/usage-history/entry.ts";
 import { UsageError } from "../commands/command.ts";
 

@@ -48,9 +48,10 @@ export const rules: readonly Rule[] = [
     mustNotImport: /^(lambdas\/(verification|execution)|bin|lib|test)\//,
   },
   {
-    name: "the stacks know the configuration and the table's layout, and of a zone only the paths that they bundle",
+    name: "the stacks know the configuration, the table's layout and the names of metrics, and of a zone only the paths that they bundle",
     about: /^lib\//,
-    mustNotImport: /^(lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$))|bin\/|test\/)/,
+    mustNotImport:
+      /^(lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|test\/)/,
   },
   {
     name: "the environment is read in configuration files only",

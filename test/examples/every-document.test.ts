@@ -87,8 +87,8 @@ describe("docs/operations.md", () => {
       );
     const page = textOf("docs/operations.md");
     // A row of a table of lines begins with their names alone; metrics have a table of their own.
-    const explained = [...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm)].flatMap(([, names = ""]) =>
-      names.replaceAll("`", "").split(", "),
+    const explained = [...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm)].flatMap(
+      ([, names = ""]) => names.replaceAll("`", "").split(", "),
     );
     const written = lines("debug|info|warn|error");
     expect(explained.length).toBeGreaterThan(20);
