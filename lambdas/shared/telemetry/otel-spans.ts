@@ -5,7 +5,6 @@ import {
   context,
   isSpanContextValid,
   type Span,
-  type Attributes as SpanAttributes,
   type SpanContext,
   SpanKind,
   SpanStatusCode,
@@ -14,7 +13,7 @@ import {
 import { childOf, newTrace, type Trace } from "../trace.ts";
 import { errorKindOf } from "./error-kind.ts";
 import { spanContextOf, traceOf } from "./span-context.ts";
-import type { Attributes, OpenSpan, SpanStart, Spans } from "./spans.ts";
+import type { OpenSpan, SpanStart, Spans } from "./spans.ts";
 
 /** Starts a span whose own ids are those given, which only an SDK of ours can (tracer-provider.ts). */
 export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;
@@ -45,7 +44,7 @@ export function createOtelSpans({
       const parent = parentOf(trace);
       // What is called outside of every trace, such as Slack for the members of a group, makes none of its own.
       if (parent === undefined && kind !== "server") return work(untold(newTrace({ sampleRatio })));
-      const span = tracer.startSpan(name, { kind: kinds[kind], attributes: defined(attributes) }, around(parent));
+      const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, around(parent));
       const ids = span.spanContext();
       // Nobody makes spans here: what comes back is the parent's own.
       const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
@@ -57,7 +56,7 @@ export function createOtelSpans({
       if (ids === undefined) return;
       const start = { kind: kinds[kind], startTime: new Date(startMs) };
       const span = startRoot?.({ name, ids, ...start }) ?? tracer.startSpan(name, start, around(ids));
-      span.setAttributes(defined(attributes));
+      span.setAttributes(attributes ?? {});
       if (failed !== undefined) markFailed(span, failed);
       span.end(new Date(endMs));
     },
@@ -93,7 +92,7 @@ async function runWithin<T>({
   };
   const open: OpenSpan = {
     trace: traceOf(span.spanContext()),
-    set: (attributes) => void span.setAttributes(defined(attributes)),
+    set: (attributes) => void span.setAttributes(attributes),
     fail,
   };
   try {
@@ -114,8 +113,4 @@ function markFailed(span: Span, kind: string): void {
 
 function untold(trace: Trace): OpenSpan {
   return { trace, set() {}, fail() {} };
-}
-
-function defined(attributes: Attributes = {}): SpanAttributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }
