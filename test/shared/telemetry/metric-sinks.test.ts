@@ -144,10 +144,15 @@ describe("what Prometheus reads", () => {
 
 describe("values that a peer may have chosen", () => {
   const hostile = fc.oneof(fc.string({ unit: "binary" }), fc.uuid(), fc.constant('x"} 1\nsekisho_tasks_total 9'));
+  /** Most of them plain, so that it is their number that would tell. */
+  const many = fc.uniqueArray(fc.oneof({ weight: 5, arbitrary: fc.uuid() }, hostile), {
+    minLength: 300,
+    maxLength: 400,
+  });
 
   it("are shown only where they are plain names, and make no more than 201 series of a metric", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(hostile, { minLength: 300, maxLength: 400 }), async (values) => {
+      fc.asyncProperty(many, async (values) => {
         const { metrics, exposition, close } = createPrometheusMetrics();
         const { metrics: logged, flush, documents } = emf();
         for (const result of values) {
