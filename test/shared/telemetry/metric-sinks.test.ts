@@ -167,7 +167,7 @@ describe("values that a peer may have chosen", () => {
         expect(sumOf(samples, "sekisho_polls_total")).toBe(values.length);
         expect(samples.every(({ labels }) => /^[\w.:-]{1,64}$/.test(labels.result ?? ""))).toBe(true);
       }),
-      { numRuns: 20 },
+      { numRuns: 20, endOnFailure: true },
     );
   });
 });
