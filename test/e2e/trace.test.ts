@@ -144,8 +144,15 @@ describe("one message", () => {
 describe("a trace that is not kept", () => {
   it("sends nothing, and says so to the Execution zone", async () => {
     const opened = await open({ transport: "agentcore" }, { sampleRatio: 0 });
-    const { spans, task } = await spansOf("hello", opened);
-    expect(spans).toEqual([]);
-    expect(task.trace.traceparent).toMatch(/-00$/);
+    const { requestId } = opened.world.ask("hello");
+    const { trace } = await opened.world.over(requestId);
+    const told = opened.world.stored((name) => name.startsWith("execution")).match(/00-[0-9a-f]{32}-[0-9a-f]{16}-0./g);
+    await opened.close();
+    expect(opened.collector.received).toEqual([]);
+    expect(trace.traceparent).toMatch(/-00$/);
+    expect(told?.length).toBeGreaterThan(0);
+    expect(told?.filter((each) => !each.startsWith(trace.traceparent.slice(0, 36)) || !each.endsWith("-00"))).toEqual(
+      [],
+    );
   });
 });

@@ -68,13 +68,15 @@ describe("a model of Bedrock", () => {
       { role: "assistant" as const, text: "Hello", ts: "1.2" },
     ];
     const updates: TaskUpdate[] = [];
-    for await (const update of agent(agentTask({ ...hello, history, bot_token: "hidden" }), agentContext()))
+    const context = agentContext();
+    for await (const update of agent(agentTask({ ...hello, history, bot_token: "hidden" }), context))
       updates.push(update);
     expect(updates).toEqual([{ type: "answer", text: "Hello", usage }]);
     expect(server?.requests).toEqual([
       {
         path: "/model/maker.model-v1%3A0/converse-stream",
         headers: expect.objectContaining({
+          traceparent: context.trace.traceparent,
           authorization: expect.stringMatching(
             /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-central-1\/bedrock\//,
           ),

@@ -61,6 +61,15 @@ describe("an endpoint of chat completions", () => {
     ]);
   });
 
+  it("is told of the trace of the run, so that what it traces itself lies below", async () => {
+    const context = {
+      ...agentContext(),
+      trace: { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: "v=1" },
+    };
+    for await (const _ of (await agentOf(whole))(agentTask(hello), context));
+    expect(server?.requests[0]?.headers).toMatchObject(context.trace);
+  });
+
   it("needs no key", async () => {
     await createTestHost({ agent: await agentOf(whole) }).call("execute_task", hello);
     expect(server?.requests[0]?.headers.authorization).toBeUndefined();
