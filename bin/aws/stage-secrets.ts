@@ -8,7 +8,13 @@ import { executionPlaceOf, managedSecretName, servesA2a } from "../../lambdas/sh
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { NamedStage } from "./stage.ts";
 
-export type SecretUse = "signing secret" | "bot token" | "Slack client secret" | "API key" | AuthorizerSecretUse;
+export type SecretUse =
+  | "signing secret"
+  | "bot token"
+  | "Slack client secret"
+  | "API key"
+  | "collector header"
+  | AuthorizerSecretUse;
 
 export type StageSecret = {
   zone: "Verification" | "Execution";
@@ -27,7 +33,8 @@ export type StageSecret = {
 
 /** Each secret once per zone. The stage's own Execution zone is called with a signature and so needs none. */
 export function secretsOfStage({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
-  const verification = { zone: "Verification" as const, ...stage.verification };
+  const { account, region } = stage.verification;
+  const verification = { zone: "Verification" as const, account, region };
   const { signingSecret, botToken, install } = config.slack;
   const secrets = [
     { ...verification, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
@@ -59,6 +66,7 @@ export function secretsOfStage({ config, stageName, stage }: NamedStage & { conf
         reference,
       }));
     }),
+    ...collectorSecrets({ config, zone: verification }),
     ...executionSecrets({ config, stage }),
   ] satisfies Draft[];
   const named = secrets.map(({ reference, ...rest }) => ({ ...rest, ...idOf({ reference, stageName, ...rest }) }));
@@ -73,9 +81,11 @@ function executionSecrets({ config, stage }: { config: Config; stage: NamedStage
   const place = executionPlaceOf(stage);
   if (place === undefined) return [];
   const { agent, a2a } = config.execution;
-  const here = { zone: "Execution" as const, ...place };
+  const { account, region } = place;
+  const here = { zone: "Execution" as const, account, region };
   const cardKeys = servesA2a({ config, kind: stage.execution.kind }) ? secretsOfCards(a2a) : [];
   return [
+    ...collectorSecrets({ config, zone: here }),
     ...secretsOfAgent(agent).map((reference) => ({
       ...here,
       use: "API key" as const,
@@ -89,6 +99,24 @@ function executionSecrets({ config, stage }: { config: Config; stage: NamedStage
       reference,
     })),
   ];
+}
+
+/** Each zone sends its own spans. */
+function collectorSecrets({
+  config: { telemetry },
+  zone,
+}: {
+  config: Config;
+  zone: Pick<StageSecret, "zone" | "account" | "region">;
+}): Draft[] {
+  const { exporter } = telemetry.traces;
+  const headers = exporter.type === "otlp" ? Object.entries(exporter.headers) : [];
+  return headers.map(([name, reference]) => ({
+    ...zone,
+    use: "collector header",
+    purpose: `header ${name} for the collector of spans`,
+    reference,
+  }));
 }
 
 /** An ARN says its own region. */

@@ -123,6 +123,24 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
   });
 
+  it("puts the header for a collector of spans in both accounts, since each zone sends its own", async () => {
+    const headers = { "x-key": { env: "COLLECTOR_KEY" } };
+    const exporter = { type: "otlp", url: "https://collector.example/v1/traces", headers };
+    const json = { ...twoAccounts, telemetry: { traces: { exporter } } };
+    const path = writeConfig({ folder, name: "collector.json", json });
+    const given = { ...values, COLLECTOR_KEY: "key-of-the-collector" };
+    const ended = await put(["--config", path], given);
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("header x-key for the collector of spans"),
+    });
+    expect(aws.secrets.all.get("sekisho/prod/COLLECTOR_KEY")?.value).toBe(given.COLLECTOR_KEY);
+    aws.account = executionAccount;
+    aws.secrets.all.clear();
+    expect((await put(["--config", path], given)).code).toBe(0);
+    expect([...aws.secrets.all.keys()].sort()).toEqual(["sekisho/prod/COLLECTOR_KEY", "sekisho/prod/MODEL_KEY"]);
+  });
+
   it("puts whatever authorizers need, and refuses a certificate or a key that is none, or a key that is encrypted", async () => {
     const far = { transport: "https", url: "https://far.example/rpc" };
     const clientSecret = { env: "CLIENT_SECRET" };
