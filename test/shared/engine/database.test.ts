@@ -1,5 +1,5 @@
 /** The file behind the sqlite engine: what it may be, who may read it, and what one transaction of many writers does. */
-
+import { spawnSync } from "node:child_process";
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -37,6 +37,16 @@ describe("opening the file", () => {
     const database = sqlite.open();
     expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
     expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+  });
+
+  it("keeps its locks however often this process opens it, so that no other program takes it for abandoned", () => {
+    sqlite.open();
+    sqlite.open();
+    const alone = `PRAGMA locking_mode = EXCLUSIVE; SELECT * FROM tasks`;
+    const takeOver = `new (require("node:sqlite").DatabaseSync)(process.argv[1]).exec("${alone}")`;
+    const { status, stderr } = spawnSync(process.execPath, ["-e", takeOver, sqlite.file], { encoding: "utf8" });
+    expect(stderr).toContain("database is locked");
+    expect(status).toBe(1);
   });
 
   it("finds again what was stored before it was closed", async () => {

@@ -14,7 +14,7 @@ export function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs:
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    closeSync(openSync(file, "a", 0o600));
+    createPrivate(file);
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
     // Before anything is written: the file may be somebody's other database.
     const version = checkedVersion({ database, file });
@@ -24,6 +24,18 @@ export function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs:
   } catch (error) {
     database?.close();
     throw error instanceof EngineFileError ? error : new EngineFileError(remedyFor({ error, file }), { cause: error });
+  }
+}
+
+/**
+ * Only where there is none: to close any descriptor of a file ends all locks that this process has on it, those of its open databases
+ * too (https://www.sqlite.org/howtocorrupt.html, section 2.2), and the next program to look at the file would take it for abandoned.
+ */
+function createPrivate(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
