@@ -1,5 +1,6 @@
 /** A task's record without its texts: in their place is how long they are. What is to be shown of it is named here, field by field. */
 import type { Task } from "../../lambdas/verification/task/task.ts";
+import { terminalText } from "../terminal-text.ts";
 import { durationText, nextWords, outcomeWords, timeText } from "./words.ts";
 
 /** One line of a listing. */
@@ -114,7 +115,12 @@ function fieldLines({ name, value, nowMs }: { name: string; value: unknown; nowM
     return Object.entries(value).flatMap(([inner, of]) => fieldLines({ name: `${name}.${inner}`, value: of, nowMs }));
   }
   const shownName = name.replace(/AtMs$|Ms$/, "");
-  return [`  ${shownName.padEnd(18)} ${name.endsWith("Ms") ? timeAndAway(Number(value), nowMs) : value}`];
+  return [`  ${shownName.padEnd(18)} ${shownValue({ name, value, nowMs })}`];
+}
+
+function shownValue({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string {
+  if (name.endsWith("AfterMs")) return durationText(Number(value));
+  return name.endsWith("Ms") ? timeAndAway(Number(value), nowMs) : terminalText(String(value));
 }
 
 function timeAndAway(atMs: number, nowMs: number): string {

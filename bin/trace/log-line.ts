@@ -1,5 +1,6 @@
 /** Reads the log lines of either zone back: from a file of them, with or without what a log service puts before each. */
 import { isLogField } from "../../lambdas/shared/log.ts";
+import { terminalText } from "../terminal-text.ts";
 
 export type LogLine = {
   atMs: number;
@@ -9,10 +10,12 @@ export type LogLine = {
   fields: Record<string, string | number>;
 };
 
+/** Other programs write to the same stream: beyond these no clock of ours was, and no call took as long. */
+const firstMs = Date.UTC(2000, 0);
+const lastMs = Date.UTC(2100, 0);
+const maxDurationMs = 30 * 24 * 3600_000;
 /** The message is one name; a text would be none of ours. */
 const namePattern = /^[a-z0-9_]{1,60}$/;
-/** What would move a terminal's cursor or change its colours. */
-const controlCharacters = /\p{Cc}/gu;
 
 /**
  * Undefined where the line is none of ours. Only fields that our lines may have are taken: a file may hold the lines of other
@@ -23,9 +26,11 @@ export function parseLogLine(text: string): LogLine | undefined {
   if (json === undefined) return undefined;
   const { level, message, timestamp, service, ...rest } = json;
   const atMs = Date.parse(String(timestamp));
-  if (typeof message !== "string" || !namePattern.test(message) || Number.isNaN(atMs)) return undefined;
+  if (typeof message !== "string" || !namePattern.test(message)) return undefined;
+  if (!(atMs >= firstMs && atMs < lastMs)) return undefined;
   const fields = Object.entries(rest).flatMap(([name, value]) => {
-    const shown = isLogField(name) ? shownValue(value) : undefined;
+    const isKnown = isLogField(name) && (name !== "duration_ms" || isDuration(value));
+    const shown = isKnown ? shownValue(value) : undefined;
     return shown === undefined ? [] : [[name, shown] as const];
   });
   return {
@@ -37,10 +42,14 @@ export function parseLogLine(text: string): LogLine | undefined {
   };
 }
 
+function isDuration(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && value <= maxDurationMs;
+}
+
 function shownValue(value: unknown): string | number | undefined {
   if (typeof value === "number") return value;
   if (typeof value === "boolean") return String(value);
-  return typeof value === "string" ? value.replaceAll(controlCharacters, "").slice(0, 200) : undefined;
+  return typeof value === "string" ? terminalText(value).slice(0, 200) : undefined;
 }
 
 /** Log services put a time, a stream's name, an id before the line. */

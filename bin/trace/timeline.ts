@@ -1,6 +1,7 @@
 /** The picture as lines for a terminal: when, in which zone, what, how long. */
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
 import { timeText } from "../tasks/words.ts";
+import { terminalText } from "../terminal-text.ts";
 import { foldPolls } from "./fold-polls.ts";
 import type { Picture } from "./picture.ts";
 import type { PictureStep, PictureZone } from "./picture-step.ts";
@@ -21,10 +22,10 @@ const leastGapMs = 1000;
 export function timelineLines({ picture, color }: { picture: Picture; color: boolean }): string[] {
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text;
-  const steps = foldPolls(picture.steps);
+  const steps = foldPolls(picture.steps).map((step) => ({ ...step, title: terminalText(step.title) }));
   const times = steps.map(({ atMs }) => sinceText(atMs - picture.startedAtMs));
-  const timeWidth = Math.max(...times.map((time) => time.length));
-  const titleWidth = Math.min(60, Math.max(...steps.map(({ title }) => title.length)));
+  const timeWidth = longestOf(times);
+  const titleWidth = Math.min(60, longestOf(steps.map(({ title }) => title)));
   const rows = steps.flatMap((step, at) => {
     const { zone, title, durationMs, failed } = step;
     const time = paint("dim", times[at]?.padStart(timeWidth) ?? "");
@@ -34,7 +35,12 @@ export function timelineLines({ picture, color }: { picture: Picture; color: boo
     const row = `  ${time}  ${place}  ${failed ? paint("red", what) : what} ${took}  ${paint("dim", detailText(step))}`;
     return [...gapLines({ before: steps[at - 1], step, timeWidth }).map((line) => paint("dim", line)), row.trimEnd()];
   });
-  return [...headLines(picture), "", ...rows.map((row) => (color ? row : stripVTControlCharacters(row)))];
+  return [...headLines(picture), "", ...rows];
+}
+
+/** There may be more of them than a function takes arguments. */
+function longestOf(texts: readonly string[]): number {
+  return texts.reduce((longest, { length }) => Math.max(longest, length), 0);
 }
 
 function headLines({ requestId, taskId, traceId, state, outcome, destination, startedAtMs, endedAtMs }: Picture) {
@@ -46,7 +52,9 @@ function headLines({ requestId, taskId, traceId, state, outcome, destination, st
     ["began", timeText(startedAtMs)],
     ["took", endedAtMs === undefined ? undefined : lengthText(endedAtMs - startedAtMs)],
   ];
-  const lines = fields.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(12)} ${value}`]));
+  const lines = fields.flatMap(([name, value]) =>
+    value === undefined ? [] : [`  ${name.padEnd(12)} ${terminalText(value)}`],
+  );
   return [`Task ${requestId}`, ...lines];
 }
 
@@ -70,7 +78,7 @@ function endOf({ atMs, zone, durationMs = 0 }: PictureStep): number {
 
 function detailText({ detail }: PictureStep): string {
   return Object.entries(detail)
-    .map(([name, value]) => `${name}=${value}`)
+    .map(([name, value]) => terminalText(`${name}=${value}`))
     .join(" ");
 }
 

@@ -49,7 +49,17 @@ describe("what is shown of a task", () => {
   it("gives times as such and by how long they are away", () => {
     const lines = viewLines({ task: sampleTask({ deadlineAtMs: nowMs + 7_200_000 }), nowMs });
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}received +2025-10-09T08:53:20.000Z {2}1 min ago$/));
+    const polled = viewLines({ task: sampleTask({ pollAfterMs: 1500 }), nowMs });
+    expect(polled).toContainEqual(expect.stringMatching(/^ {2}pollAfter +1 s$/));
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
+  });
+});
+
+describe("what an Execution zone said of a task", () => {
+  it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
+    const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
+    const lines = viewLines({ task: sampleTask({ taskId }), nowMs });
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}taskId +\[2J\]0;owned31mid$/));
   });
 });
 

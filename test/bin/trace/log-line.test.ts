@@ -35,6 +35,19 @@ describe("a log line", () => {
     expect(parseLogLine(JSON.stringify(line))?.fields).toEqual({ reason: "a[2Jb" });
   });
 
+  it.each(["-271821-04-20T00:00:00Z", "1999-12-31T23:59:59Z", "2100-01-01T00:00:00Z"])(
+    "is none of the time %s, which no clock of ours tells",
+    (timestamp) => {
+      expect(parseLogLine(JSON.stringify({ message: "task_step", timestamp }))).toBeUndefined();
+    },
+  );
+
+  it.each([1e308, -1, "soon", 31 * 24 * 3600_000])("has no duration where that says %j", (duration_ms) => {
+    const timestamp = new Date(startMs).toISOString();
+    const line = parseLogLine(JSON.stringify({ message: "call_answered", timestamp, duration_ms, attempt: 1 }));
+    expect(line?.fields).toEqual({ attempt: 1 });
+  });
+
   it("is none where its message is a sentence, its time no time, or it is no object", () => {
     const timestamp = new Date(startMs).toISOString();
     const none = [
