@@ -106,23 +106,36 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
     if (!isOver) throw new Error("Some tasks are still under way. Is a zone at work there? Nothing was deleted.");
     found = await find();
   }
-  let isLeft = false;
-  await eraseAll({
+  let isExecutionLeft = false;
+  const left = await eraseAll({
     ...{ place, person, found, nowMs, signal },
     withRules: wishes.rules,
     async leftOver(ids, why) {
       if (!("stageName" in place.at)) throw why;
-      isLeft = true;
+      isExecutionLeft = true;
       const { config } = wishes;
       for (const line of await leaveOver({ directory: run.directory, ids, named: place.at, config, nowMs })) note(line);
     },
   });
   print("");
-  print(isLeft ? "Deleted, but for the Execution zone's records." : "Deleted.");
+  for (const line of leftLines(left)) note(line);
+  const isLeft = isExecutionLeft || left.length > 0;
+  if (!isLeft) print("Deleted.");
+  else print(`Deleted, but for ${isExecutionLeft ? "the Execution zone's records" : "what is under way"}.`);
   for (const line of foreignLines({ place, found })) print(line);
   for (const line of rulesLeft({ counts, withRules: wishes.rules })) print(line);
   for (const line of remains) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
+}
+
+/** Another person's task is not for this command to end. */
+function leftLines(left: readonly string[]): string[] {
+  if (left.length === 0) return [];
+  const ids = left.slice(0, shownIds).join(", ");
+  return [
+    `Answers of the person are left in tasks of others that are under way, or just ended: ${ids}${left.length > shownIds ? ", …" : ""}`,
+    "Run the command once more some minutes after these are over.",
+  ];
 }
 
 async function isMeant({ person, signal }: { person: Person; signal: AbortSignal }): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** Erases everything of one person at a place, in an order in which a command that was cut off goes on where it was. */
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { eraseRecords } from "./erase-records.ts";
+import { eraseRecords, type LeftTasks } from "./erase-records.ts";
 import type { PersonRecords } from "./find-person.ts";
 import type { Person } from "./person.ts";
 import { allIds, executionFileOf, partsOf, recentIds } from "./person-data.ts";
@@ -28,7 +28,7 @@ export async function eraseAll({
   leftOver: (ids: ReadonlySet<string>, why: AwsFailure) => Promise<void>;
   nowMs: number;
   signal: AbortSignal;
-}): Promise<void> {
+}): Promise<LeftTasks> {
   const { store } = place;
   const { files, letters, execution } = partsOf({ place, person, signal });
   const recent = recentIds({ found, nowMs });
@@ -39,8 +39,9 @@ export async function eraseAll({
   await files?.erase({ ids: recent.files });
   await letters?.erase({ ids: allIds(found) });
   if (withRules) await removeRules({ store, person });
-  await eraseRecords({ store, person, found, nowMs, signal });
+  const left = await eraseRecords({ store, person, found, nowMs, signal });
   if ("file" in place.at) rewriteFiles(place.at.file);
+  return left;
 }
 
 function rewriteFiles(file: string): void {

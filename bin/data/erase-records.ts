@@ -13,9 +13,12 @@ const nobody = "";
 
 type Store = ErasableStore<StoredRecord>;
 
+/** By id: tasks of others that are under way with an answer of the person. Their zone writes them, and needs the answer. */
+export type LeftTasks = string[];
+
 /**
  * Tasks last: from them, and from the history, a repetition of a command that was cut off finds what is left. Throws where a
- * task has begun to move again.
+ * task of the person has begun to move again.
  */
 export async function eraseRecords({
   store,
@@ -29,10 +32,12 @@ export async function eraseRecords({
   found: PersonRecords;
   nowMs: number;
   signal: AbortSignal;
-}): Promise<void> {
+}): Promise<LeftTasks> {
+  const left: LeftTasks = [];
   for (const { id } of answered) {
     signal.throwIfAborted();
-    await change({ store, id, decide: (task) => withoutAnswerer({ task, person, nowMs }) });
+    const decision = await change({ store, id, decide: (task) => withoutAnswerer({ task, person, nowMs }) });
+    if (decision === "later") left.push(id);
   }
   for (const { id } of [...(quota === undefined ? [] : [quota]), ...history]) {
     signal.throwIfAborted();
@@ -42,9 +47,10 @@ export async function eraseRecords({
     signal.throwIfAborted();
     await change({ store, id, decide: (task) => erased({ task, nowMs }) });
   }
+  return left;
 }
 
-type Decision = { replaceBy: Task } | "remove" | "leave";
+type Decision = { replaceBy: Task } | "remove" | "leave" | "later";
 
 function erased({ task, nowMs }: { task: Task; nowMs: number }): Decision {
   // Somebody has redriven it meanwhile.
@@ -56,7 +62,8 @@ function erased({ task, nowMs }: { task: Task; nowMs: number }): Decision {
 /** The question of somebody else's task stays, and what was chosen. */
 function withoutAnswerer({ task, person, nowMs }: { task: Task; person: Person; nowMs: number }): Decision {
   const { question } = task;
-  if (question?.answer === undefined || !isAnsweredBy({ task, person }) || isUnderWay({ task, nowMs })) return "leave";
+  if (question?.answer === undefined || !isAnsweredBy({ task, person })) return "leave";
+  if (isUnderWay({ task, nowMs })) return "later";
   return { replaceBy: { ...task, question: { ...question, answer: { ...question.answer, user: nobody } } } };
 }
 
@@ -68,17 +75,17 @@ async function change({
   store: Store;
   id: string;
   decide: (task: Task) => Decision;
-}): Promise<void> {
+}): Promise<Decision> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const record = await store.get({ id });
-    if (record === undefined) return;
+    if (record === undefined) return "leave";
     const decision = decide(taskSchema.parse(record));
-    if (decision === "leave") return;
+    if (decision === "leave" || decision === "later") return decision;
     const isDone =
       decision === "remove"
         ? await store.remove({ id, revision: record.revision })
         : (await store.replace({ item: { ...decision.replaceBy } })) !== undefined;
-    if (isDone) return;
+    if (isDone) return decision;
   }
   throw changing(id);
 }

@@ -24,7 +24,7 @@ type FoundEntry = Found & { requestId: string; endedAtMs: number };
 export type PersonRecords = {
   tasks: FoundTask[];
   /** Tasks of others whose question this person answered. */
-  answered: Found[];
+  answered: (Found & { isUnderWay: boolean })[];
   history: FoundEntry[];
   quota: Found | undefined;
   /** Of another version of Sekisho, by id. */
@@ -44,7 +44,7 @@ export async function findPerson({
   signal: AbortSignal;
 }): Promise<PersonRecords> {
   const tasks = new Map<string, FoundTask>();
-  const answered = new Map<string, Found>();
+  const answered = new Map<string, PersonRecords["answered"][number]>();
   const unreadable = new Set<string>();
   for (const key of states) {
     for await (const record of listRecords({ store, index: "state", key, signal })) {
@@ -54,7 +54,8 @@ export async function findPerson({
       if (task === undefined && isOwn && uuidPattern.test(id)) unreadable.add(id);
       if (task === undefined) continue;
       if (isOwn) tasks.set(id, { id, revision, ...whatMatters({ task, nowMs }) });
-      else if (isAnsweredBy({ task, person })) answered.set(id, { id, revision });
+      else if (isAnsweredBy({ task, person }))
+        answered.set(id, { id, revision, isUnderWay: isUnderWay({ task, nowMs }) });
     }
   }
   const quota = await store.get({ id: `usage:user:${nameOf(person)}` });

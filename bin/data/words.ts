@@ -6,6 +6,8 @@ export type Counts = {
   underWay: number;
   history: number;
   answered: number;
+  /** Of these, how many are answers in tasks that are under way. */
+  answeredUnderWay: number;
   quotas: number;
   /** Undefined where it is not kept at that place. */
   files: number | undefined;
@@ -23,16 +25,17 @@ export function countsOf({ tasks, history, answered, quota }: PersonRecords) {
     underWay: tasks.filter(({ isUnderWay }) => isUnderWay).length,
     history: history.length,
     answered: answered.length,
+    answeredUnderWay: answered.filter(({ isUnderWay }) => isUnderWay).length,
     quotas: quota === undefined ? 0 : 1,
   };
 }
 
 export function countLines(counts: Counts): string[] {
-  const { tasks, underWay, history, answered, quotas, files, deadLetters, execution, rules, configuration } = counts;
+  const { history, quotas, files, deadLetters, execution, rules, configuration } = counts;
   const lines: [string, string | number | undefined][] = [
-    ["tasks", underWay === 0 ? tasks : `${tasks}, of which under way: ${underWay}`],
+    ["tasks", withUnderWay(counts.tasks, counts.underWay)],
     ["usage history", history],
-    ["answers to questions of others' tasks", answered],
+    ["answers to questions of others' tasks", withUnderWay(counts.answered, counts.answeredUnderWay)],
     ["quota", quotas],
     ["files of messages", files],
     ["dead letters kept", deadLetters],
@@ -41,6 +44,11 @@ export function countLines(counts: Counts): string[] {
     ["named in the configuration", configuration.length === 0 ? 0 : configuration.join(", ")],
   ];
   return lines.flatMap(([what, many]) => (many === undefined ? [] : [`  ${what.padEnd(38)}${many}`]));
+}
+
+/** For two minutes after its answer a task has still something to do. */
+function withUnderWay(all: number, underWay: number): string | number {
+  return underWay === 0 ? all : `${all}, of which under way or just ended: ${underWay}`;
 }
 
 /** What no command of ours can take away, and when it goes. */

@@ -123,6 +123,19 @@ describe("sekisho data", () => {
     expect(await everything()).toBe(before);
   });
 
+  it("does not say that all is deleted where an answer is left in somebody else's task", async () => {
+    const answer = { user: me(), atMs: 1, option: 0, callId: "c", brought: true as const };
+    const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
+    await keep(1);
+    await keep(2, { user: other(), state: "waiting", swept: false, question });
+    const { code, stdout, stderr } = await data("delete", ...who(), "--yes");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/others' tasks +1, of which under way or just ended: 1$/m);
+    expect(stdout).toContain("Deleted, but for what is under way.");
+    expect(stderr).toContain(`under way, or just ended: ${idOf(2)}`);
+    expect((await data("show", ...who(), "--json")).stdout).toContain('"tasks":0');
+  });
+
   it("asks nobody where there is no terminal", async () => {
     await keep(1);
     const { code, stderr } = await data("delete", ...who());

@@ -84,6 +84,21 @@ describe("erasing the records of one person", () => {
     expect(await everything(store)).not.toContain("U1");
   });
 
+  it("says in which task of somebody else an answer is left, and takes it when that is over", async () => {
+    const store = await storeWithData();
+    const set = async (changes: object) => {
+      const task = await store.get({ id: idOf(3) });
+      if (task !== undefined) await store.replace({ item: { ...task, ...changes } });
+    };
+    await set({ state: "waiting", swept: false });
+    expect((await find(store)).answered).toMatchObject([{ id: idOf(3), isUnderWay: true }]);
+    expect(await erase(store)).toEqual([idOf(3)]);
+    expect(await store.get({ id: idOf(3) })).toMatchObject({ question: { answer: { user: "U1" } } });
+    await set({ state: "done", swept: true });
+    expect(await erase(store)).toEqual([]);
+    expect(await everything(store)).not.toContain("U1");
+  });
+
   it("touches no task that has begun to move again", async () => {
     const store = await storeWithData();
     const found = await find(store);
