@@ -96,6 +96,8 @@ describe("the installation flow", () => {
       SEKISHO_CLIENT_ID: "12.34",
       SEKISHO_CLIENT_SECRET: "sekisho/dev/SLACK_CLIENT_SECRET",
       SEKISHO_INSTALLATIONS_PREFIX: "sekisho/dev/installations/",
+      SEKISHO_LOG_DEBUG_RATIO: "0",
+      SEKISHO_LOG_LEVEL: "info",
       SEKISHO_SLACK_API_URL: "https://slack.com/api/",
     });
     const told = variables.filter(([, one]) => one.SEKISHO_INSTALLATIONS_PREFIX !== undefined).map(([id]) => id);
