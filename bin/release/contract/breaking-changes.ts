@@ -53,24 +53,27 @@ function changesOf({ name, file, released, current }: Comparison & { name: strin
   if (!current.has(file)) return [`${name}: the schema is gone`];
   const before = schemaOf(name, released.get(file));
   const now = schemaOf(name, current.get(file));
+  const gone = goneFields({ released: before, current: now, path: "" });
   if (name === "request" || name.endsWith(".params")) {
     return [
       ...told(name, findLosses({ from: before, to: now, path: "" }), "an old client sends it, a new host refuses it"),
-      ...goneFields({ released: before, current: now, path: "" }).map((path) => `${name}${path}: the param is gone`),
+      ...gone.map((path) => `${name}${path}: the param is gone`),
     ];
   }
   return [
     ...told(name, findLosses({ from: now, to: before, path: "" }), "a new host sends it, an old client refuses it"),
     ...told(name, findLosses({ from: before, to: now, path: "" }), "an old host sends it, a new client refuses it"),
+    ...gone.map((path) => `${name}${path}: the field is gone (an old host sends it, a new client ignores it)`),
   ];
 }
 
 /** Which reasons there are is told by their numbers (`changedErrors`): a decoder takes an unknown one for `internal`. */
 function schemaOf(name: string, json: unknown): Schema {
   const schema = normalize(json);
-  if (name !== "error.data" || schema.properties === undefined) return schema;
-  const { reason: _reason, ...properties } = schema.properties;
-  return { ...schema, properties };
+  const reason = schema.properties?.reason;
+  if (name !== "error.data" || reason === undefined) return schema;
+  const { enum: _reasons, ...anyReason } = reason;
+  return { ...schema, properties: { ...schema.properties, reason: anyReason } };
 }
 
 function told(name: string, losses: readonly Loss[], who: string): string[] {

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Schema } from "./json-schema.ts";
 import { boundKeywords, lostBounds } from "./lost-bounds.ts";
 import { lostFields } from "./lost-fields.ts";
-import { both, isToldApart, type UnionKeyword, withoutUnion } from "./unions.ts";
+import { both, isToldApart, type UnionKeyword, unionKeywords, withoutUnion } from "./unions.ts";
 
 /** `path` as a JSON Pointer into the value: `/attachments/*` is every element. */
 export type Loss = { path: string; what: string };
@@ -14,12 +14,11 @@ export type Loss = { path: string; what: string };
 export type Question = { from: Schema; to: Schema; path: string };
 
 const judged = ["type", "properties", "required", "additionalProperties", "items", "enum", "pattern", "default"];
-const unions: readonly UnionKeyword[] = ["anyOf", "oneOf"];
 
 export function findLosses({ from, to, path }: Question): Loss[] {
   if (isDeepStrictEqual(from, to) || isDeepStrictEqual(from.not, {})) return [];
   if (isDeepStrictEqual(to.not, {})) return [{ path, what: "is refused" }];
-  for (const keyword of unions) {
+  for (const keyword of unionKeywords) {
     const branches = from[keyword];
     if (branches === undefined) continue;
     if (isDeepStrictEqual(branches, to[keyword])) {
@@ -36,7 +35,7 @@ export function findLosses({ from, to, path }: Question): Loss[] {
     ...lostPattern(question),
     ...lostFields({ ...question, typesOf, findLosses }),
     ...lostElements(question),
-    ...unions.flatMap((keyword) => lostVariants(question, keyword)),
+    ...unionKeywords.flatMap((keyword) => lostVariants(question, keyword)),
     ...changedDefault(question),
     ...notJudged(question),
   ]);
@@ -105,7 +104,7 @@ function changedDefault({ from, to, path }: Question): Loss[] {
 
 function notJudged({ from, to, path }: Question): Loss[] {
   return Object.keys(to)
-    .filter((keyword) => ![...judged, ...boundKeywords, ...unions].includes(keyword))
+    .filter((keyword) => ![...judged, ...boundKeywords, ...unionKeywords].includes(keyword))
     .filter((keyword) => !isDeepStrictEqual(from[keyword], to[keyword]))
     .map((keyword) => ({ path, what: `has another "${keyword}", which this comparison cannot judge` }));
 }

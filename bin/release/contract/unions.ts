@@ -2,7 +2,16 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Schema } from "./json-schema.ts";
 
-export type UnionKeyword = "anyOf" | "oneOf";
+export const unionKeywords = ["anyOf", "oneOf"] as const;
+export type UnionKeyword = (typeof unionKeywords)[number];
+
+/** Without unions on the outside: each way in which a value may fit the schema. */
+export function variantsOf(schema: Schema): Schema[] {
+  const keyword = unionKeywords.find((one) => schema[one] !== undefined);
+  if (keyword === undefined) return [schema];
+  const rest = withoutUnion(schema, keyword);
+  return (schema[keyword] ?? []).flatMap((branch) => variantsOf(both(rest, branch)));
+}
 
 export function withoutUnion(schema: Schema, keyword: UnionKeyword): Schema {
   const { [keyword]: _union, ...rest } = schema;

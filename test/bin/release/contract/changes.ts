@@ -133,6 +133,11 @@ export const breaking: (Change & { found: string[] })[] = [
     found: [`get_task.result/response_text: must be there (${newClient})`],
   },
   {
+    name: "a field of a result less",
+    change: (files) => delete variants(files)[0].properties.usage,
+    found: ["get_task.result/usage: the field is gone (an old host sends it, a new client ignores it)"],
+  },
+  {
     name: "a field of a result that old hosts do not send, and must",
     change: (files) => variants(files)[0].required.push("correlation_id"),
     found: [`get_task.result/correlation_id: must be there (${oldHost})`],
@@ -212,7 +217,6 @@ export const compatible: Change[] = [
     name: "a new field of a result that may be absent",
     change: (files) => (variants(files)[0].properties.model = { type: "string" }),
   },
-  { name: "a field of a result that is sent no more", change: (files) => delete variants(files)[0].properties.usage },
   {
     name: "a new method",
     change: (files) => {
