@@ -1,5 +1,6 @@
 /** The `sekisho` command: finds the command, gives it its words, turns what it throws into a line and an exit code. */
 import { ConfigError } from "../lambdas/shared/config/load.ts";
+import { fileErrorOf } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { AwsFailure } from "./aws/aws-failure.ts";
 import { type Command, exitCodes, UsageError } from "./commands/command.ts";
 
@@ -215,7 +216,8 @@ function explain(thrown: unknown, { name, words }: { name: string; words: string
   const isUsage =
     thrown instanceof UsageError ||
     (thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
-  const message = thrown instanceof Error ? thrown.message : "unknown error";
+  const known = fileErrorOf({ error: thrown, file: "The file of tasks" }) ?? thrown;
+  const message = known instanceof Error ? known.message : "unknown error";
   process.stderr.write(isUsage ? `${message}\n${stageHint(words)}sekisho ${name} --help says more.\n` : `${message}\n`);
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;

@@ -1,6 +1,6 @@
 /** Runs checks at the same time, each within its own time; what one of them meets is nothing to the others. */
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
-import { EngineFileError } from "../../lambdas/shared/engine/sqlite/open-file.ts";
+import { EngineFileError } from "../../lambdas/shared/engine/sqlite/file-error.ts";
 import { abortable } from "../../lambdas/verification/transport/abortable.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { type Check, type CheckGroup, type Finding, failed, failedBy } from "./check.ts";

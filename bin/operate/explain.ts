@@ -1,5 +1,5 @@
 /** From what is thrown while tasks are read to words for a person: those that we wrote, and no others. */
-import { EngineFileError } from "../../lambdas/shared/engine/sqlite/open-file.ts";
+import { EngineFileError, fileErrorOf } from "../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { NoSuchTask } from "../tasks/find-task.ts";
@@ -11,7 +11,8 @@ const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
 /** What nobody has words for is told to the log, the same thing once in a row. */
 export function createExplain({ log }: { log: Log }): Explain {
   let last: string | undefined;
-  return (thrown) => {
+  return (error) => {
+    const thrown = fileErrorOf({ error, file: "The file of tasks" }) ?? error;
     if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind)) return thrown.message;
     const cause = thrown instanceof Error ? thrown.name : typeof thrown;
     if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });

@@ -1,6 +1,7 @@
 /** Finds which task is meant, and gathers what the stores know of it. */
 import { join, resolve } from "node:path";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { EngineFileError, fileErrorOf } from "../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { chooseStage } from "../aws/stage.ts";
@@ -49,14 +50,15 @@ async function readTask(
     return await atPlace(run, values, async (place) =>
       findTask({ place, id: requestId ?? id.toLowerCase(), note: run.note }),
     );
-  } catch (thrown) {
+  } catch (error) {
+    const thrown = fileErrorOf({ error, file: "The file of tasks" }) ?? error;
     const isOver = run.signal.aborted || !(thrown instanceof Error) || thrown instanceof UsageError;
     if (isOver || thrown.name === "ConfigError") throw thrown;
     if (requestId !== undefined) {
       run.note(`${thrown.message} What follows is from the log lines.`);
       return undefined;
     }
-    if (thrown instanceof AwsFailure) throw thrown;
+    if (thrown instanceof AwsFailure || thrown instanceof EngineFileError) throw thrown;
     const hint =
       lines === undefined ? "A task id or a trace id is found in log lines: --logs." : "No log line is of it.";
     throw new Error(`${thrown.message} ${hint}`);

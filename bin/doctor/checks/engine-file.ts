@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/open-file.ts";
+import { EngineFileError, fileErrorOf } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
 import { parseStored } from "../../tasks/stored-task.ts";
@@ -11,6 +11,8 @@ import { type Check, failed, ok } from "../check.ts";
 
 /** Above this size a look at every page takes too long. */
 const maxCheckedBytes = 256 * 1024 * 1024;
+/** A zone that is at work holds its lock for about a millisecond. */
+const busyTimeoutMs = 1000;
 const visibilityTimeoutMs = 30_000;
 
 type EngineFile = {
@@ -60,9 +62,12 @@ async function withDatabase<T>(
   const isNew = !existsSync(file);
   const ownFolder = isNew ? openFolder(folder) : undefined;
   try {
-    const database = openDatabase({ file: ownFolder === undefined ? file : join(ownFolder, basename(file)) });
+    const opened = ownFolder === undefined ? file : join(ownFolder, basename(file));
+    const database = openDatabase({ file: opened, busyTimeoutMs });
     try {
       return await work(database, isNew);
+    } catch (error) {
+      throw fileErrorOf({ error, file }) ?? error;
     } finally {
       await database.close();
     }

@@ -1,8 +1,9 @@
 /** `sekisho doctor` on this machine: what it finds where everything is well, and of each failure what to do. */
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { openSqliteEngine } from "../../../bin/local/engine.ts";
 import { json, result } from "../../doubles/answers.ts";
@@ -236,6 +237,32 @@ describe("sekisho doctor says of what is kept what to do", () => {
     const found = await machine.doctor(ports);
     expect(told(found, "store verification.db")).toMatch(/^failed: .*is not a database.* → Restore it/);
     expect(told(found, "queue verification.db")).toMatch(/^failed/);
+  });
+
+  it("where another program holds the file", async () => {
+    const file = join(machine.folder, ".sekisho", "verification.db");
+    await openSqliteEngine({ file }).close();
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const found = await machine.doctor(ports);
+    other.close();
+    expect(told(found, "queue verification.db")).toMatch(
+      /^failed: .*is locked by another program\. → Close what has it/,
+    );
+  });
+
+  it("where a page of the file is damaged", async () => {
+    const file = join(machine.folder, ".sekisho", "verification.db");
+    await openSqliteEngine({ file }).close();
+    const handle = openSync(file, "r+");
+    for (let at = 4096; at < statSync(file).size; at += 4096) writeSync(handle, Buffer.alloc(4096, 0x7f), 0, 4096, at);
+    closeSync(handle);
+    const found = await machine.doctor(ports);
+    expect(told(found, "store verification.db")).toMatch(/^failed: .*damaged\. → /);
+    expect(told(found, "queue verification.db")).toMatch(/^failed: .*damaged\. → Restore it from a copy/);
+    const traced = await commandHere(["trace", "a66468cb", "--store", file], {});
+    expect(traced).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The file of tasks .*damaged\. Restore/) });
+    expect(traced.stderr).not.toContain("log lines");
   });
 
   it("and disturbs no zone: its messages stay, and none is added", async () => {

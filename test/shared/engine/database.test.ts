@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/open-file.ts";
+import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 
 let sqlite: SqliteFile;

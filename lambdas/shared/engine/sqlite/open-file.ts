@@ -2,12 +2,8 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { EngineFileError, fileErrorOf, remedyFor } from "./file-error.ts";
 import { applicationId, migrations } from "./schema.ts";
-
-/** The file cannot be used. The message names it and says what to do. */
-export class EngineFileError extends Error {
-  override name = "EngineFileError";
-}
 
 /** Private to the user who runs it (0600, the folder 0700 where it is created). Throws EngineFileError. */
 export function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number }): DatabaseSync {
@@ -23,7 +19,7 @@ export function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs:
     return database;
   } catch (error) {
     database?.close();
-    throw error instanceof EngineFileError ? error : new EngineFileError(remedyFor({ error, file }), { cause: error });
+    throw fileErrorOf({ error, file }) ?? new EngineFileError(remedyFor({ error, file }), { cause: error });
   }
 }
 
@@ -60,18 +56,4 @@ function migrate({ database, file }: { database: DatabaseSync; file: string }): 
 
 function pragma(database: DatabaseSync, name: "user_version" | "application_id"): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
-}
-
-/** sqlite's primary result codes, see https://www.sqlite.org/rescode.html */
-const resultCodes = { busy: 5, corrupt: 11, notADatabase: 26 };
-
-function remedyFor({ error, file }: { error: unknown; file: string }): string {
-  const code = Number((error as { errcode?: unknown } | null)?.errcode) & 0xff;
-  if (code === resultCodes.notADatabase || code === resultCodes.corrupt) {
-    return `${file} is not a database, or it is damaged. Restore it from a copy, or move it away to start with an empty one.`;
-  }
-  if (code === resultCodes.busy) {
-    return `${file} is locked by another program. Close what has it open (a backup, a database browser) and start again.`;
-  }
-  return `${file} cannot be opened for writing. Check that its folder exists on a local disk with space, and who owns both.`;
 }
