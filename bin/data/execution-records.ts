@@ -1,6 +1,7 @@
 /** The Execution zone's records of a person's tasks, which know the request ids and not the person. */
 import { existsSync } from "node:fs";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import * as z from "zod";
 import { taskStateSchema } from "../../contracts/task.ts";
 import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import { dynamoDbSettings } from "../../lambdas/shared/engine/aws/client.ts";
@@ -22,7 +23,9 @@ type Store = ErasableStore<StoredRecord>;
 /** After its end a host of ours keeps a task for a day; a little longer where clocks differ. */
 export const executionKeepsMs = 26 * 3600_000;
 
-const running = ["submitted", "working", "input_required"];
+/** The longest time after which a host may be configured to give up a lease that has lapsed. */
+const lostAfterMs = 300_000;
+const leaseSchema = z.object({ untilMs: z.number() });
 
 /** Of the local run. Without its file there is nothing. */
 export function localExecution({ file, signal }: { file: string; signal: AbortSignal }): DataPart {
@@ -81,14 +84,23 @@ function part(signal: AbortSignal, open: Open): DataPart {
     erase: ({ ids }) =>
       ids.size === 0
         ? Promise.resolve(0)
-        : each(ids, async (store, { id, revision, state }) => {
-            if (running.includes(state) || !(await store.remove({ id, revision }))) {
+        : each(ids, async (store, { id, revision, state, lease }) => {
+            if (isAtWork({ state, lease }) || !(await store.remove({ id, revision }))) {
               throw new Error(
                 "An agent is still at work on one of the tasks. Run the command once more when it has ended.",
               );
             }
           }),
   };
+}
+
+/**
+ * Who asked has ended these tasks: nobody answers a question of one, none that has not begun is waited for, and what a host that
+ * died left behind is read by nobody. Only an agent that somebody runs would go on with what was taken away.
+ */
+function isAtWork({ state, lease }: Pick<StoredRecord, "state"> & { lease?: unknown }): boolean {
+  const untilMs = leaseSchema.safeParse(lease).data?.untilMs;
+  return state === "working" && untilMs !== undefined && Date.now() < untilMs + lostAfterMs;
 }
 
 /** An agent that is asked over A2A knows the request as its correlation id. */
