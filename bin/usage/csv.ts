@@ -1,4 +1,4 @@
-/** CSV (RFC 4180) that no spreadsheet takes for formulas. Pure. */
+/** CSV (RFC 4180) that no spreadsheet takes for formulas, wherever it takes a cell to begin, and no terminal for commands. Pure. */
 
 type Cell = string | number | undefined;
 
@@ -10,10 +10,17 @@ export function csvLine(cells: readonly Cell[]): string {
 function csvCell(cell: Cell): string {
   if (cell === undefined) return "";
   const text = typeof cell === "number" ? String(cell) : inert(cell);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A text that begins so would be calculated by whoever opens the file; an apostrophe before it makes it a text again. */
+/** With the quotation mark that may stand before it: whoever splits elsewhere takes that for the cell's own. */
+const formula = /(^|\r\n|[;\t\r\n])(?=["\p{Zs}]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/gu;
+const controls = /(?![\t\r\n])\p{Cc}/gu;
+
+/**
+ * A text that begins so would be calculated by whoever opens the file; an apostrophe before it makes it a text again. Where commas
+ * are decimal points a spreadsheet splits at semicolons, others at tabs, and the quotation marks of RFC 4180 do not hold it off.
+ */
 function inert(text: string): string {
-  return /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
+  return text.replaceAll(controls, "").replaceAll(formula, "$1'");
 }
