@@ -40,10 +40,10 @@ export async function eraseAll({
   await letters?.erase({ ids: allIds(found) });
   if (withRules) await removeRules({ store, person });
   const left = await eraseRecords({ store, person, found, nowMs, signal });
-  if ("file" in place.at) rewriteFiles(place.at.file);
+  if ("file" in place.at) rewriteFiles(place.at.file, nowMs);
   return left;
 }
 
-function rewriteFiles(file: string): void {
-  for (const each of [file, executionFileOf(file)]) rewriteFile({ file: each });
+function rewriteFiles(file: string, nowMs: number): void {
+  for (const each of [file, executionFileOf(file)]) rewriteFile({ file: each, nowMs });
 }

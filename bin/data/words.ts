@@ -57,6 +57,7 @@ export const remains = [
   "  in Slack, the messages themselves and our answers: they are Slack's, and are deleted there",
   "  in log lines, spans and metrics: ids and times, no texts, until their retention ends",
   "  in backups: DynamoDB's point-in-time recovery, for 35 days; copies of the local file that you made",
+  "  in the stage's tables what had expired before: DynamoDB takes it away within days",
   "  of tasks younger than a day: that their message was taken, without person, place and text, for a day",
   "  in the memory of workers: the language the person reads in, for a day at the most, or until they are restarted",
   "  in tasks of others that are under way: what the person said earlier in their thread, until they end",

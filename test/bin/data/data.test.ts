@@ -178,6 +178,8 @@ describe("on one machine", () => {
         mkdirSync(join(place.folder, "files", idOf(number)), { recursive: true });
         writeFileSync(join(place.folder, "files", idOf(number), "F1"), secretText);
       }
+      const past = sampleTask({ id: idOf(3), state: "done", principal: `T1/${me()}`, expiresAtMs: nowMs - 1 });
+      await tasks.create({ item: past });
       const shown = JSON.parse((await place.command("data", "show", ...who(), "--json")).stdout);
       expect(shown).toMatchObject({ tasks: 1, files: 1, execution: 1 });
       expect(await place.command("data", "delete", ...who(), "--yes")).toMatchObject({ code: 0 });

@@ -1,6 +1,7 @@
 /** One sqlite file, shared by the task store and the queues of a zone: prepared statements, durable writes, a bell. */
 import type { StatementSync } from "node:sqlite";
 import { type Bell, createBell } from "./bell.ts";
+import { removeExpiredTasks } from "./expired-tasks.ts";
 import { createGroupCommit, type Write } from "./group-commit.ts";
 import { openFile } from "./open-file.ts";
 
@@ -21,11 +22,14 @@ export type Database = {
 export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; busyTimeoutMs?: number }): Database {
   const database = openFile({ file, busyTimeoutMs });
   const { write, flush } = createGroupCommit({ database });
+  const prepare = (sql: string) => database.prepare(sql);
+  const expired = removeExpiredTasks({ database: { prepare, write } });
   return {
-    prepare: (sql) => database.prepare(sql),
+    prepare,
     write,
     bell: createBell(),
     async close() {
+      expired.stop();
       flush();
       if (database.isOpen) database.close();
     },
