@@ -1,5 +1,6 @@
 /** How the commands speak of a task: ages, what it does next, what it came to. Pure; never a text of a user or an agent. */
 import type { Task } from "../../lambdas/verification/task/task.ts";
+import { isErased } from "../data/tombstone.ts";
 
 const units = [
   { name: "d", ms: 24 * 3600_000 },
@@ -52,7 +53,12 @@ function questionWords({ question, ending }: Task): string {
 }
 
 /** Undefined where nothing is known yet. */
-export function outcomeWords({ state, outcome }: Pick<Task, "state" | "outcome">): string | undefined {
+export function outcomeWords({
+  state,
+  outcome,
+  principal,
+}: Pick<Task, "state" | "outcome" | "principal">): string | undefined {
+  if (isErased({ principal })) return "its data was deleted";
   switch (outcome?.type) {
     case undefined:
       // The text of an answer goes once it is known to be in the thread, and the outcome with it.
