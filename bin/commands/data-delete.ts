@@ -13,7 +13,7 @@ import { findPerson, isUnderWay, type PersonRecords } from "../data/find-person.
 import { leaveOver, readLeftOver } from "../data/left-over.ts";
 import { nameOf, type Person, personHelp, personIn, personOptions } from "../data/person.ts";
 import { atRecordPlace, type RecordPlace } from "../data/record-place.ts";
-import { countLines, remains } from "../data/words.ts";
+import { type Counts, countLines, otherTeamsLine, remains } from "../data/words.ts";
 import { placeHelp, placeOptions } from "../tasks/place.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
@@ -82,6 +82,8 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
   }
   const counts = await countAll({ place, person, found, nowMs, signal });
   for (const line of [`${nameOf(person)} ${place.where}:`, ...countLines(counts)]) print(line);
+  const elsewhere = otherTeamsLine(found);
+  if (elsewhere !== undefined) note(elsewhere);
   if (wishes.isDry) {
     for (const line of ["", ...remains, "", "Nothing was deleted."]) print(line);
     return exitCodes.success;
@@ -120,12 +122,16 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
   print("");
   for (const line of leftLines(left)) note(line);
   const isLeft = isExecutionLeft || left.length > 0;
-  if (!isLeft) print("Deleted.");
+  if (!isLeft) print(isNothing(counts) ? `Nothing was found of ${nameOf(person)}.` : "Deleted.");
   else print(`Deleted, but for ${isExecutionLeft ? "the Execution zone's records" : "what is under way"}.`);
   for (const line of foreignLines({ place, found })) print(line);
   for (const line of rulesLeft({ counts, withRules: wishes.rules })) print(line);
   for (const line of remains) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
+}
+
+function isNothing({ tasks, history, answered, quotas, rules }: Counts): boolean {
+  return tasks + history + answered + quotas + rules.length === 0;
 }
 
 /** Another person's task is not for this command to end. */

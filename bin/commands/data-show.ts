@@ -4,7 +4,7 @@ import { countAll } from "../data/count-all.ts";
 import { findPerson } from "../data/find-person.ts";
 import { nameOf, personHelp, personIn, personOptions } from "../data/person.ts";
 import { atRecordPlace } from "../data/record-place.ts";
-import { countLines } from "../data/words.ts";
+import { countLines, otherTeamsLine } from "../data/words.ts";
 import { placeHelp, placeOptions } from "../tasks/place.ts";
 import { type Command, exitCodes } from "./command.ts";
 
@@ -32,6 +32,8 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
       const nowMs = Date.now();
       const found = await findPerson({ store: place.store, person, nowMs, signal });
       const counts = await countAll({ place, person, found, nowMs, signal });
+      const elsewhere = otherTeamsLine(found);
+      if (elsewhere !== undefined) run.note(elsewhere);
       if (values.json) run.print(JSON.stringify({ ...person, ...counts }));
       else for (const line of [`${nameOf(person)} ${place.where}:`, ...countLines(counts)]) run.print(line);
       return exitCodes.success;

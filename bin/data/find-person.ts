@@ -27,6 +27,8 @@ export type PersonRecords = {
   answered: (Found & { isUnderWay: boolean })[];
   history: FoundEntry[];
   quota: Found | undefined;
+  /** Other workspaces under which tasks of the same user id are kept: those of a guest are under the one that was asked. */
+  otherTeams: string[];
   /** Of another version of Sekisho, by id. */
   unreadable: string[];
 };
@@ -45,6 +47,7 @@ export async function findPerson({
 }): Promise<PersonRecords> {
   const tasks = new Map<string, FoundTask>();
   const answered = new Map<string, PersonRecords["answered"][number]>();
+  const otherTeams = new Set<string>();
   const unreadable = new Set<string>();
   for (const key of states) {
     for await (const record of listRecords({ store, index: "state", key, signal })) {
@@ -53,6 +56,8 @@ export async function findPerson({
       const isOwn = record.principal === nameOf(person);
       if (task === undefined && isOwn && uuidPattern.test(id)) unreadable.add(id);
       if (task === undefined) continue;
+      const { team, user } = task.message;
+      if (user === person.user && team !== person.team) otherTeams.add(team);
       if (isOwn) tasks.set(id, { id, revision, ...whatMatters({ task, nowMs }) });
       else if (isAnsweredBy({ task, person }))
         answered.set(id, { id, revision, isUnderWay: isUnderWay({ task, nowMs }) });
@@ -64,6 +69,7 @@ export async function findPerson({
     answered: [...answered.values()],
     history: await entriesOf({ store, person, signal }),
     quota: quota && { id: quota.id, revision: quota.revision },
+    otherTeams: [...otherTeams],
     unreadable: [...unreadable],
   };
 }

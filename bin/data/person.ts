@@ -7,7 +7,8 @@ export type Person = { team: string; user: string };
 export const personOptions = { team: { type: "string" }, user: { type: "string" } } as const;
 
 export const personHelp = `
-  --team T       the id of the workspace, such as T012AB3CD; of an organization that installed the app as a whole, its workspace's
+  --team T       the id of the workspace in which the app was asked, such as T012AB3CD: of a guest (Slack Connect) yours, not theirs;
+                 of an organization that installed the app as a whole each workspace in which they asked
   --user U       the id of the person there, such as U012AB3CD
 `.slice(1, -1);
 

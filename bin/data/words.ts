@@ -46,6 +46,12 @@ export function countLines(counts: Counts): string[] {
   return lines.flatMap(([what, many]) => (many === undefined ? [] : [`  ${what.padEnd(38)}${many}`]));
 }
 
+/** Undefined where the same user is known under no other workspace. */
+export function otherTeamsLine({ otherTeams }: PersonRecords): string | undefined {
+  if (otherTeams.length === 0) return undefined;
+  return `Tasks of that user are kept under another workspace: ${otherTeams.map((team) => `--team ${team}`).join(", ")}.`;
+}
+
 /** For two minutes after its answer a task has still something to do. */
 function withUnderWay(all: number, underWay: number): string | number {
   return underWay === 0 ? all : `${all}, of which under way or just ended: ${underWay}`;

@@ -136,6 +136,26 @@ describe("sekisho data", () => {
     expect((await data("show", ...who(), "--json")).stdout).toContain('"tasks":0');
   });
 
+  it("leaves of a young task a record that says so, and that nobody can try again", async () => {
+    await keep(1);
+    await data("delete", ...who(), "--yes");
+    const retried = await place.tasks("retry", idOf(1));
+    expect(retried).toMatchObject({ code: 1, stderr: expect.stringContaining("its data was deleted") });
+    const { stderr } = await place.tasks("cancel", idOf(1));
+    expect(stderr).toContain("cannot be canceled any more (its data was deleted)");
+    expect((await place.tasks("show", idOf(1))).stdout).toMatch(/next +its data was deleted/);
+  });
+
+  it("does not say that anything was deleted where nothing is found, and names the workspaces that know the user", async () => {
+    await keep(1);
+    const { code, stdout, stderr } = await data("delete", "--team", "T9", "--user", me(), "--yes");
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("Deleted");
+    expect(stdout).toContain(`Nothing was found of T9/${me()}.`);
+    expect(stderr).toContain("Tasks of that user are kept under another workspace: --team T1.");
+    expect((await data("show", "--team", "T9", "--user", me())).stderr).toContain("--team T1.");
+  });
+
   it("asks nobody where there is no terminal", async () => {
     await keep(1);
     const { code, stderr } = await data("delete", ...who());
