@@ -3,6 +3,7 @@ import { uuidPattern } from "../../contracts/envelope.ts";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { type CommandRun, UsageError } from "../commands/command.ts";
 import type { TaskPlace } from "./place.ts";
+import { isErased } from "./stored-task.ts";
 
 /** There is none, or the beginning of an id fits several. The message says so to a person. */
 export class NoSuchTask extends Error {
@@ -35,6 +36,7 @@ export async function findTask({
     id: uuidPattern.test(id) ? id : await onlyIdLike({ place, prefix: id, note }),
   });
   if (stored === undefined) throw new NoSuchTask(`There is no task ${id} ${place.where}, or its record has expired.`);
+  if (isErased(stored)) throw new NoSuchTask(`The data of task ${stored.id} ${place.where} was deleted.`);
   if (stored.task === undefined)
     throw new NoSuchTask(`The record of ${id} ${place.where} is of another version of Sekisho.`);
   return stored.task;

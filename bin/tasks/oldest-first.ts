@@ -4,7 +4,7 @@ import type { StoredTask } from "./stored-task.ts";
 
 /**
  * Merges listings that are each in order of age; reads of each no further than it is asked for. A task that changes its
- * state meanwhile comes once; what is no task, or cannot be read, does not come, nor what is left of one that was deleted.
+ * state meanwhile comes once; what is no task, or cannot be read, does not come.
  */
 export async function* oldestFirst(listings: AsyncGenerator<StoredTask, void, undefined>[]): AsyncGenerator<Task> {
   const seen = new Set<string>();
@@ -27,6 +27,6 @@ function byReceipt(a: { task: Task }, b: { task: Task }): number {
 async function nextTask(listing: AsyncGenerator<StoredTask, void, undefined>): Promise<Task | undefined> {
   for (;;) {
     const { value, done } = await listing.next();
-    if (done || (value.task !== undefined && value.task.principal !== "")) return value?.task;
+    if (done || value.task !== undefined) return value?.task;
   }
 }

@@ -11,9 +11,18 @@ const itemSchema = z.object({
   expiresAtMs: z.int(),
 });
 
-/** `task` is undefined where the record is none of a task, or of a version that this one cannot read. */
+/**
+ * `task` is undefined where the record is none of a task, or of a version that this one cannot read, and where its data was deleted:
+ * what is left of it then is nothing to list, to show or to try again.
+ */
 export type StoredTask = z.infer<typeof itemSchema> & { task: Task | undefined };
 
 export function parseStored(json: unknown): StoredTask {
-  return { ...itemSchema.parse(json), task: taskSchema.safeParse(json).data };
+  const item = itemSchema.parse(json);
+  return { ...item, task: isErased(item) ? undefined : taskSchema.safeParse(json).data };
+}
+
+/** It belongs to nobody any more, which no task does. */
+export function isErased({ principal }: Pick<StoredTask, "principal">): boolean {
+  return principal === "";
 }

@@ -22,8 +22,12 @@ const maxPerOpenState = 50;
 const maxDone = 100;
 /** With those that ended while somebody looked. */
 const maxRows = 500;
+/** For so long what is over is taken for what it was: seldom is its data deleted. */
+const trustedMs = 60_000;
 
-type Seen = { rows: Map<string, TaskRow>; more: string[] };
+/** `readAtMs`: when the rows of what is over were read, by id. */
+type Seen = { rows: Map<string, TaskRow>; more: string[]; readAtMs: ReadonlyMap<string, number> };
+const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
 
 /** `explain` turns what a poll throws into words for a person. A poll begins `pollMs` after the one before has ended. */
 export function createLiveTasks({
@@ -46,9 +50,11 @@ export function createLiveTasks({
     for (const listener of listeners) listener(news);
   }
 
-  async function poll(): Promise<void> {
+  async function poll(stop: AbortSignal): Promise<void> {
     try {
-      const found = await look({ place, before: seen?.rows ?? new Map(), nowMs: now() });
+      const found = await look({ place, before: seen ?? nothing, nowMs: now() });
+      // Nobody looks any more.
+      if (stop.aborted) return;
       const before = seen;
       seen = found;
       const isRecovered = trouble !== undefined;
@@ -58,6 +64,7 @@ export function createLiveTasks({
       const gone = [...before.rows.keys()].filter((id) => !found.rows.has(id));
       if (rows.length + gone.length > 0) tell({ type: "change", rows, gone, more: found.more });
     } catch (thrown) {
+      if (stop.aborted) return;
       const words = explain(thrown);
       if (words !== trouble) tell({ type: "trouble", words });
       trouble = words;
@@ -67,7 +74,7 @@ export function createLiveTasks({
   async function pollWhileWatched(stop: AbortController): Promise<void> {
     const { signal } = stop;
     while (!signal.aborted) {
-      await poll();
+      await poll(signal);
       await setTimeout(pollMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
@@ -86,6 +93,9 @@ export function createLiveTasks({
         if (listeners.size > 0) return;
         polling?.abort();
         polling = undefined;
+        // Whoever looks next is told what there is then.
+        seen = undefined;
+        trouble = undefined;
       };
     },
     close() {
@@ -99,17 +109,18 @@ function allOf({ rows, more }: Seen): News {
   return { type: "all", rows: [...rows.values()], more };
 }
 
-/** What is over is read once; what was listed and is not found where it was is asked for by its id. */
+/** What is over is read once in a while; what was listed and is not found where it was is asked for by its id. */
 async function look({
   place: { store, newestIds },
   before,
   nowMs,
 }: {
   place: Pick<TaskPlace, "store" | "newestIds">;
-  before: ReadonlyMap<string, TaskRow>;
+  before: Seen;
   nowMs: number;
 }): Promise<Seen> {
   const rows = new Map<string, TaskRow>();
+  const readAtMs = new Map<string, number>();
   const more: string[] = [];
   const add = (task: Task | undefined) => task && rows.set(task.id, taskRowOf({ task, nowMs }));
   for (const state of openStates) {
@@ -119,17 +130,20 @@ async function look({
   }
   const { ids, cursor } = await newestIds({ state: "done", limit: maxDone });
   if (cursor !== undefined) more.push("done");
-  const missed = [...before.values()].filter(({ id }) => !rows.has(id) && !ids.includes(id));
+  const missed = [...before.rows.values()].filter(({ id }) => !rows.has(id) && !ids.includes(id));
   for (const id of [...ids, ...missed.map((row) => row.id)]) {
-    const known = before.get(id);
+    const known = before.rows.get(id);
+    const knownAtMs = before.readAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
     // An operator may have its answer delivered once more.
-    if (known?.state === "done" && !known.undelivered) rows.set(id, known);
+    const isTrusted = known?.state === "done" && !known.undelivered && nowMs - knownAtMs < trustedMs;
+    if (isTrusted) rows.set(id, known);
     else add((await store.get({ id }))?.task);
+    readAtMs.set(id, isTrusted ? knownAtMs : nowMs);
   }
   const newestFirst = [...rows.values()].sort((a, b) => b.receivedAtMs - a.receivedAtMs || (a.id < b.id ? -1 : 1));
   const open = newestFirst.filter(({ state }) => state !== "done");
   const over = newestFirst.filter(({ state }) => state === "done").slice(0, Math.max(maxDone, maxRows - open.length));
-  return { rows: new Map([...open, ...over].map((row) => [row.id, row])), more };
+  return { rows: new Map([...open, ...over].map((row) => [row.id, row])), more, readAtMs };
 }
 
 function isSame(before: TaskRow | undefined, after: TaskRow): boolean {

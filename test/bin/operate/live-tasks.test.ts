@@ -9,6 +9,7 @@ let tasks: ReturnType<typeof openTasksInFile>;
 let place: TaskPlace;
 let lists = 0;
 let broken = false;
+let nowMs = 0;
 let live: ReturnType<typeof createLiveTasks>;
 
 beforeEach(() => {
@@ -24,7 +25,13 @@ beforeEach(() => {
       return place.store.list(request);
     },
   };
-  live = createLiveTasks({ place: { ...place, store }, explain: () => "It cannot be read.", pollMs: 10 });
+  nowMs = 0;
+  live = createLiveTasks({
+    place: { ...place, store },
+    explain: () => "It cannot be read.",
+    pollMs: 10,
+    now: () => nowMs,
+  });
 });
 afterEach(async () => {
   live.close();
@@ -91,6 +98,23 @@ describe("the live list", () => {
     expect(await next()).toMatchObject({ rows: [{ kind: "bad", words: "answered, but not in the thread" }] });
     await tasks.change(1, { history: [{ atMs: 2, event: "delivered", state: "done" }] });
     expect(await next()).toMatchObject({ rows: [{ kind: "good" }] });
+  });
+
+  it("forgets within a minute, and for whoever begins to look at once, whose data was deleted", async () => {
+    await tasks.add(1, { state: "done" });
+    await tasks.add(2, { state: "done" });
+    const first = look();
+    await first.next();
+    await tasks.erase(1);
+    await tasks.erase(2, { leavesNothing: true });
+    nowMs += 60_000;
+    const told = await first.next();
+    expect("gone" in told && told.gone.toSorted()).toEqual([1, 2].map(requestIdOf));
+    await tasks.add(3, { state: "done" });
+    expect(idsOf(await first.next())).toEqual([requestIdOf(3)]);
+    await tasks.erase(3);
+    first.stop();
+    expect(idsOf(await look().next())).toEqual([]);
   });
 
   it("names what is gone", async () => {

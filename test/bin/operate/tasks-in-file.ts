@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tombstoneOf } from "../../../bin/data/tombstone.ts";
 import { openSqliteEngine } from "../../../bin/local/engine.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
@@ -31,6 +32,14 @@ export function openTasksInFile() {
       const task = await store.get({ id: requestIdOf(number) });
       if (task === undefined) throw new Error("It is not there.");
       await store.replace({ item: { ...task, ...changes } });
+    },
+    /** As `sekisho data delete` does it. */
+    async erase(number: number, { leavesNothing = false } = {}): Promise<void> {
+      const task = await store.get({ id: requestIdOf(number) });
+      if (task === undefined) throw new Error("It is not there.");
+      const nowMs = leavesNothing ? Number.MAX_SAFE_INTEGER : task.receivedAtMs;
+      const left = tombstoneOf({ task, nowMs }) ?? { ...task, expiresAtMs: 1 };
+      await store.replace({ item: leavesNothing ? left : { ...left, expiresAtMs: task.expiresAtMs } });
     },
     async queued(): Promise<{ type: string; requestId: string; retryOf?: string; message?: { text: string } }[]> {
       const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 60_000, waitMs: 0 });
