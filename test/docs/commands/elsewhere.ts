@@ -20,6 +20,18 @@ function lookAtBuild(parts: ShellCommand[]): void {
   expect(words.at(-1)).toBe(".");
 }
 
+/** The volume and the port are the image's, and the variable is the one that the page's configuration names. */
+function lookAtRun(parts: ShellCommand[]): void {
+  lookAtAll(parts);
+  const words = parts[0]?.words ?? [];
+  const wordAfter = (option: string) => words[words.indexOf(option) + 1] ?? "";
+  const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
+  expect(dockerfile).toContain(`VOLUME ["${wordAfter("-v").split(":")[1]}"]`);
+  expect(dockerfile).toContain(`EXPOSE ${wordAfter("-p").split(":").at(-1)}`);
+  const page = readFileSync(join(root, "docs/release.md"), "utf8");
+  expect(page).toContain(`"tokens": [{ "env": "${wordAfter("-e")}" }]`);
+}
+
 /** Its help knows the option; what it does is held by the tests in test/bin/release/. */
 function lookAtRelease([part]: ShellCommand[]): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -72,6 +84,11 @@ export const elsewhere: LookEntry[] = [
     because: "an image needs a daemon and a registry; what the image holds is run by test/examples/cloud-run.test.ts",
     look: lookAtBuild,
   })),
+  {
+    command: "docker run --read-only -e AGENT_TOKEN -v tasks:/data -p 127.0.0.1:8080:8080 sekisho-execution",
+    because: "an image needs a daemon; what it holds is started by test/bin/release/image/image.test.ts",
+    look: lookAtRun,
+  },
   { command: 'docker push "$IMAGE"', because: "there is no registry here", look: lookAtAll },
   {
     command:

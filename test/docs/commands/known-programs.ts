@@ -23,12 +23,19 @@ const known: Record<string, string[]> = {
   "gcloud auth configure-docker": [],
   "docker build": ["--platform", "-t", "--build-arg"],
   "docker buildx build": ["--platform", "-t", "--build-arg", "--output", "--sbom", "--provenance"],
+  "docker run": ["--read-only", "--rm", "-e", "-p", "-v"],
   "docker push": [],
   "aws logs filter-log-events": ["--log-group-name", "--filter-pattern", "--query", "--output"],
+  "aws s3 rm": ["--recursive"],
+  "aws secretsmanager delete-secret": ["--secret-id"],
+  "aws sso login": [],
   "openssl rand": ["-hex"],
   tr: ["-d"],
   sha256sum: ["-c"],
   "git checkout": [],
+  "git tag": ["-v"],
+  ssh: ["-L"],
+  curl: ["-N"],
   cmp: [],
 };
 
@@ -37,7 +44,7 @@ export function lookAtProgram({ words }: ShellCommand): void {
   const name = Object.keys(known).find((prefix) => words.slice(0, prefix.split(" ").length).join(" ") === prefix);
   expect({ words, known: name !== undefined }).toEqual({ words, known: true });
   const rest = words.slice(name?.split(" ").length);
-  const options = rest.flatMap((word) => (/^--?[a-z]/.test(word) ? [word.replace(/=.*/, "")] : []));
+  const options = rest.flatMap((word) => (/^--?[A-Za-z]/.test(word) ? [word.replace(/=.*/, "")] : []));
   expect(options.filter((option) => !known[name ?? ""]?.includes(option))).toEqual([]);
   const files = rest.flatMap((word) => /^(?:\w+=)?(examples\/.+)$/.exec(word)?.[1] ?? []);
   expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);

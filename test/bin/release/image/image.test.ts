@@ -85,9 +85,8 @@ describe("what the Dockerfile makes", () => {
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "sekisho-image-config-"));
-    const execution = { authenticator: { type: "bearer", tokens: [{ env: "AGENT_TOKEN" }] } };
     const config = join(folder, "config.json");
-    writeFileSync(config, JSON.stringify({ execution }));
+    writeFileSync(config, configurationOfPage());
     built = buildHere({ CONFIG: config, CREATED: "2026-01-31T12:00:00Z" });
     chmodSync(built.at("/app"), 0o555);
   });
@@ -105,6 +104,15 @@ describe("what the Dockerfile makes", () => {
       timestamp: "2026-01-31T12:00:00Z",
       component: { name: "sekisho-container" },
     });
+  });
+
+  it("does not start beyond loopback with the repository's own configuration, which lets anyone in", () => {
+    const config = join(folder, "own.json");
+    writeFileSync(config, readFileSync(join(root, "sekisho.config.json")));
+    const words = startWords.map((word) => word.replace(/^\/app/, built.at("/app")));
+    const env = { PORT: "0", SEKISHO_CONFIG_FILE: config };
+    const { status, stderr } = spawnSync(process.execPath, words, { cwd: built.at("/data"), env, encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining("Anyone could run tasks") });
   });
 
   it("starts, is well, keeps its tasks in /data, ends by SIGTERM, and writes nothing where it is", async () => {
@@ -127,6 +135,7 @@ describe("what the Dockerfile makes", () => {
     const health = (PORT: string) =>
       spawnSync(process.execPath, inImage(healthWords), { cwd: built.at("/data"), env: { ...variables, PORT } }).status;
     expect(health(new URL(address).port)).toBe(0);
+    expect((await fetch(address, { method: "POST", body: "{}" })).status).toBe(401);
     const answer = await fetch(address, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -140,6 +149,12 @@ describe("what the Dockerfile makes", () => {
     expect(filesOf(built.at("/app"))).toEqual(before);
   });
 });
+
+/** Which docs/release.md shows for an image. */
+function configurationOfPage(): string {
+  const page = readFileSync(join(root, "docs/release.md"), "utf8");
+  return /^```json\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? "";
+}
 
 function filesOf(folder: string): unknown[] {
   return readdirSync(folder).map((name) => {
