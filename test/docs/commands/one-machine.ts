@@ -59,6 +59,16 @@ export const oneMachine: RunEntry<Machine>[] = [
     },
   },
   {
+    command: "npx sekisho manifest --url https://example.com",
+    async run({ parts, world }) {
+      const { code, stdout } = await world.run(onlyPart(parts));
+      expect({ code, address: JSON.parse(stdout).settings.event_subscriptions.request_url }).toEqual({
+        code: 0,
+        address: expect.stringMatching(/^https:\/\/example\.com\//),
+      });
+    },
+  },
+  {
     command: "npx sekisho allow add --team T012AB3CD",
     async run({ parts, world }) {
       expect(await world.run(onlyPart(parts))).toMatchObject({ code: 0 });
