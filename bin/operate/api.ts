@@ -19,7 +19,7 @@ const redriveSchema = z.union([
 export type Api = {
   /** Undefined where there is nothing at that address. */
   read(request: { path: string; query: URLSearchParams }): Promise<Outcome | undefined>;
-  act(request: { path: string; body: unknown }): Promise<Outcome | undefined>;
+  act(request: { path: string; body: unknown; operator: string }): Promise<Outcome | undefined>;
 };
 
 export function createApi({
@@ -46,7 +46,15 @@ export function createApi({
     return id === undefined ? undefined : oneTask({ place, pictureOf, id: id.toLowerCase(), now });
   }
 
-  async function act({ path, body }: { path: string; body: unknown }): Promise<Outcome | undefined> {
+  async function act({
+    path,
+    body,
+    operator,
+  }: {
+    path: string;
+    body: unknown;
+    operator: string;
+  }): Promise<Outcome | undefined> {
     if (path === "destinations/check") {
       const asked = namesSchema.safeParse(body).data;
       if (asked === undefined) return refused(400, "Names of destinations are needed, or none for all.");
@@ -58,13 +66,13 @@ export function createApi({
       if (asked === undefined) return refused(400, "Request ids are needed, or all: true.");
       const redriven = await letters.redrive("all" in asked ? undefined : asked.requestIds);
       for (const { requestId } of redriven) {
-        log.info("operator_asked", { operation: "redrive", request_id: requestId });
+        log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
       }
       return { done: { redriven } };
     }
     const [, id, name] = /^tasks\/([^/]+)\/([a-z]+)$/.exec(path) ?? [];
     if (id === undefined || name === undefined) return undefined;
-    return doToTask({ name, id: id.toLowerCase(), place, log });
+    return doToTask({ name, id: id.toLowerCase(), place, operator, log });
   }
 
   return { read: (request) => orExplained(() => read(request)), act: (request) => orExplained(() => act(request)) };

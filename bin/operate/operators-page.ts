@@ -44,11 +44,9 @@ export function createOperatorsPage({
     const path = url.pathname;
     const asset = assets.get(path);
     const isOpen = path === signInPath || (request.method === "GET" && asset?.isPublic === true);
-    if (!isOpen) {
-      const refusal = await admission.admit(request);
-      if (refusal !== undefined) return refuse(request, response, { path, refusal, signsIn: admission.signsIn });
-    }
-    if (request.method === "POST") return post(request, response, path);
+    const admitted = isOpen ? { operator: "anyone" } : await admission.admit(request);
+    if ("status" in admitted) return refuse(request, response, { path, refusal: admitted, signsIn: admission.signsIn });
+    if (request.method === "POST") return post(request, response, { path, ...admitted });
     if (request.method !== "GET") return plain(response.setHeader("allow", "GET, POST"), 405, "GET or POST.");
     if (path === signInPath && !admission.signsIn) return redirect(response, base);
     if (asset !== undefined) return give(response, asset);
@@ -63,7 +61,11 @@ export function createOperatorsPage({
     return tell(response, outcome);
   }
 
-  async function post(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  async function post(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { path, operator }: { path: string; operator: string },
+  ): Promise<void> {
     if (!isType(request, "application/json")) return plain(response, 415, "application/json is taken here.");
     const bytes = await readBody({ request, maxBytes: maxBodyBytes });
     if (bytes === undefined) return plain(response, 413, "That is too long.");
@@ -74,7 +76,7 @@ export function createOperatorsPage({
       return respondJson(response, 200, {});
     }
     if (!path.startsWith(apiPath)) return plain(response, 404, "There is nothing at this address.");
-    return tell(response, await api.act({ path: path.slice(apiPath.length), body }));
+    return tell(response, await api.act({ path: path.slice(apiPath.length), body, operator }));
   }
 
   return {

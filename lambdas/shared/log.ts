@@ -22,6 +22,7 @@ const allowedFields = [
   "transport",
   "agent",
   "principal_kind",
+  "operator",
   "team",
   "channel",
   "user",

@@ -1,11 +1,11 @@
 /** Outside loopback: whoever the configured authenticator lets in, by `Authorization` or by the cookie of the sign-in form. */
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, hash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Authenticator } from "../../../lambdas/execution/host/authenticator/authenticator.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { one } from "../../web/request.ts";
-import type { Admission, Refusal } from "./admission.ts";
+import type { Admission, Admitted, Refusal } from "./admission.ts";
 import { cookieOf, endedCookie, fitsCookie, tokenIn } from "./cookie.ts";
 import { createFailures, type Failures } from "./failures.ts";
 import { isDocument } from "./is-document.ts";
@@ -36,7 +36,7 @@ export function byAuthenticator({
   const known = new Set<string>();
   const isPlatform = authenticator.kind === "platform";
 
-  async function verify(request: IncomingMessage, authorization: string | undefined): Promise<Refusal | undefined> {
+  async function verify(request: IncomingMessage, authorization: string | undefined): Promise<Refusal | Admitted> {
     if (!isPlatform && authorization === undefined) return unknown;
     const address = request.socket.remoteAddress ?? "";
     const digest = createHmac("sha256", key)
@@ -47,21 +47,24 @@ export function byAuthenticator({
       const retryAfterSeconds = Math.ceil(waitMs / 1000);
       return { status: 429, words: "Too many failed sign-ins. Try again in a minute.", retryAfterSeconds };
     }
-    const refusal = await asked(request, authorization);
-    if (refusal === undefined) keep(digest);
+    const answer = await asked(request, authorization);
+    if ("operator" in answer) keep(digest);
     else {
       known.delete(digest);
-      if (refusal.status !== 503) failures.note(address);
+      if (answer.status !== 503) {
+        failures.note(address);
+        log.warn("operator_refused", { address, status: answer.status });
+      }
     }
-    return refusal;
+    return answer;
   }
 
-  async function asked(request: IncomingMessage, authorization: string | undefined): Promise<Refusal | undefined> {
+  async function asked(request: IncomingMessage, authorization: string | undefined): Promise<Refusal | Admitted> {
     const header = (name: string) => (name === "authorization" ? authorization : one(request.headers[name]));
     try {
       const platformPrincipal = isPlatform ? "platform" : undefined;
       const principal = await authenticator.authenticate({ header, platformPrincipal });
-      return principal === undefined ? unknown : undefined;
+      return principal === undefined ? unknown : { operator: operatorOf(principal) };
     } catch (thrown) {
       const reason = thrown instanceof SekishoError ? thrown.reason : undefined;
       if (reason === "permission_denied") return { status: 403, words: "It is known who you are, and you may not." };
@@ -85,6 +88,11 @@ export function byAuthenticator({
     return !isOwnOrigin({ method: request.method, host, origin, fetchSite: site, authorized });
   }
 
+  /** Of whoever has a name of their own a digest: it may be an address of mail. */
+  function operatorOf(principal: string): string {
+    return principal === authenticator.kind ? principal : hash("sha256", principal).slice(0, 16);
+  }
+
   const common = {
     streamMs,
     async admit(request: IncomingMessage) {
@@ -101,8 +109,8 @@ export function byAuthenticator({
     async signIn(request, token) {
       if (isFromElsewhere(request)) return otherSite;
       if (!fitsCookie(token)) return { status: 401, words: "That is no token that a browser can keep." };
-      const refusal = await verify(request, `Bearer ${token}`);
-      return refusal ?? { cookie: cookieOf({ token, host: request.headers.host }) };
+      const answer = await verify(request, `Bearer ${token}`);
+      return "operator" in answer ? { cookie: cookieOf({ token, host: request.headers.host }) } : answer;
     },
     signOut: (request) => endedCookie({ host: request.headers.host }),
   };

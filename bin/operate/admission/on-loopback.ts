@@ -15,7 +15,7 @@ export function onLoopback(): Admission {
       const site = isDocument(request) ? undefined : one(fetchSite);
       const { method, socket } = request;
       const refusal = refusalOf({ method, host, origin, fetchSite: site, port: socket.localPort });
-      return refusal && { status: 403, words };
+      return refusal === undefined ? { operator: "loopback" } : { status: 403, words };
     },
   };
 }

@@ -36,11 +36,13 @@ export async function doToTask({
   name,
   id,
   place,
+  operator,
   log,
 }: {
   name: string;
   id: string;
   place: TaskPlace;
+  operator: string;
   log: Log;
 }): Promise<Outcome | undefined> {
   const deed = Object.hasOwn(deeds, name) ? deeds[name] : undefined;
@@ -48,7 +50,7 @@ export async function doToTask({
   const task = await foundTask({ place, id });
   if (task === undefined) return refused(404, "There is no such task any more.");
   const outcome = await deed({ place, task });
-  if ("done" in outcome) log.info("operator_asked", { operation: name, request_id: task.id });
+  if ("done" in outcome) log.info("operator_asked", { operation: name, request_id: task.id, operator });
   return outcome;
 }
 

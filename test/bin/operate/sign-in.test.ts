@@ -101,6 +101,7 @@ describe("the operators' page outside loopback", () => {
     const headers = { authorization, "content-type": "application/json" };
     expect((await ask(`${url}${cancel}`, { method: "POST", headers, body: "{}" })).status).toBe(200);
     expect(await tasks.queued()).toMatchObject([{ type: "cancel" }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "operator_asked", operator: "bearer" }]);
   });
 
   it.each([
@@ -123,6 +124,8 @@ describe("the operators' page outside loopback", () => {
     expect(await signIn("guess-10")).toMatchObject({ status: 429, headers: { "retry-after": "60" } });
     expect((await where({ authorization: "Bearer guess-10" })).status).toBe(429);
     expect((await where({ cookie })).status).toBe(200);
+    const told = { message: "operator_refused", address: "127.0.0.1", status: 401 };
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject(Array(10).fill(told));
     nowMs += 60_001;
     expect((await signIn("guess-10")).status).toBe(200);
   });
@@ -137,8 +140,29 @@ describe("the operators' page outside loopback", () => {
     expect(refused.status).toBe(503);
     expect(refused.body).not.toContain("issuer");
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: "operator_refused", status: 403 },
+      { message: "operator_refused", status: 401 },
       { message: "operator_not_verified", cause_kind: "TypeError" },
     ]);
+  });
+
+  it("says who asked for what by a digest, where a token names somebody", async () => {
+    const names: Authenticator = { kind: "jwt", authenticate: async () => "https://issuer.example hanako@example.com" };
+    const log = createLog({ service: "sekisho", write: (line) => void lines.push(line) });
+    const named = await servePage({
+      folder: tasks.folder,
+      admission: byAuthenticator({ authenticator: names, log }),
+      log,
+    });
+    try {
+      expect((await post(named.url, cancel, {}, { cookie })).status).toBe(200);
+      await tasks.queued();
+    } finally {
+      await named.close();
+    }
+    const [line = ""] = lines;
+    expect(JSON.parse(line)).toMatchObject({ operator: expect.stringMatching(/^[0-9a-f]{16}$/), operation: "cancel" });
+    expect(line).not.toContain("hanako");
   });
 
   it.each(["", "x".repeat(3801), "two words", "a;b", 'a"b', "é", 7, undefined])(
