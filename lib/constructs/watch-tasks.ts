@@ -34,7 +34,7 @@ export function watchTasks({ alarm, namespace }: { alarm: AddAlarm; namespace: s
   alarm("AnswersUndelivered", {
     metric: metric({ name: "sekisho_answers_undelivered_total", statistic: "Sum" }),
     threshold: 0,
-    what: "Slack does not take an answer: nobody reads it in the thread. See answer_not_delivered in the log of the worker, then npx sekisho tasks retry.",
+    what: "Slack does not take an answer: nobody reads it in the thread. See answer_not_delivered in the log of the worker; then 'Deliver again' of npx sekisho operate.",
   });
   alarm("QueueWaits", {
     metric: metric({ name: "sekisho_queue_wait_seconds", statistic: "p99" }),
