@@ -1,4 +1,6 @@
 /** The span of one turn of an agent, by the semantic conventions for generative AI: names, ids and counts, never what is said. Pure. */
+import { createHash } from "node:crypto";
+import { sessionIdSchema } from "../../../contracts/methods.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/spans.ts";
 import type { Turn } from "./collect-outcome.ts";
 import type { ExecutionTask } from "./execution-task.ts";
@@ -18,11 +20,17 @@ export function agentSpan(request: {
     attributes: {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": agentName,
-      "gen_ai.conversation.id": contextId,
+      "gen_ai.conversation.id": contextId === undefined ? undefined : conversationId(contextId),
       "sekisho.request_id": loggedId(task.requestId),
       "sekisho.task_id": task.id,
     },
   };
+}
+
+/** Over A2A a caller may name its context as it likes: of what is no id only a digest, by which a conversation is still one. */
+function conversationId(contextId: string): string {
+  if (sessionIdSchema.safeParse(contextId).success) return contextId;
+  return loggedId(contextId) ?? createHash("sha256").update(contextId).digest("hex").slice(0, 32);
 }
 
 /** `turn` is undefined where the agent was stopped, for `cause`. */
