@@ -5,7 +5,7 @@ import type { ExecutionTask } from "../execution-task.ts";
 /** The clocks of two processes may differ by more than what is left. */
 const shortestMs = 250;
 
-export type Watched = Pick<ExecutionTask, "id" | "state" | "changedAtMs" | "deadlineAtMs" | "question" | "lease">;
+type Watched = Pick<ExecutionTask, "id" | "state" | "changedAtMs" | "deadlineAtMs" | "question" | "lease">;
 
 /**
  * From now until a task that nobody has started may have lost who was to start it (`unstartedAfterMs`), until one that runs

@@ -79,7 +79,7 @@ export function createPushDelivery({
     const task = await guarded.get({ id: taskId });
     const config = task?.a2a?.pushConfigs?.find(({ id }) => id === configId);
     if (task?.state === state && task.changedAtMs === changedAtMs && config !== undefined) return { task, config };
-    log.debug("push_not_due", { task_id: taskId, attempt });
+    log.debug("push_not_due", { ...(task && loggedIds(task)), task_id: taskId, operation: "push", attempt });
     return undefined;
   }
 
@@ -90,7 +90,7 @@ export function createPushDelivery({
     const release = takePlaces(boundsOf(told));
     if (release === undefined) {
       const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
-      log.debug("push_waits", { task_id: notice.taskId, delay_ms: delayMs });
+      log.debug("push_waits", { ...loggedIds(told.task), operation: "push", delay_ms: delayMs });
       return queueAgain({ notice, delayMs });
     }
     try {

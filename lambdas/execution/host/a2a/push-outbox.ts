@@ -7,9 +7,10 @@ import type { ChangeTask } from "../change-task.ts";
 import { isOver } from "../changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../execution-task.ts";
 import type { ExecutionStore } from "../guarded-store.ts";
+import { loggedIds } from "../logged-ids.ts";
 import { encodeTaskMessage } from "../task-message.ts";
 import { createTimeLimit } from "../time-limit.ts";
-import { lookDelayMs, type Watched } from "./look-delay.ts";
+import { lookDelayMs } from "./look-delay.ts";
 
 export type PushOutbox = {
   /** The same changes; one that enters a state resolves when its notices are queued. That it failed is logged, and no more. */
@@ -17,7 +18,7 @@ export type PushOutbox = {
   /** Queues a notice of the task as it stands for one configuration. Rejects with `unavailable`. */
   tell(request: { task: ExecutionTask; configId: string }): Promise<void>;
   /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
-  watch(request: { task: Watched; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
+  watch(request: { task: ExecutionTask; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
   /** The same store, in which no task is created before the first look at it is queued. That this failed is logged. */
   before(store: ExecutionStore): ExecutionStore;
 };
@@ -67,17 +68,18 @@ export function createPushOutbox({
   }
 
   async function sendOf({
-    task: { id: taskId, state },
+    task,
     message,
   }: {
-    task: Watched;
+    task: ExecutionTask;
     message: Parameters<TaskQueue["send"]>[0];
   }): Promise<void> {
     const send = async () => withinTime(queue.send(message));
     try {
       await send().catch(send);
     } catch (cause) {
-      log.error("push_not_queued", { task_id: taskId, state, cause_kind: causeKind(cause) });
+      const ids = { ...loggedIds(task), operation: "push" };
+      log.error("push_not_queued", { ...ids, state: task.state, cause_kind: causeKind(cause) });
       throw new SekishoError("unavailable", { cause });
     }
   }

@@ -1,7 +1,8 @@
 /** After some outages in a row, refuses calls to a destination at once for a while, then lets one through to see. */
 import { SekishoError } from "../../../../contracts/errors.ts";
-import type { Log } from "../../../shared/log.ts";
-import type { Wrapper } from "./wrapper.ts";
+import type { Log, LogFields } from "../../../shared/log.ts";
+import { traceIdOf } from "../../../shared/trace.ts";
+import type { RunningCall, Wrapper } from "./wrapper.ts";
 
 /**
  * Advisory, and of this process and destination alone. It refuses before anything is sent and says so (`unavailable`);
@@ -25,15 +26,15 @@ export function circuitBreaker({
   let openUntilMs = 0;
   let probing = false;
 
-  function succeeded(): void {
-    if (failures >= maxFailures) log.info("circuit_closed");
+  function succeeded(call: RunningCall): void {
+    if (failures >= maxFailures) log.info("circuit_closed", idsOf(call));
     failures = 0;
   }
 
-  function failed(): void {
+  function failed(call: RunningCall): void {
     failures += 1;
     if (failures < maxFailures) return;
-    if (failures === maxFailures) log.warn("circuit_opened", { delay_ms: openMs });
+    if (failures === maxFailures) log.warn("circuit_opened", { ...idsOf(call), delay_ms: openMs });
     openUntilMs = now() + openMs;
   }
 
@@ -52,18 +53,23 @@ export function circuitBreaker({
     }
     try {
       const result = await next(call);
-      succeeded();
+      succeeded(call);
       return result;
     } catch (thrown) {
       const error = SekishoError.from(thrown);
       // A caller that gave up says nothing about the peer.
-      if (!call.signal.aborted) isOutage(error) ? failed() : succeeded();
+      if (!call.signal.aborted) isOutage(error) ? failed(call) : succeeded(call);
       throw error;
     } finally {
       onState({ isOpen: failures >= maxFailures });
       if (tripped) probing = false;
     }
   };
+}
+
+/** Of the call that made the difference. */
+function idsOf({ requestId, trace }: RunningCall): LogFields {
+  return { request_id: requestId, trace_id: traceIdOf(trace) };
 }
 
 function isOutage({ reason }: SekishoError): boolean {

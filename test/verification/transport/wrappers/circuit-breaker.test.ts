@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
-import { silentLog } from "../../../../lambdas/shared/log.ts";
+import { type LogFields, silentLog } from "../../../../lambdas/shared/log.ts";
 import { newTrace } from "../../../../lambdas/shared/trace.ts";
 import { circuitBreaker } from "../../../../lambdas/verification/transport/wrappers/circuit-breaker.ts";
 
@@ -8,8 +8,11 @@ const openMs = 10_000;
 
 function setUp() {
   const clock = { nowMs: 0 };
+  const lines: [string, LogFields | undefined][] = [];
+  const note = (message: string, fields?: LogFields) => void lines.push([message, fields]);
+  const log = { ...silentLog, info: note, warn: note };
   const peer = { calls: 0, answer: async (): Promise<void> => {} };
-  const step = circuitBreaker({ log: silentLog, now: () => clock.nowMs, maxFailures: 3, openMs })(async () => {
+  const step = circuitBreaker({ log, now: () => clock.nowMs, maxFailures: 3, openMs })(async () => {
     peer.calls += 1;
     await peer.answer();
     return { status: "success", response_text: "" } as const;
@@ -42,7 +45,7 @@ function setUp() {
     for (let calls = 0; calls < 3; calls += 1) await call();
     peer.calls = 0;
   };
-  return { clock, peer, call, fail, recover, open };
+  return { clock, peer, call, fail, recover, open, lines };
 }
 
 describe("the circuit breaker", () => {
@@ -57,6 +60,19 @@ describe("the circuit breaker", () => {
       expect(peer.calls).toBe(3);
     },
   );
+
+  it("says by which task's call it opened and closed", async () => {
+    const { clock, call, recover, open, lines } = setUp();
+    await open();
+    clock.nowMs += openMs;
+    recover();
+    await call();
+    const ofTask = expect.objectContaining({ request_id: "1", trace_id: expect.any(String) });
+    expect(lines).toEqual([
+      ["circuit_opened", ofTask],
+      ["circuit_closed", ofTask],
+    ]);
+  });
 
   it.each<ClientReason>(["execution_failed", "permission_denied", "rate_limited", "invalid_response"])(
     "stays closed at %s: the peer is there and answers",
