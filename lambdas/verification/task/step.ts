@@ -46,10 +46,19 @@ function untold({ answer, ...question }: Question): Question {
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };
 }
 
-/** The same for a task whose answer Slack did not take: that is kept, so that it can be delivered once the cause is gone. */
+/**
+ * The same for a task whose answer Slack did not take: that is kept, so that it can be delivered once the cause is gone. What was
+ * asked goes when the task has left its thread, since the usage history is written then.
+ */
 export function giveUpDelivery(task: Task): Task {
-  const { outcome } = task;
-  return { ...forget(task), ...(outcome === undefined ? {} : { outcome }), state: "done" };
+  const { outcome, message } = task;
+  const forgotten = forget(task);
+  return {
+    ...forgotten,
+    ...(outcome === undefined ? {} : { outcome }),
+    message: { ...forgotten.message, text: message.text },
+    state: "done",
+  };
 }
 
 export function advance(task: Task, changes: Partial<Task>): Task {
@@ -70,7 +79,8 @@ export function leaving(task: Task): Step {
   return { task, effects: [{ type: "leave_thread" }] };
 }
 
-export function left(task: Task, policy: Policy): Step {
+export function left(entered: Task, policy: Policy): Step {
+  const task = entered.swept ? { ...entered, message: { ...entered.message, text: "" } } : entered;
   return { task, effects: [...stopSession(task, policy), ...(task.swept ? [] : [wake(policy.sweepAfterMs)])] };
 }
 

@@ -105,13 +105,22 @@ export function entryOf({
   };
 }
 
-function endOf({ outcome, message, deadlineAtMs }: Task): { outcome: UsageOutcome; reason?: string } | undefined {
+function endOf({
+  outcome,
+  message,
+  deadlineAtMs,
+  swept,
+}: Task): { outcome: UsageOutcome; reason?: string } | undefined {
   // Where nobody can post any more, a task ends before anything came of it; what did not speak to the bot may be none.
   if (outcome === undefined) {
-    return message.unaddressed && deadlineAtMs === undefined ? undefined : { outcome: "failed", reason: "slack" };
+    return message.unaddressed && deadlineAtMs === undefined ? undefined : undelivered;
   }
+  // An answer that is in the thread is looked after for a while yet; one that is kept without that is not there.
+  if (outcome.type === "answer" && swept) return undelivered;
   return endOfOutcome(outcome);
 }
+
+const undelivered = { outcome: "failed", reason: "slack" } as const;
 
 function endOfOutcome(outcome: Outcome): { outcome: UsageOutcome; reason?: string } | undefined {
   switch (outcome.type) {

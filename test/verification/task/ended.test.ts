@@ -1,9 +1,11 @@
 /** What the record of a task keeps once its outcome is known, and once it is over. */
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { slackFailed } from "../../../lambdas/verification/task/slack-failures.ts";
+import { left } from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { play } from "./play.ts";
-import { askedAtMs, sampleTask } from "./sample.ts";
+import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
 const nowMs = askedAtMs;
 const woken: TaskEvent = { type: "woken", nowMs, resumed: false };
@@ -57,6 +59,20 @@ describe("the record of a task", () => {
     const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
     expect(task.state).toBe("delivering");
     expect(last).toEqual([{ type: "deliver", heal: true }]);
+  });
+
+  it("knows what was asked until it has left its thread, for the usage history", () => {
+    const policy = samplePolicy();
+    const before = recordAfter(sent(), answered("A checkpoint."), woken);
+    const { task, effects } = slackFailed({
+      task: before,
+      event: { type: "slack_failed", nowMs, kind: "gone" },
+      policy,
+    });
+    expect(effects).toEqual([{ type: "leave_thread" }]);
+    expect(before.message.text).not.toBe("");
+    expect(task.message.text).toBe(before.message.text);
+    expect(left(task, policy).task.message.text).toBe("");
   });
 
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {
