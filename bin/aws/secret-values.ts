@@ -1,5 +1,6 @@
 /** The values that are to be written: from the environment, else from the terminal. */
-import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { type CommandRun, UsageError } from "../commands/command.ts";
 import { askHidden } from "./ask-hidden.ts";
 import { unexpectedShape } from "./secret-shape.ts";

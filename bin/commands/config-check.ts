@@ -9,7 +9,7 @@ import {
 } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
 import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";

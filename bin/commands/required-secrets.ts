@@ -3,7 +3,7 @@
 import { secretsOfAuthorizer } from "../../lambdas/shared/config/authorizer-secrets.ts";
 import { authorizerConfigOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
-import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { UsageError } from "./command.ts";
 

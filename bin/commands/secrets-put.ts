@@ -1,7 +1,7 @@
 /** `sekisho secrets put`: carries the secrets of a stage to Secrets Manager, from the environment or the terminal. */
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
-import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
 import { callerAccount } from "../aws/account.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../aws/secret-store.ts";

@@ -2,7 +2,7 @@
 import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
+import { nameOfSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";

@@ -1,5 +1,5 @@
 /** Secrets as checks get them: the value, or why it cannot be had, in words for a person. */
-import { nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
+import { nameOfSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 

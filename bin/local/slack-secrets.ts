@@ -1,6 +1,6 @@
 /** Which secrets of Slack's the Verification zone cannot do without on one machine. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 
 /** The app token stands for the signing secret; with an installation flow every workspace gets its bot token by that. */

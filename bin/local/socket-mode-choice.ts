@@ -1,6 +1,7 @@
 /** Which way the real Slack is met on one machine: over Socket Mode where there is an app token, else over HTTP. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { installText, realSlackText, socketModeText } from "./real-slack-text.ts";
 import { neededSecrets } from "./slack-secrets.ts";

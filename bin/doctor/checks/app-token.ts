@@ -1,5 +1,5 @@
 /** Would Slack open a connection of Socket Mode for the app token? It is asked for an address, and nobody connects. */
-import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { nameOfSecret } from "../../../lambdas/shared/config/secret-in-hand.ts";
 import { refusalWords } from "../../local/socket-mode-refused.ts";
 import { askSlack } from "../ask-slack.ts";
 import { type Check, failed, ok, skipped } from "../check.ts";

@@ -1,5 +1,5 @@
 /** Does Slack take the bot token, and whose is it? */
-import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { nameOfSecret } from "../../../lambdas/shared/config/secret-in-hand.ts";
 import { printable } from "../../destinations/question.ts";
 import { refusalWords } from "../../local/socket-mode-refused.ts";
 import { type Check, type Finding, failed, ok, skipped, warning } from "../check.ts";

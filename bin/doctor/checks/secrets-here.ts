@@ -1,5 +1,5 @@
 /** Are the secrets there that the configuration refers to? Names only, never values. */
-import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { nameOfSecret } from "../../../lambdas/shared/config/secret-in-hand.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { type Check, failed, ok } from "../check.ts";
 import { secretInHand } from "../secrets-in-hand.ts";

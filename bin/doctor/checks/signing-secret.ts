@@ -1,6 +1,6 @@
 /** Is an event that is signed with the signing secret taken by the entry, and refused when it is old? */
 import { randomUUID } from "node:crypto";
-import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { nameOfSecret } from "../../../lambdas/shared/config/secret-in-hand.ts";
 import { unexpectedShape } from "../../aws/secret-shape.ts";
 import { askSigned, askStale } from "../ask-entry.ts";
 import { type Check, type Finding, failed, ok, skipped, warning } from "../check.ts";

@@ -12,16 +12,6 @@ export async function readSecret(reference: SecretReference): Promise<string> {
   return value;
 }
 
-/** Of a secret in Secrets Manager nothing is known before it is read. */
-export function hasSecret(reference: SecretReference): boolean {
-  return "secretsManager" in reference || Boolean(process.env[reference.env]);
-}
-
-/** How a person is told which secret is meant. */
-export function nameOfSecret(reference: SecretReference): string {
-  return "env" in reference ? reference.env : reference.secretsManager;
-}
-
 /** The ARN says the region; a mere name is looked for in the environment's. */
 async function readManaged({ id }: { id: string }): Promise<string> {
   const region = id.startsWith("arn:") ? id.split(":")[3] : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);

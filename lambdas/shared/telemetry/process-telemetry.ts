@@ -1,4 +1,6 @@
 /** Telemetry of a process that goes on running: metrics for Prometheus, spans to a collector. */
+import { ConfigError } from "../config/load.ts";
+import { hasSecret, nameOfSecret } from "../config/secret-in-hand.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
@@ -23,6 +25,7 @@ export function openProcessTelemetry({
   xray?: OtlpTarget | undefined;
   log: Log;
 }): ProcessTelemetry {
+  requireHeaders(config);
   const measured = config.metrics ? createPrometheusMetrics() : undefined;
   const tracing = openTracing({ config: config.traces, flushMs, ...surroundings });
   return {
@@ -34,4 +37,15 @@ export function openProcessTelemetry({
       await tracing.close();
     },
   };
+}
+
+/** Better now than once a minute for ever. */
+function requireHeaders({ traces: { exporter } }: TelemetryConfig): void {
+  const headers = exporter.type === "otlp" ? Object.entries(exporter.headers) : [];
+  const problems = headers.flatMap(([name, reference]) =>
+    hasSecret(reference)
+      ? []
+      : [`telemetry.traces.exporter.headers.${name}: the environment variable ${nameOfSecret(reference)} is not set`],
+  );
+  if (problems.length > 0) throw new ConfigError("The configuration", problems);
 }
