@@ -80,7 +80,7 @@ export const metricTable = {
     kind: "gauge",
     labels: ["destination"],
     dimensions: [[], ["destination"]],
-    help: "1 while a destination is not called in this process after outages in a row.",
+    help: "1 while a destination is not called in this process after outages in a row; the next call that succeeds sets it back.",
   },
   sekisho_slack_calls_total: {
     kind: "counter",
