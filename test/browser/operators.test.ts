@@ -173,6 +173,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     const admission = byAuthenticator({ authenticator, log: silentLog });
     served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
     await tasks.add(1, undelivered);
+    browser ??= await openBrowser();
     page = await openTab();
   });
   afterAll(async () => {
@@ -180,6 +181,43 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await browser?.close();
     await served.close();
     await tasks.close();
+  });
+
+  it("shows further tasks of a state as they are by now, not as they were when they were asked for", async () => {
+    const numbers = Array.from({ length: 260 }, (_, at) => 100 + at);
+    await Promise.all(numbers.map((number) => tasks.add(number, { state: "waiting" })));
+    await context.addCookies([{ name: "sekisho_operator", value: "a-token-of-operators", url: served.url }]);
+    await page.goto(`${served.url}/operate/`);
+    const open = page.getByRole("button", { name: /^Open/ });
+    for (const shown of ["50", "150", "250"]) {
+      await open.getByText(shown, { exact: true }).waitFor();
+      if (shown !== "250") await page.getByRole("button", { name: "Show more that are waiting" }).click();
+    }
+    // In one commit: what ends bit by bit the live list sees.
+    await Promise.all(numbers.map((number) => tasks.change(number, { state: "done" })));
+    await open.getByText("0", { exact: true }).waitFor({ timeout: 15_000 });
+    await context.clearCookies();
+  }, 30_000);
+
+  it("takes a link that was cut for one to the list", async () => {
+    await context.addCookies([{ name: "sekisho_operator", value: "a-token-of-operators", url: served.url }]);
+    await page.goto(`${served.url}/operate/#/tasks/%`);
+    await page.reload();
+    await page.getByRole("button", { name: /^Open/ }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await context.clearCookies();
+    expect(complaints.splice(0)).toEqual([]);
+  });
+
+  it("says so where a browser does not keep the sign-in", async () => {
+    await page.goto(`${served.url}/operate/sign-in`);
+    await page.route("**/operate/sign-in", (route) =>
+      route.request().method() === "POST" ? route.fulfill({ status: 200, body: "{}" }) : route.continue(),
+    );
+    await page.getByLabel("Token").fill("a-token-of-operators");
+    await press("Enter");
+    await page.getByRole("alert").getByText("needs https").waitFor();
+    await page.unroute("**/operate/sign-in");
   });
 
   it("asks for a token, leads where one wanted to go, and forgets it at the sign-out", async () => {

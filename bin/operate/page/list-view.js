@@ -7,8 +7,10 @@ import { ageOf, count, shortId } from "./words.js";
 /** Kept over the views, so that the way back leads to the list as it was left. */
 const kept = { show: "all", text: "", me: localStorage.getItem("sekisho.me") ?? "", current: undefined };
 const labels = { all: "All", open: "Open", failed: "Failed", mine: "Mine" };
-/** Beyond the live list, as far as they were asked for: by state, the tasks and where to go on. */
+/** Beyond the live list, as far as they were asked for: by state, the tasks, how many pages of them, and where to go on. */
 const older = new Map();
+/** Nobody tells of changes there. */
+const olderEveryMs = 10_000;
 
 export function listView({ box, live, say }) {
   const filter = element("input", "filter");
@@ -137,23 +139,41 @@ export function listView({ box, live, say }) {
   }
 
   async function showOlder(state) {
-    const known = older.get(state) ?? { rows: [], cursor: undefined };
+    const from = older.get(state) ?? { rows: [], pages: 0, cursor: undefined };
     const { size } = live.rows();
     try {
       // The first pages may hold nothing that is not listed already.
-      for (let pages = 0; pages < 8; pages += 1) {
-        const cursor = known.cursor === undefined ? "" : `&cursor=${encodeURIComponent(known.cursor)}`;
-        const page = await read(`tasks?state=${state}${cursor}`);
-        known.rows.push(...page.rows);
-        known.cursor = page.cursor;
-        const isNew = page.rows.some(({ id }) => !live.rows().has(id));
-        if (isNew || page.cursor === undefined || known.rows.length > size + 100) break;
-      }
+      const known = await readPages(state, from, ({ rows, pages }) => {
+        const isNew = rows.slice(-100).some(({ id }) => !live.rows().has(id));
+        return pages < from.pages + 8 && !isNew && rows.length <= size + 100;
+      });
       older.set(state, known);
       draw();
     } catch (error) {
       say(error.message);
     }
+  }
+
+  async function readPages(state, from, goesOn) {
+    let known = from;
+    do {
+      const cursor = known.cursor === undefined ? "" : `&cursor=${encodeURIComponent(known.cursor)}`;
+      const page = await read(`tasks?state=${state}${cursor}`);
+      known = { rows: [...known.rows, ...page.rows], pages: known.pages + 1, cursor: page.cursor };
+    } while (known.cursor !== undefined && goesOn(known));
+    return known;
+  }
+
+  /** What is not there any more has moved on, or is gone. */
+  async function readOlderAnew() {
+    if (document.visibilityState !== "visible") return;
+    for (const [state, before] of older) {
+      const none = { rows: [], pages: 0, cursor: undefined };
+      const known = await readPages(state, none, ({ pages }) => pages < before.pages).catch(() => undefined);
+      // Meanwhile more may have been asked for.
+      if (known !== undefined && older.get(state) === before) older.set(state, known);
+    }
+    if (older.size > 0 && !hasLeft) draw();
   }
 
   const links = () => [...list.querySelectorAll(".row")];
@@ -187,6 +207,9 @@ export function listView({ box, live, say }) {
   }
 
   draw();
+  let hasLeft = false;
+  const anew = setInterval(readOlderAnew, olderEveryMs);
+  void readOlderAnew();
   return {
     title: "Tasks",
     draw,
@@ -200,7 +223,10 @@ export function listView({ box, live, say }) {
       End: () => focusRow(-1),
       "/": () => filter.select(),
     },
-    leave() {},
+    leave() {
+      hasLeft = true;
+      clearInterval(anew);
+    },
     summary: () => count(links().length, "task"),
   };
 }

@@ -10,7 +10,7 @@ import { taskView } from "./task-view.js";
 import { tick } from "./words.js";
 
 const views = [
-  { pattern: /^#\/tasks\/([^/]+)$/, open: taskView, nav: "#/tasks" },
+  { pattern: /^#\/tasks\/([^/%]+)$/, open: taskView, nav: "#/tasks" },
   { pattern: /^#\/destinations$/, open: destinationsView, nav: "#/destinations" },
   { pattern: /^#\/dead-letters$/, open: lettersView, nav: "#/dead-letters" },
   { pattern: /(?:)/, open: listView, nav: "#/tasks" },
@@ -38,7 +38,7 @@ function show() {
   const { pattern, open, nav } = views.find((candidate) => candidate.pattern.test(location.hash));
   const [, id] = pattern.exec(location.hash) ?? [];
   $("view").replaceChildren();
-  view = open({ box: $("view"), live, say, id: id && decodeURIComponent(id) });
+  view = open({ box: $("view"), live, say, id });
   document.title = `${view.title} · Sekisho operators`;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === nav) link.setAttribute("aria-current", "page");

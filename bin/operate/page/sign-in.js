@@ -13,7 +13,11 @@ $("form").onsubmit = async (event) => {
   const body = JSON.stringify({ token: $("token").value });
   const headers = { "content-type": "application/json" };
   const answer = await fetch("/operate/sign-in", { method: "POST", headers, body }).catch(() => undefined);
-  if (answer?.ok) return enter();
+  if (answer?.ok) {
+    if ((await fetch("/operate/api/where").catch(() => undefined))?.status !== 401) return enter();
+    $("problem").textContent = "Your browser did not keep the sign-in: under this name the page needs https.";
+    return;
+  }
   const words = await answer?.json().then(
     (said) => said.words,
     () => undefined,
