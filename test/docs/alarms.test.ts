@@ -50,3 +50,8 @@ describe("docs/operations.md, when an alarm comes", () => {
     expect(families.filter((family) => !alarms.some((id) => id.endsWith(family)))).toEqual([]);
   });
 });
+
+it("an answer that was not delivered is delivered again, before an agent is made to run twice", () => {
+  const toDo = rows.find(({ name }) => name === "AnswersUndelivered")?.toDo ?? "";
+  expect(toDo).toMatch(/Deliver again.*tasks retry/);
+});
