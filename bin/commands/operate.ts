@@ -18,6 +18,8 @@ import { requireSecrets } from "./required-secrets.ts";
 
 const defaultPort = "3100";
 const loopback = "127.0.0.1";
+/** A shorter one is guessed by whoever has many addresses to try from. */
+const leastTokenLength = 20;
 /** Those that a browser's guard can name; whatever else is listened on may be reached by somebody else. */
 const openHostnames = [loopback, "localhost", "::1"];
 
@@ -53,7 +55,7 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
     const place = { directory: run.directory, file };
     const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "info" });
     const isOpen = openHostnames.includes(hostname) && !authenticate;
-    const admission = isOpen ? onLoopback() : authenticated({ config: loadConfig(place), hostname, log });
+    const admission = isOpen ? onLoopback() : await authenticated({ config: loadConfig(place), hostname, log });
     const { signal } = run;
     const source =
       stage === undefined
@@ -73,7 +75,15 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
   },
 };
 
-function authenticated({ config, hostname, log }: { config: Config; hostname: string; log: Log }): Admission {
+async function authenticated({
+  config,
+  hostname,
+  log,
+}: {
+  config: Config;
+  hostname: string;
+  log: Log;
+}): Promise<Admission> {
   const { authenticator } = config.operators;
   if (authenticator.type === "none") {
     throw new UsageError(
@@ -82,7 +92,16 @@ function authenticated({ config, hostname, log }: { config: Config; hostname: st
 or leave --hostname (and --authenticate) out, and come through a tunnel to this machine: ssh -L ${defaultPort}:${loopback}:${defaultPort}.`,
     );
   }
-  if (authenticator.type === "bearer") requireSecrets(authenticator.tokens);
+  if (authenticator.type === "bearer") {
+    requireSecrets(authenticator.tokens);
+    for (const reference of authenticator.tokens) {
+      // A managed one may be out of reach for a while, and is then said to be.
+      if (!("env" in reference) || (await readSecret(reference)).length >= leastTokenLength) continue;
+      throw new UsageError(
+        `A token of the operators is shorter than ${leastTokenLength} characters, and could be guessed. One of openssl rand -hex 32 cannot.`,
+      );
+    }
+  }
   return byAuthenticator({ authenticator: createAuthenticator({ config: authenticator, readSecret }), log });
 }
 

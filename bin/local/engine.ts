@@ -21,8 +21,14 @@ export type Engine = {
 };
 
 /** Throws EngineFileError where the file cannot be used. */
-export function openSqliteEngine({ file }: { file: string }): Engine {
-  const database = openDatabase({ file });
+export function openSqliteEngine({
+  file,
+  busyTimeoutMs,
+}: {
+  file: string;
+  busyTimeoutMs?: number | undefined;
+}): Engine {
+  const database = openDatabase({ file, ...(busyTimeoutMs !== undefined && { busyTimeoutMs }) });
   return {
     taskStore: ({ parse }) => createSqliteTaskStore({ database, parse }),
     taskQueue: ({ maxReceiveCount }) => ({

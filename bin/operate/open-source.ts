@@ -15,6 +15,9 @@ import { archivedLetters } from "./letters/archived.ts";
 import { undeliveredLetters } from "./letters/undelivered.ts";
 import type { Source } from "./source.ts";
 
+/** Nobody else is answered while a lock is waited for, which a zone holds for about a millisecond. */
+const busyTimeoutMs = 500;
+
 /** Throws where there is no file of tasks. `steps`: what the run of this process has seen. */
 export function openLocalSource({
   config,
@@ -32,7 +35,7 @@ export function openLocalSource({
   now?: () => number;
 }): Source {
   const { directory } = config;
-  const place = openLocalPlace({ directory, file: store, signal });
+  const place = openLocalPlace({ directory, file: store, busyTimeoutMs, signal });
   const file = store === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, store);
   return {
     name: "this machine",

@@ -13,10 +13,13 @@ import { parseStored } from "./stored-task.ts";
 export function openLocalPlace({
   directory,
   file: named,
+  busyTimeoutMs,
   signal,
 }: {
   directory: string;
   file: string | undefined;
+  /** As of a database; a server that waits longer answers nobody meanwhile. */
+  busyTimeoutMs?: number | undefined;
   signal: AbortSignal;
 }): TaskPlace {
   const file = named === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, named);
@@ -25,7 +28,7 @@ export function openLocalPlace({
       `There is no ${file}: the local run keeps its tasks there. Name its file by --store, or a stage on AWS by --stage.`,
     );
   }
-  const engine = openSqliteEngine({ file });
+  const engine = openSqliteEngine({ file, busyTimeoutMs });
   const database = openDatabase({ file });
   const store = engine.taskStore({ parse: parseStored });
   // It only sends, so that what the file's zone thinks of deliveries does not matter.

@@ -37,6 +37,13 @@ describe("sekisho operate", () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("OPERATORS_TOKEN is not set") });
   });
 
+  it("takes no token that could be guessed, and does not repeat it", async () => {
+    const words = ["operate", "--store", tasks.file, "--hostname", "0.0.0.0", "--config", config];
+    const refused = await commandHere(words, { OPERATORS_TOKEN: "hunter2" });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("shorter than 20 characters") });
+    expect(refused.stderr).not.toContain("hunter2");
+  });
+
   it.each([
     [["--port", "http"], 2, /is no port/],
     [["--port", "70000"], 2, /is no port/],

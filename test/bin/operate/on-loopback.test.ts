@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { ask, post } from "./ask.ts";
@@ -147,5 +148,13 @@ describe("the operators' page on loopback", () => {
     await reader?.cancel();
     expect(text).toContain(requestIdOf(1));
     expect(text).not.toMatch(/What is a sekisho|a secret answer/);
+  });
+
+  it("says that another program holds the file, and soon, since nobody else is answered meanwhile", async () => {
+    const other = new DatabaseSync(tasks.file);
+    other.exec("BEGIN IMMEDIATE");
+    const refused = await post(url, `/operate/api/tasks/${requestIdOf(1)}/cancel`, {});
+    other.close();
+    expect(refused).toMatchObject({ status: 502, body: expect.stringContaining("is locked by another program") });
   });
 });
