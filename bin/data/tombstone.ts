@@ -6,11 +6,6 @@ import type { Task } from "../../lambdas/verification/task/task.ts";
 const marginMs = 3600_000;
 const noTrace = `00-${"0".repeat(32)}-${"0".repeat(16)}-00`;
 
-/** Every other task has somebody who asked. */
-export function isErased({ principal }: Pick<Task, "principal">): boolean {
-  return principal === "";
-}
-
 /** A record without person, place and text; undefined where the message is too old to be taken again, so that nothing needs to stay. */
 export function tombstoneOf({ task, nowMs }: { task: Task; nowMs: number }): Task | undefined {
   const { id, revision, receivedAtMs, wakeSeq } = task;

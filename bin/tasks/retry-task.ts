@@ -1,8 +1,8 @@
 /** Does what a task that is over was asked once more, as a new task. */
 import { newTrace } from "../../lambdas/shared/trace.ts";
+import { isErased } from "../../lambdas/verification/task/erased.ts";
 import type { Ask } from "../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
-import { isErased } from "../data/tombstone.ts";
 import { newRetryId } from "./new-retry-id.ts";
 import type { TaskPlace } from "./place.ts";
 

@@ -1,6 +1,6 @@
 /** How the commands speak of a task: ages, what it does next, what it came to. Pure; never a text of a user or an agent. */
+import { isErased } from "../../lambdas/verification/task/erased.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
-import { isErased } from "../data/tombstone.ts";
 
 const units = [
   { name: "d", ms: 24 * 3600_000 },
