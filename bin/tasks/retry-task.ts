@@ -1,6 +1,5 @@
 /** Does what a task that is over was asked once more, as a new task. */
 import { newTrace } from "../../lambdas/shared/trace.ts";
-import { isErased } from "../../lambdas/verification/task/erased.ts";
 import type { Ask } from "../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import { newRetryId } from "./new-retry-id.ts";
@@ -9,7 +8,6 @@ import type { TaskPlace } from "./place.ts";
 /** What keeps it from being tried again, behind the task's name, with what to do instead; undefined where it can be. */
 export function whyNotRetry(task: Task): string | undefined {
   if (task.state !== "done") return `is not over yet (${task.state}). sekisho tasks cancel ends it.`;
-  if (isErased(task)) return "has nothing to be tried again: its data was deleted. Whoever asked may ask once more.";
   if (task.message.command) {
     return "was a slash command, which leaves no message to be read again. Use the command once more.";
   }

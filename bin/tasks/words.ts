@@ -1,5 +1,4 @@
 /** How the commands speak of a task: ages, what it does next, what it came to. Pure; never a text of a user or an agent. */
-import { isErased } from "../../lambdas/verification/task/erased.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 
 const units = [
@@ -53,12 +52,7 @@ function questionWords({ question, ending }: Task): string {
 }
 
 /** Undefined where nothing is known yet. */
-export function outcomeWords({
-  state,
-  outcome,
-  principal,
-}: Pick<Task, "state" | "outcome" | "principal">): string | undefined {
-  if (isErased({ principal })) return "its data was deleted";
+export function outcomeWords({ state, outcome }: Pick<Task, "state" | "outcome">): string | undefined {
   switch (outcome?.type) {
     case undefined:
       // The text of an answer goes once it is known to be in the thread, and the outcome with it.

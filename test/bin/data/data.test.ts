@@ -139,11 +139,10 @@ describe("sekisho data", () => {
   it("leaves of a young task a record that says so, and that nobody can try again", async () => {
     await keep(1);
     await data("delete", ...who(), "--yes");
-    const retried = await place.tasks("retry", idOf(1));
-    expect(retried).toMatchObject({ code: 1, stderr: expect.stringContaining("its data was deleted") });
-    const { stderr } = await place.tasks("cancel", idOf(1));
-    expect(stderr).toContain("cannot be canceled any more (its data was deleted)");
-    expect((await place.tasks("show", idOf(1))).stdout).toMatch(/next +its data was deleted/);
+    for (const command of ["retry", "cancel", "show"]) {
+      const { code, stderr } = await place.tasks(command, idOf(1));
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/data of task .* was deleted/) });
+    }
   });
 
   it("does not say that anything was deleted where nothing is found, and names the workspaces that know the user", async () => {
