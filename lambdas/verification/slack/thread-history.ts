@@ -37,7 +37,7 @@ function itemOf({ ts, text, from, user, key }: PostedMessage, botUsers: readonly
   if (from === "other_bot") return [];
   if (from === "self" && (key === undefined || !isAnswer(key.part))) return [];
   const said = key === undefined ? askedText({ text, botUsers }) : answerIn({ text: unescapeMrkdwn(text), key });
-  if (said === "") return [];
+  if (said.trim() === "") return [];
   const role = from === "self" ? "assistant" : "user";
   return [{ role, text: cut(said), ...(from === "person" && user ? { user_id: user } : {}), ts }];
 }
