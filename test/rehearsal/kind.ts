@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
+import { startOtlpCollector } from "../doubles/otlp-collector.ts";
 import { type EmfDocument, emfProblems } from "../shared/telemetry/emf-rules.ts";
 import { a2aOfStage, isServed } from "./a2a-clients.ts";
 import { madeUpCredential } from "./aws/callers.ts";
@@ -20,6 +21,7 @@ import { quiet } from "./stage.ts";
 import { alarmOfDeadLetters, askAndRead, isDeliveredThrice, isPoisoned, logged, redrive } from "./stories.ts";
 import { synthesizeKind } from "./synthesized.ts";
 import { readAssembly } from "./template/assembly.ts";
+import { isTraced } from "./traces.ts";
 import { unexplained } from "./verdict.ts";
 import { executionToken, startWorld, type World } from "./world.ts";
 
@@ -36,10 +38,12 @@ export function rehearse(kind: ExecutionKind): void {
     let elsewhere: Elsewhere;
     let signed: Elsewhere | undefined;
     let issuer: TokenIssuer;
+    let collector: Awaited<ReturnType<typeof startOtlpCollector>>;
 
     beforeAll(async () => {
       issuer = await startTokenIssuer();
-      closing.push(issuer.close);
+      collector = await startOtlpCollector();
+      closing.push(issuer.close, collector.close);
       [home, elsewhere] = await Promise.all([
         startWithToken({ token: executionToken }),
         startWithIssuer({ issuer: issuer.url }),
@@ -53,6 +57,7 @@ export function rehearse(kind: ExecutionKind): void {
         kind,
         homeUrl: home.url,
         elsewhereUrl: elsewhere.url,
+        collectorUrl: collector.url,
         ...(kind === "lambda" && { execution: { a2a: a2aOfStage } }),
         ...(signed && { signedUrl: signed.url }),
       });
@@ -117,6 +122,22 @@ export function rehearse(kind: ExecutionKind): void {
         expect(withoutChance({ kind, calls })).toEqual(known);
       },
       2 * storyMs,
+    );
+
+    it(
+      "is one trace from Slack's event to the answer, across the zones that are synthesized",
+      async () => {
+        const verification = ["sekisho.task", "process tasks", "execute_task", "deliver answer"];
+        const execution = kind === "external" ? [] : ["execute_task", "invoke_agent echo"];
+        const wanted = [
+          ...verification.map((name) => `sekisho-verification: ${name}`),
+          ...execution.map((name) => `sekisho-execution: ${name}`),
+        ];
+        const spans = await isTraced(world, { collector, wanted });
+        expect(spans.filter(({ parent }) => parent === undefined).map(({ name }) => name)).toEqual(["sekisho.task"]);
+        expect(collector.bytes()).not.toContain("one trace of it all");
+      },
+      storyMs,
     );
 
     it(

@@ -35,9 +35,12 @@ type Wish = {
   elsewhereUrl: string;
   /** A third one, to which the signature of a lent role leads. There is no such destination where absent. */
   signedUrl?: string;
+  /** Where spans go; nowhere where absent. */
+  collectorUrl?: string;
 };
 
-function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, execution: patience, limits }: Wish) {
+function configOf(wish: Wish) {
+  const { kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, collectorUrl, execution: patience, limits } = wish;
   const bearer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
   const webIdentity = { type: "web-identity", audience: elsewhereAudience };
   const { roleArn: assumeRoleArn, ...signing } = lent;
@@ -66,6 +69,7 @@ function configOf({ kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, exec
       concurrency: 4,
       ...limits,
     },
+    ...(collectorUrl && { telemetry: { traces: { exporter: { type: "otlp", url: collectorUrl } } } }),
     stages: {
       [stageName]: { verification, execution: kind === "external" ? { kind } : { kind, ...execution } },
     },
