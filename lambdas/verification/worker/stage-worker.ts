@@ -1,5 +1,4 @@
 /** The worker of a stage on AWS: made of the deployed configuration, and anew where the live settings have changed. */
-import { randomUUID } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
@@ -9,28 +8,19 @@ import { withExecutionAddress } from "../../shared/config/stage-config.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import { dynamoDbSettings } from "../../shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
-import type { TaskItem, TaskQueue } from "../../shared/engine/ports.ts";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import type { WorkerEnvironment } from "../config/worker-environment.ts";
 import { createDestinations } from "../destinations.ts";
-import { createArtifactFetch } from "../files/artifact-fetch.ts";
-import { createFiles } from "../files/create-files.ts";
 import { createS3FileStore } from "../files/s3-store.ts";
-import { createGate } from "../gate/create-gate.ts";
-import { parseKeptRules } from "../gate/kept-rules.ts";
-import { parseUsage } from "../gate/usage.ts";
 import { createStageTokens } from "../installations/stage-tokens.ts";
-import { createPolicy, defaultLocaleOf } from "../policy.ts";
-import { createTaskText } from "../slack/answer-text.ts";
 import { createSlackApi } from "../slack/web-api.ts";
-import { installationOf, type Task, taskSchema } from "../task/task.ts";
-import { threadSchema } from "../task/thread.ts";
-import { parseHistoryEntry } from "../usage-history/entry.ts";
+import { installationOf, type Task } from "../task/task.ts";
 import type { WorkerDestination } from "./calls.ts";
+import { createConfiguredWorker, zoneStores } from "./configured-worker.ts";
 import { createLiveConfig, readParameter } from "./live-config.ts";
 import type { Worker } from "./worker.ts";
-import { createZoneWorker } from "./zone-worker.ts";
 
 export type StageWorker = {
   /** The worker for the messages of one invocation. Never rejects. */
@@ -65,43 +55,15 @@ export function createStageWorker({
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
   const client = new DynamoDBClient(dynamoDbSettings);
-  const storeOf = <T extends TaskItem>(parse: (json: unknown) => T) => createDynamoTaskStore({ client, table, parse });
-  const stores = {
-    store: storeOf((json) => taskSchema.parse(json)),
-    threadStore: storeOf((json) => threadSchema.parse(json)),
-    historyStore: storeOf(parseHistoryEntry),
-  };
-  const gateStores = { ruleStore: storeOf(parseKeptRules), usageStore: storeOf(parseUsage) };
+  const stores = zoneStores((parse) => createDynamoTaskStore({ client, table, parse }));
   const fileStore = createS3FileStore({ bucket: filesBucket, aws });
 
   function build(settings: Config): Built {
     const config = withExecutionAddress({ config: settings, address });
     const { credentials, region } = aws;
     const destinations = createDestinations({ config, readSecret, botTokenOf, credentials, region, log, telemetry });
-    const worker = createZoneWorker({
-      ...stores,
-      queue,
-      policy: createPolicy({ config }),
-      slack,
-      gate: createGate({ config, ...gateStores, slack, log, now: Date.now }),
-      files: createFiles({
-        slack,
-        token: tokens.tokenOf,
-        newerToken: tokens.newerThan,
-        apiUrl,
-        store: fileStore,
-        publicFetch: createArtifactFetch(config),
-        ...config.files,
-        log,
-      }),
-      text: createTaskText({ locale: defaultLocaleOf(config.slack), contact: config.slack.contact }),
-      destinations,
-      config,
-      log,
-      telemetry,
-      queueSystem: "aws_sqs",
-      newId: randomUUID,
-    });
+    const shared = { stores, queue, slack, tokens, slackApiUrl: apiUrl, fileStore, log, telemetry };
+    const worker = createConfiguredWorker({ config, destinations, queueSystem: "aws_sqs", ...shared });
     return { settings, destinations, worker };
   }
 
