@@ -38,6 +38,7 @@ export function loadAssets(): ReadonlyMap<string, Asset> {
     ]),
     [scriptAddress, { type: types[".js"] ?? "", text: script, isPublic: true }],
     [`${sharedPath}colours.css`, asset("../web/colours.css", true)],
+    [`${sharedPath}head.css`, asset("../web/head.css", true)],
   ]);
 }
 

@@ -20,6 +20,7 @@ export const filePath = "/local/files/";
 export function loadDocument(): PageDocument {
   const styles = [
     "../../web/colours.css",
+    "../../web/head.css",
     "./page.css",
     "./thread.css",
     "./message.css",
