@@ -1,6 +1,7 @@
 /** What the stacks of each kind are made of, read off the templates. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { a, b, type Resource, type Synthesized, synthAll } from "./synth.ts";
+import { joined, referenced } from "./template-values.ts";
 import { ofProfile, ofRegion, variants } from "./variants.ts";
 
 type Variant = keyof typeof variants;
@@ -286,16 +287,3 @@ describe("the Execution zone", () => {
     for (const other of others) expect(JSON.stringify(resourcesOf(other))).not.toContain('"bedrock:');
   });
 });
-
-/** The text of a Fn::Join, its references left out. */
-function joined(value: unknown): string {
-  if (typeof value === "string") return value;
-  const { "Fn::Join": [separator, parts] = ["", []] } = value as { "Fn::Join"?: [string, unknown[]] };
-  return parts.map((part) => (typeof part === "string" ? part : "")).join(separator);
-}
-
-/** The logical id behind a Ref or a Fn::GetAtt. */
-function referenced(value: unknown): string {
-  const { Ref, "Fn::GetAtt": attribute } = value as { Ref?: string; "Fn::GetAtt"?: string[] };
-  return Ref ?? attribute?.[0] ?? "";
-}
