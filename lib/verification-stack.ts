@@ -136,7 +136,8 @@ export class VerificationStack extends Stack {
       ...metricsEnvironment(settings),
       ...(entry === undefined ? {} : { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
     };
-    const ofRole = { ...common, role, layer, timeout: workerTimeout, memoryMb: workerMemoryMb };
+    // The worker wakes itself through its queue. A message that it fails goes to the handler, which sends to that queue again.
+    const ofRole = { ...common, role, layer, timeout: workerTimeout, memoryMb: workerMemoryMb, isInLoop: true };
     const worker = createNodeFunction(this, "Worker", {
       ...ofRole,
       description: "Moves tasks",

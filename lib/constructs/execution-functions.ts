@@ -93,6 +93,8 @@ export function createExecutionFunctions(
     },
     timeout: workerTimeout,
     memoryMb: workerMemoryMb,
+    // With A2A it sends to its own queue. A completion push alone is no loop: no queue leads back from the Verification zone.
+    isInLoop: a2a,
     role,
   });
   for (const statement of [useTable(table, { creates: false }), useKey(key, { sends: a2a }), consumeFrom(queue)]) {

@@ -1,7 +1,14 @@
 /** A Lambda function from a bundle, with a log group of its own and a role that may write to that group and nothing else. */
 import { type Duration, Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Architecture, Code, Function as LambdaFunction, LayerVersion, Runtime } from "aws-cdk-lib/aws-lambda";
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  LayerVersion,
+  RecursiveLoop,
+  Runtime,
+} from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
@@ -21,6 +28,7 @@ export function createNodeFunction(
     layer,
     logRetentionDays,
     production,
+    isInLoop = false,
     role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
   }: {
     /** Holds index.js, which exports `handler`. */
@@ -35,6 +43,11 @@ export function createNodeFunction(
     layer?: string | undefined;
     logRetentionDays: number;
     production: boolean;
+    /**
+     * Set it for a function that consumes a queue to which its own messages lead back, directly or through other functions and
+     * dead-letter queues. Lambda refuses to invoke such a function after about 16 rounds unless the function allows loops.
+     */
+    isInLoop?: boolean;
     role?: IRole;
   },
 ): LambdaFunction {
@@ -60,6 +73,7 @@ export function createNodeFunction(
     layers: layer === undefined ? [] : [LayerVersion.fromLayerVersionArn(scope, `${id}Collector`, layer)],
     logGroup,
     role,
+    ...(isInLoop ? { recursiveLoop: RecursiveLoop.ALLOW } : {}),
   });
   acknowledge(fn, {
     findings: ["Serverless-LambdaDLQ"],

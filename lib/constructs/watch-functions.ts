@@ -1,4 +1,4 @@
-/** What is watched of every function: that it ends without an error, and that it is started at all. */
+/** The alarms of every function: errors, throttles, and invocations that Lambda refused because it took them for a loop. */
 import { Duration } from "aws-cdk-lib";
 import type { IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
@@ -25,5 +25,12 @@ export function watchFunctions({ alarm, functions }: { alarm: AddAlarm; function
       what: `The function ${name} was not started for want of concurrency. Raise the account's limit.`,
     }),
   );
+  for (const [name, fn] of named) {
+    alarm(`${name}LoopStopped`, {
+      metric: fn.metric("RecursiveInvocationsDropped", { period, statistic: "Sum" }),
+      threshold: 0,
+      what: `Lambda took messages for a runaway loop and did not invoke the function ${name} for them. See docs/operations.md.`,
+    });
+  }
   return { errors, throttles };
 }

@@ -1,5 +1,10 @@
 /** What the stacks of each kind are made of, read off the templates. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { createAuthority } from "../rehearsal/iam/authority.ts";
+import { collectPolicies } from "../rehearsal/iam/policies.ts";
+import { functionsInLoops } from "../rehearsal/loops.ts";
+import { createResolver } from "../rehearsal/template/resolve.ts";
+import { eventSourcesOf, functionsOf } from "../rehearsal/template/wiring.ts";
 import { a, b, type Resource, type Synthesized, synthAll } from "./synth.ts";
 import { joined, referenced } from "./template-values.ts";
 import { ofProfile, ofRegion, variants } from "./variants.ts";
@@ -157,6 +162,21 @@ describe.each(names)("%s", (name) => {
     }
   });
 
+  it("lets Lambda invoke in a loop each function that wakes itself through queues, and no other", () => {
+    const { assembly } = stacksOf(name);
+    const resolver = createResolver({ assembly });
+    const authority = createAuthority({ policies: collectPolicies({ resolver }) });
+    const functions = functionsOf({ assembly, resolver });
+    const sources = eventSourcesOf({ resolver });
+    const inLoops = functionsInLoops({ resolver, authority, functions, sources }).map(({ label }) => label);
+    expect(functions.filter(({ allowsLoops }) => allowsLoops).map(({ label }) => label)).toEqual(inLoops);
+    expect(inLoops.map((label) => label.replace(/[0-9A-F]{8}$/, "")).sort()).toEqual([
+      ...(name === "lambda that serves A2A" ? ["Execution/Worker"] : []),
+      "Verification/DeadLetterHandler",
+      "Verification/Worker",
+    ]);
+  });
+
   it("tells the topic of every alarm, and draws the dashboard", () => {
     const alarms = resourcesOf(name, "AWS::CloudWatch::Alarm");
     const metrics = alarms.map(({ properties }) => properties.MetricName);
@@ -167,6 +187,7 @@ describe.each(names)("%s", (name) => {
         "Errors",
         "5xx",
         "Throttles",
+        "RecursiveInvocationsDropped",
         "Duration",
       ]),
     );

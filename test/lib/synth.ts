@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { type Assembly, readAssembly } from "../rehearsal/template/assembly.ts";
 
 const project = join(__dirname, "../..");
 const timeoutMs = 60_000;
@@ -53,7 +54,13 @@ export async function runApp({
   return { ...run, folder, directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-export type Synthesized = { stacks: Map<string, SynthesizedStack>; order: string[]; accounts: Map<string, string> };
+export type Synthesized = {
+  stacks: Map<string, SynthesizedStack>;
+  order: string[];
+  accounts: Map<string, string>;
+  /** Its templates for a resolver. The folders of its assets are gone. */
+  assembly: Assembly;
+};
 
 /** All of them in one process, which loads CDK once. Rejects where a synth fails. */
 export async function synthAll<Name extends string>(configs: Record<Name, unknown>): Promise<Map<Name, Synthesized>> {
@@ -62,18 +69,19 @@ export async function synthAll<Name extends string>(configs: Record<Name, unknow
   const options = { cwd: project, timeout: allTimeoutMs };
   await promisify(execFile)(process.execPath, [child, directory, JSON.stringify(configs)], options);
   const names = Object.keys(configs) as Name[];
-  const made = new Map(names.map((name) => [name, readAssembly(join(directory, name))]));
+  const made = new Map(names.map((name) => [name, readSynthesized(join(directory, name))]));
   rmSync(directory, { recursive: true, force: true });
   return made;
 }
 
-function readAssembly(folder: string): Synthesized {
+function readSynthesized(folder: string): Synthesized {
   const zones = readdirSync(folder).flatMap((name) => /^(\w+)\.template\.json$/.exec(name)?.[1] ?? []);
   const { artifacts } = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
   return {
     stacks: new Map(zones.map((zone) => [zone, readStack({ folder, zone })])),
     order: deployOrder(zones, (zone) => artifacts[zone].dependencies),
     accounts: new Map(zones.map((zone) => [zone, artifacts[zone].environment])),
+    assembly: readAssembly({ folder }),
   };
 }
 

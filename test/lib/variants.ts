@@ -35,6 +35,11 @@ export const variants = {
     telemetry: { logs: { level: "warn", debugRatio: 0.05 } },
     ...toHome,
   }),
+  "lambda that serves A2A": configWith({
+    stage: { execution: { kind: "lambda" } },
+    execution: { a2a: { url: "https://agents.example/" } },
+    ...toHome,
+  }),
   external: configWith({
     stage: { execution: { kind: "external" } },
     slack: { install },

@@ -25,6 +25,8 @@ const known: Record<string, string[]> = {
   "docker buildx build": ["--platform", "-t", "--build-arg", "--output", "--sbom", "--provenance"],
   "docker run": ["--read-only", "--rm", "-e", "-p", "-v"],
   "docker push": [],
+  "aws lambda get-function-recursion-config": ["--function-name"],
+  "aws lambda put-function-recursion-config": ["--function-name", "--recursive-loop"],
   "aws logs filter-log-events": ["--log-group-name", "--filter-pattern", "--query", "--output"],
   "aws s3 rm": ["--recursive"],
   "aws secretsmanager delete-secret": ["--secret-id"],

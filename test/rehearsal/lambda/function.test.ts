@@ -36,6 +36,7 @@ function deploy({ code, ...more }: Partial<LambdaFunction> & { code: string }) {
     memoryMb: 128,
     logGroup: "",
     isTraced: false,
+    allowsLoops: false,
     keyArn: undefined,
     ...more,
   };

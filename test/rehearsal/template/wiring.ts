@@ -16,6 +16,8 @@ export type LambdaFunction = RunningPlace & {
   memoryMb: number;
   logGroup: string;
   isTraced: boolean;
+  /** Whether Lambda lets it run in a loop of functions and queues. */
+  allowsLoops: boolean;
   keyArn: string | undefined;
 };
 
@@ -58,6 +60,7 @@ export function functionsOf({ assembly, resolver }: { assembly: Assembly; resolv
       memoryMb: Number(properties.MemorySize ?? 128),
       logGroup: LogGroup === undefined ? `/aws/lambda/${name}` : String(LogGroup),
       isTraced: record(properties.TracingConfig).Mode === "Active",
+      allowsLoops: properties.RecursiveLoop === "Allow",
       keyArn: properties.KmsKeyArn === undefined ? undefined : String(properties.KmsKeyArn),
     };
   });
