@@ -3,6 +3,7 @@ import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { broken, without } from "./break.ts";
 import { type Elsewhere, startWithToken } from "./elsewhere.ts";
 import { isReadByUrl } from "./files.ts";
+import { isPolledInOneChain } from "./long-chain.ts";
 import { changeRoutes } from "./moves.ts";
 import { askAndRead, isPoisoned } from "./stories.ts";
 import { elsewhereAudience, synthesizeKind } from "./synthesized.ts";
@@ -262,6 +263,24 @@ suite("the rehearsal fails, and names the culprit, where", () => {
         },
       });
       expect((await tellsOf(assembly, isPoisoned)).join("\n")).toMatch(/lack ReportBatchItemFailures/);
+    },
+    storyMs,
+  );
+
+  it(
+    "no function allows loops, and a task is polled often",
+    async () => {
+      const assembly = broken({
+        assembly: good,
+        type: "AWS::Lambda::Function",
+        which: (_, { Properties }) => Properties.RecursiveLoop === "Allow",
+        edit: (properties) => {
+          delete properties.RecursiveLoop;
+        },
+      });
+      expect(await tellsOf(assembly, isPolledInOneChain)).toEqual([
+        expect.stringMatching(/Worker\w* failed: Lambda refused invocation 17 of one chain/),
+      ]);
     },
     storyMs,
   );

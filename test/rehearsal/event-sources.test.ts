@@ -3,9 +3,10 @@ import { startSqsEmulator } from "../doubles/aws/emulators.ts";
 import { startGateway } from "./aws/gateway.ts";
 import { createQueues } from "./aws/queues.ts";
 import { startEventSource } from "./compute.ts";
+import { continueChain, mostInChain } from "./lambda/lineage.ts";
 import { createSurroundings } from "./surroundings.ts";
 import { eventSourcesOf } from "./template/wiring.ts";
-import { createToy, near, toyFunction, toyRole } from "./toy.ts";
+import { createToy, near, toyCaller, toyFunction, toyRole } from "./toy.ts";
 
 const closing: (() => unknown)[] = [];
 
@@ -80,9 +81,29 @@ async function start({
     await polling;
   });
   const arn = resolver.attribute(tasks, "Arn");
+  const deadArn = resolver.attribute(dead, "Arn");
+  /** As code calls SQS from within a function. */
+  const call = async (queueArn: string, operation: string, input: Record<string, unknown>, headers = {}) => {
+    const request = new Request("http://127.0.0.1/", { method: "POST", headers });
+    const read = { service: "sqs", action: `sqs:${operation}`, resources: [queueArn], input };
+    const received = { request, target: "/", body: new Uint8Array() };
+    const response = await queues.backend({ call: read, received, caller: toyCaller(toy, "Role") });
+    return (await response.json()) as { Messages?: { Attributes?: Record<string, string> }[] };
+  };
   return {
     problems,
-    deadLetters: () => queues.peek(resolver.attribute(dead, "Arn")),
+    functionArn: source.functionArn,
+    sendInChain: (trace: string, MessageBody: string) =>
+      call(arn, "SendMessage", { MessageBody }, { "x-amzn-trace-id": trace }),
+    /** The trace headers of the dead letters. */
+    async deadChains() {
+      const { Messages = [] } = await call(deadArn, "ReceiveMessage", {
+        AttributeNames: ["All"],
+        VisibilityTimeout: 0,
+      });
+      return Messages.map(({ Attributes }) => Attributes?.AWSTraceHeader);
+    },
+    deadLetters: () => queues.peek(deadArn),
     send: (...bodies: string[]) => Promise.all(bodies.map((body) => queues.send({ arn, body }))),
     async until(isSo: () => boolean | Promise<boolean>) {
       while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -123,6 +144,28 @@ describe("an event source", () => {
     await send("one", "two");
     await until(async () => (await deadLetters()).length === 2);
     expect(problems).toContain("Toy0/Worker failed: it threw RangeError: no");
+  });
+
+  it("leaves a message for which its chain is too long, which is a dead letter of that chain then", async () => {
+    const { sendInChain, until, deadChains, problems, functionArn } = await start();
+    let trace = "";
+    for (let time = 0; time < mostInChain; time++) trace = continueChain({ traces: [trace], functionArn }).trace;
+    await sendInChain(trace, "good");
+    await until(async () => (await deadChains()).length > 0);
+    expect(await deadChains()).toEqual([trace]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^Toy0\/Worker failed: Lambda refused invocation 17 of one chain/),
+    ]);
+  });
+
+  it("hands the chain of a message to the function, with the message and as the next of it", async () => {
+    const code =
+      "exports.handler = async ({ Records: [{ attributes }] }) => { throw new Error([attributes.AWSTraceHeader, process.env._X_AMZN_TRACE_ID].join(' then ')); };";
+    const { sendInChain, until, problems, functionArn } = await start({ code });
+    const { trace } = continueChain({ traces: [], functionArn });
+    await sendInChain(trace, "good");
+    await until(() => problems.length > 0);
+    expect(problems[0]).toMatch(new RegExp(`threw Error: ${trace} then Root=[^;]+;.+;Lineage=[0-9a-f]{8}:1$`));
   });
 
   it.each(mayReceive)("needs %s under the function's role", async (missing) => {

@@ -99,7 +99,9 @@ async function handOver({
   sqs: (operation: string, input: Record<string, unknown>) => ReturnType<JsonCall>;
   onProblem: (problem: string) => void;
 }): Promise<void> {
-  const outcome = await target.invoke({ Records: messages.map((message) => recordOf({ message, source })) });
+  const event = { Records: messages.map((message) => recordOf({ message, source })) };
+  const traces = messages.flatMap(({ Attributes }) => Attributes?.AWSTraceHeader ?? []);
+  const outcome = await target.invoke(event, traces);
   if (!outcome.ok) return;
   const failed = failuresOf(outcome.payload);
   if (failed.length > 0 && !source.reportsItemFailures) {

@@ -12,6 +12,7 @@ import { isConversed } from "./conversation.ts";
 import { type Elsewhere, startWithIssuer, startWithToken } from "./elsewhere.ts";
 import { isReadByUrl } from "./files.ts";
 import { isLetIn } from "./let-in.ts";
+import { isPolledInOneChain } from "./long-chain.ts";
 import { keepMeasured, measureCalls, readMeasured, withoutChance } from "./measured-calls.ts";
 import { changeRoutes, isMoved } from "./moves.ts";
 import { isPressedInVain } from "./presses.ts";
@@ -213,6 +214,13 @@ export function rehearse(kind: ExecutionKind): void {
     );
 
     if (kind === "external") rehearseSigned();
+
+    if (kind === "lambda")
+      it(
+        "polls a task more often than Lambda lets a function run in one chain that allows no loops",
+        () => isPolledInOneChain(world),
+        storyMs,
+      );
 
     // The last of its stories: a look at a question stays in its queue as long as the question might, which is never quiet then.
     if (kind === "lambda") rehearseA2a({ world: () => world });

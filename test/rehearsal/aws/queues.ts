@@ -12,6 +12,9 @@ export type Queues = {
   send(request: { arn: string; body: string }): Promise<void>;
 };
 
+type Sent = { MessageId?: string; Successful?: { MessageId?: string }[] };
+type Received = { MessageId: string; Attributes?: Record<string, string> };
+
 const copied = ["VisibilityTimeout", "DelaySeconds", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds"];
 /** No rehearsal waits as long as production does: for a failed message, and for a delayed one. */
 const longestFailureSeconds = 1;
@@ -64,6 +67,7 @@ export async function createQueues({
     await call("SetQueueAttributes", { QueueUrl: url, Attributes: { RedrivePolicy: policy } });
   }
 
+  const traces = carryTraces();
   return {
     async backend({ call: { action, input, resources }, received }) {
       const [arn = ""] = resources;
@@ -74,7 +78,11 @@ export async function createQueues({
         sent.VisibilityTimeout = Math.min(Number(input.VisibilityTimeout), longestFailureSeconds);
       if (input.DelaySeconds !== undefined)
         sent.DelaySeconds = Math.min(Number(input.DelaySeconds), longestDelaySeconds);
-      return post({ endpoint, operation: action.slice(4), input: sent, signal: received.request.signal });
+      const { headers, signal } = received.request;
+      const response = await post({ endpoint, operation: action.slice(4), input: sent, signal });
+      if (!response.ok) return response;
+      if (action.startsWith("sqs:SendMessage")) return traces.keep(response, headers.get("x-amzn-trace-id"));
+      return action === "sqs:ReceiveMessage" ? traces.bring(response) : response;
     },
     async attributesOf(arn) {
       const { Attributes } = await call("GetQueueAttributes", { QueueUrl: urlOf(arn), AttributeNames: ["All"] });
@@ -90,6 +98,31 @@ export async function createQueues({
     },
     async send({ arn, body }) {
       await call("SendMessage", { QueueUrl: urlOf(arn), MessageBody: body });
+    },
+  };
+}
+
+/**
+ * SQS keeps the trace header of who sends as the attribute AWSTraceHeader of the message, wherever it is moved to. The
+ * emulator does not.
+ */
+function carryTraces() {
+  const traces = new Map<string, string>();
+  return {
+    async keep(response: Response, trace: string | null): Promise<Response> {
+      const { MessageId, Successful = [] } = (await response.clone().json()) as Sent;
+      for (const { MessageId: id = "" } of [{ MessageId }, ...Successful]) if (trace !== null) traces.set(id, trace);
+      return response;
+    },
+    async bring(response: Response): Promise<Response> {
+      const { Messages = [], ...rest } = (await response.json()) as { Messages?: Received[] };
+      const traced = Messages.map((message) => {
+        const AWSTraceHeader = traces.get(message.MessageId);
+        return AWSTraceHeader === undefined
+          ? message
+          : { ...message, Attributes: { ...message.Attributes, AWSTraceHeader } };
+      });
+      return Response.json({ ...rest, Messages: traced });
     },
   };
 }

@@ -47,6 +47,8 @@ async function main() {
     const { headers, text } = await call("GET", "/invocation/next");
     const id = headers["lambda-runtime-aws-request-id"];
     const deadlineMs = Number(headers["lambda-runtime-deadline-ms"]);
+    // Where SDKs look for the chain that they hand on to SQS.
+    process.env._X_AMZN_TRACE_ID = headers["lambda-runtime-trace-id"];
     const context = {
       awsRequestId: id,
       functionName: AWS_LAMBDA_FUNCTION_NAME,

@@ -82,6 +82,7 @@ describe("a function", () => {
       "LAMBDA_TASK_ROOT",
       "TZ",
       "_HANDLER",
+      "_X_AMZN_TRACE_ID",
     ]);
   });
 
@@ -118,6 +119,28 @@ describe("a function", () => {
     expect(failures).toEqual(["it took longer than its 0.3 s"]);
     expect(await payloadOf(running.invoke({}))).toBe("quick");
     expect(starts).toHaveLength(2);
+  });
+
+  const tellsTrace = "exports.handler = async () => process.env._X_AMZN_TRACE_ID;";
+
+  it("is refused after sixteen invocations of one chain, which its code sees, and not in another chain", async () => {
+    const { running, failures, starts } = deploy({ code: tellsTrace });
+    let traces: string[] = [];
+    for (let time = 0; time < 16; time++) traces = [String(await payloadOf(running.invoke({}, traces)))];
+    expect(traces).toEqual([expect.stringMatching(/^Root=1-.+;Lineage=[0-9a-f]{8}:15$/)]);
+    const refused = "Lambda refused invocation 17 of one chain (RecursiveInvocationsDropped)";
+    expect(await running.invoke({}, traces)).toEqual({ ok: false, error: refused });
+    expect(failures).toEqual([refused]);
+    expect(await payloadOf(running.invoke({}))).toMatch(/:0$/);
+    expect(starts).toHaveLength(1);
+  });
+
+  it("goes on in a chain where it allows loops", async () => {
+    const { running, failures } = deploy({ code: tellsTrace, allowsLoops: true });
+    let traces: string[] = [];
+    for (let time = 0; time < 20; time++) traces = [String(await payloadOf(running.invoke({}, traces)))];
+    expect(traces).toEqual([expect.stringMatching(/:19$/)]);
+    expect(failures).toEqual([]);
   });
 
   it("can be killed at work, which fails its invocation without a word to anyone, and the next one finds another", async () => {

@@ -1,11 +1,15 @@
 /** A function as Lambda runs it: an instance for each invocation at a time, kept warm, started where none is free. */
 import type { LambdaFunction } from "../template/wiring.ts";
 import { type Instance, type Outcome, startInstance } from "./instance.ts";
+import { continueChain, mostInChain } from "./lineage.ts";
 
 export type RunningFunction = {
   fn: LambdaFunction;
-  /** Waits where as many run as are wanted at most. Never rejects. */
-  invoke(event: unknown): Promise<Outcome>;
+  /**
+   * Waits where as many run as are wanted at most. Never rejects. `traces` are the trace headers of the event's messages: Lambda
+   * refuses an invocation too many of one chain.
+   */
+  invoke(event: unknown, traces?: readonly string[]): Promise<Outcome>;
   /** No later invocation finds an instance that is warm now: those at work end when they are done. */
   cool(): Promise<void>;
   /** Ends an instance at work without a warning; its invocation fails, and nobody hears of it. False where none is at work. */
@@ -57,9 +61,15 @@ export function runFunction({
 
   return {
     fn,
-    async invoke(event) {
+    async invoke(event, traces = []) {
+      const { trace, invocation } = continueChain({ traces, functionArn: fn.arn });
+      if (invocation > mostInChain && !fn.allowsLoops) {
+        const error = `Lambda refused invocation ${invocation} of one chain (RecursiveInvocationsDropped)`;
+        onFailure(error);
+        return { ok: false, error };
+      }
       const instance = await take();
-      const outcome = await instance.invoke(event);
+      const outcome = await instance.invoke(event, trace);
       atWork.delete(instance);
       running--;
       if (last.delete(instance)) await instance.close();

@@ -9,15 +9,15 @@ import type { LambdaFunction } from "../template/wiring.ts";
 export type Outcome = { ok: true; payload: unknown } | { ok: false; error: string };
 
 export type Instance = {
-  /** One at a time. Never rejects. */
-  invoke(event: unknown): Promise<Outcome>;
+  /** One at a time. Never rejects. `trace` is the trace header of the invocation. */
+  invoke(event: unknown, trace: string): Promise<Outcome>;
   /** Resolves when the process is gone. */
   readonly gone: Promise<void>;
   isGone(): boolean;
   close(): Promise<void>;
 };
 
-type Invocation = { id: string; event: unknown; settle: (outcome: Outcome) => void };
+type Invocation = { id: string; event: unknown; trace: string; settle: (outcome: Outcome) => void };
 
 const initTimeoutMs = 10_000;
 
@@ -60,11 +60,12 @@ export async function startInstance({
 
   function offer(): void {
     if (waiting === undefined || current === undefined) return;
-    const { id, event } = current;
+    const { id, event, trace } = current;
     const headers = {
       "lambda-runtime-aws-request-id": id,
       "lambda-runtime-deadline-ms": String(Date.now() + fn.timeoutMs),
       "lambda-runtime-invoked-function-arn": fn.arn,
+      "lambda-runtime-trace-id": trace,
     };
     child?.kill("SIGCONT");
     waiting(Response.json(event, { headers }));
@@ -103,11 +104,11 @@ export async function startInstance({
   return {
     gone: gone.promise,
     isGone: () => isGone,
-    async invoke(event) {
+    async invoke(event, trace) {
       const { promise, resolve } = Promise.withResolvers<Outcome>();
       const isCold = waiting === undefined;
       const allowedMs = fn.timeoutMs + (isCold ? initTimeoutMs : 0);
-      current = { id: randomUUID(), event, settle: resolve };
+      current = { id: randomUUID(), event, trace, settle: resolve };
       const timer = setTimeout(() => {
         lastWords = `it took longer than its ${fn.timeoutMs / 1000} s`;
         end();

@@ -1,0 +1,36 @@
+/** The chain of an invocation, as AWS hands it from functions to queues and back: the `Lineage` of a trace header counts it. */
+import { hash, randomBytes } from "node:crypto";
+
+/** AWS says "approximately": the next invocation of a chain is refused. */
+export const mostInChain = 16;
+
+/**
+ * `traces` are the trace headers of what invokes the function: of each message of a batch that has one, none at the start of a
+ * chain. Returns the header that the function gets, and the how-manieth invocation of the function in its chain this is. AWS
+ * does not say what a batch of several chains counts as; here it counts as the longest of them.
+ */
+export function continueChain({ traces, functionArn }: { traces: readonly string[]; functionArn: string }): {
+  trace: string;
+  invocation: number;
+} {
+  const counts = new Map<string, number>();
+  for (const [id, count] of traces.flatMap(lineageOf)) counts.set(id, Math.max(count, counts.get(id) ?? 0));
+  const own = hash("md5", functionArn).slice(0, 8);
+  // The first invocation of a chain has the count 0.
+  const count = (counts.get(own) ?? -1) + 1;
+  counts.set(own, count);
+  const [root = newRoot()] = traces.flatMap((trace) => /Root=([^;]+)/.exec(trace)?.[1] ?? []);
+  const lineage = [...counts].map(([id, times]) => `${id}:${times}`).join("|");
+  const parent = randomBytes(8).toString("hex");
+  return { trace: `Root=${root};Parent=${parent};Sampled=0;Lineage=${lineage}`, invocation: count + 1 };
+}
+
+function lineageOf(trace: string): [id: string, count: number][] {
+  const [, lineage = ""] = /Lineage=([^;]+)/.exec(trace) ?? [];
+  return [...lineage.matchAll(/([0-9a-f]+):(\d+)/g)].map(([, id = "", count]) => [id, Number(count)]);
+}
+
+function newRoot(): string {
+  const seconds = Math.floor(Date.now() / 1000).toString(16);
+  return `1-${seconds}-${randomBytes(12).toString("hex")}`;
+}
