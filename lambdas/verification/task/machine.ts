@@ -19,6 +19,7 @@ import {
   lineUp,
   messageRead,
   permitted,
+  prepared,
   received,
   threadCanceled,
   threadOpened,
@@ -53,7 +54,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "announced":
       return announced({ task, event, policy });
     case "prepared":
-      return { task: withParams(task, { context: event.context, policy }), effects: [wake(0)] };
+      return prepared(task, { event, policy });
     case "file_refused":
       return conclude(task, event.outcome);
     case "answered":

@@ -4,9 +4,10 @@ import { isTooOld, maxAgeMs } from "../gate/age.ts";
 import { isCancelWord } from "../gate/cancel-word.ts";
 import type { Context, TaskEvent } from "./events.ts";
 import { directed } from "./failover.ts";
+import type { AskedFile } from "./messages.ts";
 import { destinationOf, type Policy } from "./policy.ts";
-import { advance, conclude, failed, forget, graceMs, type Step } from "./step.ts";
-import type { Task } from "./task.ts";
+import { advance, conclude, failed, forget, graceMs, type Step, wake } from "./step.ts";
+import type { Outcome, Task } from "./task.ts";
 
 /** What a task may take beyond its deadline to bring its answer into the thread, before the next one begins all the same. */
 export const deliveryMs = 60_000;
@@ -98,6 +99,21 @@ export function begin(task: Task, { nowMs, policy }: { nowMs: number; policy: Po
 /** Whether there may be more to send along than the message's text. */
 export function hasContext({ message: { threadTs, command, files = [] } }: Task): boolean {
   return (threadTs !== undefined && !command) || files.length > 0;
+}
+
+/** A message is executed with all of its files or refused in words: with one missing it would be another message, or none at all. */
+export function prepared(
+  task: Task,
+  { event: { context }, policy }: { event: Event<"prepared">; policy: Policy },
+): Step {
+  const attached = new Set(context.attachments?.map(({ id }) => id));
+  const missing = task.message.files?.find(({ id }) => !attached.has(id));
+  if (missing !== undefined) return conclude(task, fileMissing(missing));
+  return { task: withParams(task, { context, policy }), effects: [wake(0)] };
+}
+
+export function fileMissing({ name }: AskedFile): Outcome {
+  return { type: "file_refused", why: "not_to_be_had", name };
 }
 
 /** What will be sent, which stays as it is. */

@@ -5,7 +5,7 @@ import { pendingUpload, uploaded } from "./delivering.ts";
 import { end } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import type { Policy } from "./policy.ts";
-import { withParams } from "./received.ts";
+import { fileMissing, withParams } from "./received.ts";
 import { advance, conclude, failed, forget, giveUpDelivery, leaving, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
@@ -68,7 +68,7 @@ function isPreparing(task: Task): boolean {
 /** A thread that cannot be read is no reason not to do what was asked; without its files the message is another one. */
 function withoutContext(task: Task, policy: Policy): Step {
   const [file] = task.message.files ?? [];
-  if (file !== undefined) return conclude(task, { type: "file_refused", why: "not_to_be_had", name: file.name });
+  if (file !== undefined) return conclude(task, fileMissing(file));
   return { task: advance(withParams(task, { context: {}, policy }), {}), effects: [wake(0)] };
 }
 

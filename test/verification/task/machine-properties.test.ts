@@ -23,6 +23,8 @@ const slackFailure = fc
 const always = (event: TaskEvent) => fc.constant(event);
 const busy = always({ type: "busy", delayMs: 100 });
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
+const attachment = { ...file, url: "https://files.example/F1" };
+const history = [{ role: "user" as const, text: "Earlier." }];
 
 function callOf(act: CallAct): fc.Arbitrary<TaskEvent> {
   const progress = { text: "half", partial_text: "A check" };
@@ -64,7 +66,12 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
   announce: fc.oneof(always(announced), slackFailure),
   prepare: fc.oneof(
-    always({ type: "prepared", context: { history: [{ role: "user", text: "Earlier." }], attachments: [] } }),
+    // With every file of the message, as the record has it, or without.
+    fc
+      .boolean()
+      .map(
+        (isWhole): TaskEvent => ({ type: "prepared", context: { history, attachments: isWhole ? [attachment] : [] } }),
+      ),
     always({ type: "file_refused", outcome: { type: "file_refused", why: "too_many", name: "a", most: 1 } }),
     slackFailure,
   ),

@@ -137,6 +137,24 @@ describe("what goes along with a message", () => {
     expect(sent.task.params).toEqual(prepared.task.params);
   });
 
+  it("is all of the files, or the message is refused in words: also where it is nothing but a file", () => {
+    const two = [file, { ...file, id: "F2", name: "second.pdf" }];
+    const cases = [
+      { message: { text: "", files: [file] }, context: { attachments: [] }, name: "plan.pdf" },
+      { message: { text: "", files: [file] }, context: {}, name: "plan.pdf" },
+      { message: { text: "Read both.", files: two }, context: { attachments }, name: "second.pdf" },
+      { message: { threadTs, files: [file] }, context: { history }, name: "plan.pdf" },
+    ];
+    for (const { message, context, name } of cases) {
+      const before = play([woken, announced, woken], { task: taskOf(message) });
+      expect(before.last).toEqual([{ type: "prepare" }]);
+      const { task, last } = play([{ type: "prepared", context }], { task: before.task });
+      expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name });
+      expect(task.params).toBeUndefined();
+      expect(last).toMatchObject([{ type: "wake" }]);
+    }
+  });
+
   it("is not gathered where there is nothing: neither a thread nor files", () => {
     const { last, task } = play([woken, announced, woken]);
     expect(last).toEqual([{ type: "send" }]);
