@@ -13,6 +13,8 @@ export default {
   extensionsToTreatAsEsm: [],
   transform: { [`\\.ts$|/node_modules/(${moduleOnly})/.+\\.js$`]: "<rootDir>/test/tooling/esbuild-transform.cjs" },
   transformIgnorePatterns: [`/node_modules/(?!(${moduleOnly})/)`],
+  // A property has a fixed seed and bounds.
+  moduleNameMapper: { "^fast-check$": "<rootDir>/test/tooling/fast-check.ts" },
   modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
   testSequencer: "<rootDir>/test/tooling/longest-first.cjs",

@@ -4,7 +4,10 @@ import { describe, expect, it } from "@jest/globals";
 import { pureRule, rules, violations } from "./boundaries/rules.ts";
 import { parseSource, readSources } from "./boundaries/source.ts";
 
-const sources = readSources({ root: join(import.meta.dirname, ".."), folders: ["bin", "contracts", "lambdas", "lib"] });
+const sources = readSources({
+  root: join(import.meta.dirname, ".."),
+  folders: ["bin", "contracts", "lambdas", "lib", "test"],
+});
 
 /** What breaks a rule, by the first words of its name. */
 const broken: readonly (readonly [rule: string, path: string, text: string])[] = [
@@ -47,6 +50,9 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
   ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
   ["no file hands on", "lambdas/shared/index.ts", 'export * from "./log.ts";'],
   ["no file hands on", "lambdas/shared/index.ts", 'export { createLog } from "./log.ts";'],
+  ["a test draws no seed", "test/a/b.test.ts", "const seed = Math.floor(Math.random() * 1000);"],
+  ["a test draws no seed", "test/a.test.ts", 'import fc from "../node_modules/fast-check/lib/fast-check.js";'],
+  ["what the simulation runs", "test/faults/a.test.ts", "const today = Math.floor(Date.now() / 86_400_000);"],
   ["no file is longer", "bin/a.ts", "// a line\n".repeat(301)],
   ["what is named pure", "lambdas/verification/task/a.ts", "export const at = Date.now();"],
   ["what is named pure", "lambdas/verification/task/a.ts", "export const at = new Date().toISOString();"],

@@ -67,6 +67,17 @@ export const rules: readonly Rule[] = [
   },
   { name: "nothing is exported as default", about: anywhere, mustNotSay: /\bexport default\b|\bas default\b/ },
   { name: "no file hands on the exports of another", about: anywhere, mustNotImportAs: /^export\b/ },
+  {
+    name: "a test draws no seed: new ones belong to the daily campaign",
+    about: /^test\/(?!boundaries\.).*\.test\.ts$/,
+    mustNotImport: /fast-check\//,
+    mustNotSay: /\bMath\.random\b|\brandomInt\b/,
+  },
+  {
+    name: "what the simulation runs does not depend on the day",
+    about: /^test\/faults\/.*\.test\.ts$/,
+    mustNotSay: /\bDate\b/,
+  },
   { name: "no file is longer than 300 lines", about: anywhere, maxLines: 300 },
 ];
 

@@ -1,27 +1,37 @@
 /** The simulation as a child process, as people start it. */
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { setPriority } from "node:os";
 import { join } from "node:path";
+import { afterEach } from "@jest/globals";
 
 const root = join(import.meta.dirname, "../..");
 
 /** Worlds come and go: with more room for what is young, less of it is moved. */
 const nodeOptions = ["--max-semi-space-size=64"];
 
+const running = new Set<ChildProcess>();
+
+/** A test that fails or runs out of time leaves no process behind. Hard: a run that never ends does not hear a signal. */
+afterEach(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 export type Ended = { code: number; stdout: string; stderr: string };
 
 export function faults(...args: string[]): Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
-  const options = { cwd: root, timeout: 15 * 60_000, maxBuffer: 64 * 1024 * 1024 };
+  const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
   const child = execFile(
     process.execPath,
     [...nodeOptions, "test/faults/run.ts", ...args],
     options,
     (error, stdout, stderr) => {
+      running.delete(child);
       const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
       resolve({ code, stdout, stderr });
     },
   );
+  running.add(child);
   // It only reckons: the tests beside it wait for real time.
   if (child.pid !== undefined) setPriority(child.pid, 10);
   return promise;

@@ -1,10 +1,8 @@
-/** What the simulation finds in the product: nothing, under any one fault, any two, and many that chance draws. */
+/** What the simulation finds in the product: nothing, under any one fault, some twos of them, and many that chance draws. */
 import { expect, it } from "@jest/globals";
 import { faults, figuresOf } from "./command.ts";
 
 const minutes = 60_000;
-/** Other runs every day; what fails is told with the plan that repeats it. */
-const today = Math.floor(Date.now() / (24 * 3600_000));
 
 /** Runs the searches at once, one process each, prints the figure, and lets the story of a failure be read. */
 async function findNothing(what: string, searches: readonly string[][], { leastRuns }: { leastRuns: number }) {
@@ -20,20 +18,8 @@ async function findNothing(what: string, searches: readonly string[][], { leastR
 }
 
 const halves = ["1/2", "2/2"];
-/** Two of twenty-four a day, others the next: every pair within twelve days. The command line runs them all. */
-const partsOfToday = [1, 2].map((half) => `${2 * (today % 12) + half}/24`);
 
-it(
-  "keeps the promise whichever two operations of a synchronous and of an accepted task meet whichever faults",
-  async () => {
-    const pairs = ["--exhaustive", "two", "--story", "sync", "--story", "accepted"];
-    const searches = partsOfToday.map((part) => [...pairs, "--part", part]);
-    await findNothing(`two faults, sync and accepted, parts ${partsOfToday.join(" and ")}`, searches, {
-      leastRuns: 7000,
-    });
-  },
-  14 * minutes,
-);
+// The same runs each time: new seeds and the other pairs belong to `npm run campaign`.
 
 it(
   "keeps the promise in every story, whichever one operation meets whichever fault",
@@ -45,10 +31,21 @@ it(
 );
 
 it(
-  "keeps the promise under as many faults as chance draws in two minutes of two processors",
+  "keeps the promise where two operations of a synchronous and of an accepted task meet a fault each",
   async () => {
-    const searches = [1, 2].map((number) => ["--seconds", "60", "--runs", "1000000", "--seed", `${today}${number}`]);
-    await findNothing(`chance, seeds ${today}1 and ${today}2`, searches, { leastRuns: 1000 });
+    const pairs = ["--exhaustive", "two", "--story", "sync", "--story", "accepted"];
+    const parts = ["1/60", "31/60"];
+    const searches = parts.map((part) => [...pairs, "--part", part]);
+    await findNothing(`two faults, sync and accepted, parts ${parts.join(" and ")}`, searches, { leastRuns: 2500 });
   },
-  5 * minutes,
+  14 * minutes,
+);
+
+it(
+  "keeps the promise under as many faults as chance draws, with the same seeds each time",
+  async () => {
+    const searches = ["1", "2"].map((seed) => ["--runs", "4000", "--seed", seed]);
+    await findNothing("chance, seeds 1 and 2", searches, { leastRuns: 7999 });
+  },
+  14 * minutes,
 );
