@@ -74,6 +74,7 @@ export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
     plain: task.plain,
     revised: task.revised,
     placeholderTs: task.placeholderTs,
+    undelivered: task.undelivered,
     swept: task.swept,
     lease: task.lease,
     wakeSeq: task.wakeSeq,

@@ -9,7 +9,7 @@ import { questionContent } from "./question-message.ts";
 import { refusalWords } from "./question-words.ts";
 import type { Content } from "./slack.ts";
 import type { TaskText } from "./task-text.ts";
-import { referenceWords, retriedWords, sentencesFor } from "./words.ts";
+import { referenceWords, retriedWords, sentencesFor, undeliveredText } from "./words.ts";
 
 /** `locale` counts where a task has none of its own; `contact` is whom a person who is refused is to ask, in mrkdwn. */
 export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
@@ -18,12 +18,16 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
   function parts(task: Task): Content[] {
     const { outcome, retryOf } = task;
     const locale = localeOf(task);
-    if (outcome?.type === "answer") return answerParts({ task, answer: outcome, locale });
-    const words = sentencesFor({ task, outcome, locale, contact: options.contact });
+    const isUndelivered = task.undelivered !== undefined;
+    if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
+    const words =
+      outcome?.type === "answer"
+        ? undeliveredText({ locale })
+        : sentencesFor({ task, outcome, locale, contact: options.contact });
     const text = retryOf === undefined ? words : `${retriedWords({ locale, retryOf })}\n${words}`;
     const reference = referenceWords({ locale, requestId: task.id });
     const plain = plainLast({ text, reference });
-    return [task.plain ? plain : withBlocks({ ...plain, blocks: [section(text)], reference })];
+    return [task.plain || isUndelivered ? plain : withBlocks({ ...plain, blocks: [section(text)], reference })];
   }
 
   return {

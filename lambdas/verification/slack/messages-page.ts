@@ -16,6 +16,7 @@ const messageSchema = z.object({
   subtype: idSchema,
   bot_profile: z.object({ app_id: idSchema }).optional().catch(undefined),
   files: z.array(z.object({ id: idSchema }).catch({ id: undefined })).catch([]),
+  blocks: z.array(z.object({ type: z.string() }).catch({ type: "" })).catch([]),
 });
 type Message = z.infer<typeof messageSchema>;
 
@@ -43,6 +44,7 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
       from,
       user: message.user,
       fileIds: message.files.flatMap(({ id }) => id ?? []),
+      ...(message.blocks.some(({ type }) => type === "actions") && { hasButtons: true as const }),
     };
   });
   return { posts, nextCursor: data.response_metadata.next_cursor };

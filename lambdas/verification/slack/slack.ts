@@ -23,6 +23,8 @@ export type PostedMessage = {
   from: "self" | "person" | "other_bot";
   user: string | undefined;
   fileIds: readonly string[];
+  /** It has buttons that people can press. */
+  hasButtons?: true | undefined;
 };
 
 type Call = { installation: Installation; signal: AbortSignal /** For the log. */; requestId: string };

@@ -71,6 +71,16 @@ export function goesOnWords({ locale, name }: { locale: Locale; name: string }):
   return goesOn[locale](fileName(name));
 }
 
+const undelivered: Record<Locale, string> = {
+  en: "The agent has answered, but Slack did not accept the answer from me. Please give the reference below to your administrator, who can have it sent again.",
+  ja: "エージェントは回答しましたが、Slackに投稿できませんでした。下の照会番号を管理者に伝えてください。管理者は回答を再送できます。",
+};
+
+/** Stands in place of an answer that Slack took at none of many tries. */
+export function undeliveredText({ locale }: { locale: Locale }): string {
+  return undelivered[locale];
+}
+
 /** Nothing where all files of the answer are there. */
 export function missingFilesWords(request: { locale: Locale; failed: readonly string[]; leftOut: number }): string {
   const { locale, failed } = request;

@@ -186,7 +186,8 @@ function mayDouble(task: Task, policy: Policy): boolean {
 
 const inDoubt = failed({ reason: "ambiguous", lost: false });
 
-function answerInDoubt(task: Task, nowMs: number): Task {
+/** A call may have brought the answer to the agent. */
+export function answerInDoubt(task: Task, nowMs: number): Task {
   const { question } = task;
   if (question?.answer === undefined) return task;
   return { ...task, question: { ...question, answer: { ...question.answer, inDoubtSinceMs: nowMs } } };

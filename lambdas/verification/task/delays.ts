@@ -29,7 +29,13 @@ export function retryDelayMs(attempts: number, retryAfterMs: number | undefined)
   return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
 }
 
-/** A task that waits for its turn is told when it comes; this is for the case that nobody tells it. */
+/** How long a task whose outcome is known may take to bring it into the thread, before the next one begins all the same. */
+export const threadReleaseMs = 75_000;
+
+/**
+ * A task that waits for its turn is told when it comes. This is for the case that nobody tells it: it looks often enough to see
+ * that the task before it has an outcome before that one's time is over.
+ */
 export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
-  return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, 3 * 60_000), jitterMs: 10_000 };
+  return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, threadReleaseMs), jitterMs: 10_000 };
 }

@@ -18,7 +18,7 @@ export function wokenDelivering(task: Task, { nowMs, heal }: { nowMs: number; he
 
 /** The index of the answer's next file that Slack does not have yet. */
 export function pendingUpload(task: Task): number | undefined {
-  if (task.outcome?.type !== "answer") return undefined;
+  if (task.outcome?.type !== "answer" || task.undelivered !== undefined) return undefined;
   const { uploads = [] } = task.outcome;
   return uploads.length < outgoingFiles(task).length ? uploads.length : undefined;
 }

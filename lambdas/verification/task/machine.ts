@@ -1,7 +1,7 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
 
 import { tokensOf } from "../usage-history/tokens.ts";
-import { asked, asks, stillAsks, waited, wokenAsking } from "./asking.ts";
+import { answerInDoubt, asked, asks, stillAsks, waited, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
 import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
 import { shareRefused, uploaded, wokenDelivering } from "./delivering.ts";
@@ -201,28 +201,42 @@ function answered({ task: before, event: { act, nowMs, result }, policy }: Given
 /**
  * Before the outcome is known, the failure is the outcome: it is in the record before the host is asked to cancel what may be
  * running there, and whatever that comes to, the user is told. But a task that only waits, for its turn or its result, has
- * until its deadline, whatever was out of reach meanwhile. A delivery is taken up again later.
+ * until its deadline, whatever was out of reach meanwhile. So has a message that does not mention the bot, until it is known
+ * whether the bot is to answer it. A delivery is taken up again later.
  */
-function deadLettered({ task, event: { nowMs }, policy }: Given<"dead_lettered">): Step {
+function deadLettered({ task: entered, event: { nowMs }, policy }: Given<"dead_lettered">): Step {
+  // A dead letter is all that is heard of workers that failed or died: whatever they were doing may be done.
+  const task = interrupted(entered, { nowMs, policy });
   const { state, swept, message } = task;
-  // Nobody was spoken to. But it may have been taken as a task: what that left in its thread goes with the sweep.
-  if (message.unaddressed && state === "received") return leaving(advance(task, { state: "done" }));
-  if (state === "done" || state === "delivering") {
-    const again = { ...task, attempts: Math.max(1, task.attempts) };
-    return { task: again, effects: swept ? [] : [wake(afterDeadLetterMs)] };
-  }
-  const hasTime =
+  const isOpen =
+    (state === "received" && message.unaddressed === true) ||
     (state === "queued" && !isOutdated(task, nowMs)) ||
     (state === "waiting" && !isPastDeadline(task, nowMs - graceMs)) ||
-    (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs);
-  // A question may have been posted by a worker that died of it.
-  const looking = state === "asking" ? { ...task, attempts: Math.max(1, task.attempts) } : task;
-  if (hasTime) return { task: looking, effects: [wake(afterDeadLetterMs)] };
+    (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs) ||
+    state === "delivering" ||
+    (state === "done" && !swept);
+  if (isOpen) return { task, effects: [wake(afterDeadLetterMs)] };
+  if (state === "done") return { task, effects: [] };
   const mayRun = state === "sent" || state === "waiting" || state === "asking";
-  const known = task.state === "waiting" && task.lease !== undefined ? streamInDoubt(task, policy) : task;
-  const { task: concluded } = conclude(known, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
+  const { task: concluded } = conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
   // An announcement may have been made by a worker that died of it.
   return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };
+}
+
+/** The record after its worker failed or died in the middle of a step: what the step may have done is marked as in doubt. */
+function interrupted(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
+  switch (task.state) {
+    case "waiting":
+      return streamInDoubt(task, policy);
+    case "asking":
+      return { ...answerInDoubt(task, nowMs), attempts: Math.max(1, task.attempts) };
+    case "received":
+    case "delivering":
+    case "done":
+      return { ...task, attempts: Math.max(1, task.attempts) };
+    default:
+      return task;
+  }
 }
 
 /**
@@ -231,7 +245,8 @@ function deadLettered({ task, event: { nowMs }, policy }: Given<"dead_lettered">
  */
 function redriven({ task, event, policy }: Given<"redriven">): Step {
   if (task.state !== "done") return woken({ task, event, policy });
-  if (task.outcome === undefined) return { task, effects: [] };
-  const again = { ...advance(task, { state: "delivering", swept: false }), attempts: 1 };
+  if (task.outcome === undefined) return { task, effects: task.swept ? [] : [wake(policy.sweepAfterMs)] };
+  const { undelivered: _undelivered, ...kept } = task;
+  const again = { ...advance(kept, { state: "delivering", swept: false }), attempts: 1 };
   return wokenDelivering(again, { nowMs: event.nowMs, heal: true });
 }

@@ -54,8 +54,8 @@ export const askSchema = z.object({
   retryOf: requestId.optional(),
   /** It was a dead letter before: a copy has been kept for an operator, and this one goes on by itself. */
   buried: z.boolean().optional(),
-  /** It does not speak to the bot, and was looked at when the bot did not know its thread. */
-  looked: z.literal(true).optional(),
+  /** It does not mention the bot, and its thread was looked up so often without the bot being known there. */
+  looks: z.int().optional(),
 });
 export type Ask = z.infer<typeof askSchema>;
 

@@ -6,7 +6,7 @@ import type { Context, TaskEvent } from "./events.ts";
 import { directed } from "./failover.ts";
 import type { AskedFile } from "./messages.ts";
 import { destinationOf, type Policy } from "./policy.ts";
-import { advance, conclude, failed, forget, graceMs, type Step, wake } from "./step.ts";
+import { advance, conclude, failed, forget, graceMs, leaving, type Step, wake } from "./step.ts";
 import type { Outcome, Task } from "./task.ts";
 
 /** What a task may take beyond its deadline to bring its answer into the thread, before the next one begins all the same. */
@@ -16,7 +16,8 @@ type Event<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
 
 /** Whether the person may ask is found out at each try: a rule may have changed meanwhile. */
 export function received({ task, nowMs, heal }: { task: Task; nowMs: number; heal: boolean }): Step {
-  if (isOutdated(task, nowMs)) return task.message.unaddressed ? ignored(task) : conclude(task, { type: "too_old" });
+  // Whether the bot is to answer a message that does not mention it is found out first.
+  if (isOutdated(task, nowMs) && !task.message.unaddressed) return conclude(task, { type: "too_old" });
   return { task: { ...task, attempts: heal ? Math.max(1, task.attempts) : 0 }, effects: [{ type: "permit" }] };
 }
 
@@ -56,6 +57,7 @@ export function answerGiven(
 /** It says what is to be done, or it is told that it does not; then it counts. */
 function accepted(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
   const { text, files = [] } = task.message;
+  if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
   if (text === "" && files.length === 0) return conclude(task, failed({ reason: "invalid_params", lost: false }));
   if (text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
   const going = directed(task, policy);
@@ -161,7 +163,11 @@ export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: numb
   return isTooOld({ ts, receivedAtMs, nowMs });
 }
 
-/** There is nothing to be said, or it is said elsewhere. */
+/**
+ * There is nothing to be said, or it is said elsewhere. An earlier try may have taken it for a task: what that left in the
+ * thread is cleaned up.
+ */
 function ignored(task: Task): Step {
+  if (task.attempts > 0) return leaving(advance(task, { state: "done" }));
   return { task: advance(forget(task), { state: "done" }), effects: [] };
 }

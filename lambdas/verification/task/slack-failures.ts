@@ -1,39 +1,59 @@
-/** What follows when Slack did not take an announcement, a delivery or a sweep. */
-import { maxAgeMs } from "../gate/age.ts";
+/** What follows when Slack did not take an announcement, a question, a delivery or a cleanup. */
 import { retryDelayMs } from "./delays.ts";
 import { pendingUpload, uploaded } from "./delivering.ts";
 import { end } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import type { Policy } from "./policy.ts";
 import { fileMissing, withParams } from "./received.ts";
-import { advance, conclude, failed, forget, giveUpDelivery, leaving, type Step, wake } from "./step.ts";
+import { advance, conclude, failed, forget, leaving, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 /** Tries to read what goes along with a message: about a quarter of a minute. */
 export const maxContextTries = 4;
 /** Tries to upload a file, before the answer comes without it. */
 const maxUploadTries = 4;
+/**
+ * Tries of everything else. Retries are a minute apart at most, so this is a day of trying; where Slack asks for longer waits
+ * (a quarter of an hour is the longest that is obeyed), two weeks. The tries count, not the clock: time in which nothing ran is
+ * no time in which Slack refused.
+ */
+export const maxSlackTries = 1440;
 
 type SlackFailed = Extract<TaskEvent, { type: "slack_failed" }>;
+type Failure = { task: Task; again: Task; event: SlackFailed; isGivenUp: boolean };
 
 export function slackFailed({ task, event, policy }: { task: Task; event: SlackFailed; policy: Policy }): Step {
-  const { nowMs, kind, retryAfterMs } = event;
+  const { kind, retryAfterMs } = event;
   const again = { ...task, attempts: task.attempts + 1 };
-  const terminal = kind === "gone" || kind === "refused" || kind === "no_such_message";
-  const givenUp = terminal || nowMs - sinceMs(task) > maxAgeMs;
-  if (task.state === "done" && givenUp) return { task: forget(task), effects: [] };
-  if (task.state === "done") return { task: again, effects: [wake(retryDelayMs(again.attempts, retryAfterMs))] };
-  if (isPreparing(task))
-    return terminal || again.attempts >= maxContextTries ? withoutContext(task, policy) : waitFor(again, retryAfterMs);
-  if (task.state === "delivering" && pendingUpload(task) !== undefined) {
-    const tooOften = terminal || again.attempts >= maxUploadTries;
-    return tooOften ? uploaded(task, { fileId: undefined }) : waitFor(again, retryAfterMs);
+  const isTerminal = kind === "gone" || kind === "refused" || kind === "no_such_message";
+  const isGivenUp = isTerminal || again.attempts >= maxSlackTries;
+  if (isPreparing(task)) {
+    const isOver = isTerminal || again.attempts >= maxContextTries;
+    return isOver ? withoutContext(task, policy) : waitFor(again, retryAfterMs);
   }
-  // Blocks are the part of an answer that Slack is most particular about.
-  if (kind === "refused" && task.outcome?.type === "answer" && task.plain === undefined) {
-    return { task: { ...again, plain: true }, effects: [wake(0)] };
+  switch (task.state) {
+    case "done":
+      return isGivenUp ? { task: forget(task), effects: [] } : waitFor(again, retryAfterMs);
+    case "delivering":
+      return deliveryFailed({ task, again, event, isGivenUp });
+    case "asking":
+      if (kind === "refused" && task.plain === undefined) return inPlainText(again);
+      // Nobody can be asked where nobody can post; what waits for an answer is not to wait in vain.
+      return isGivenUp ? end(task, "unanswered") : waitFor(again, retryAfterMs);
+    default:
+      return announcementFailed({ task, again, event, isGivenUp });
   }
-  // An answer that Slack does not take is told in words of ours; those are refused by nothing but a Slack that is gone.
+}
+
+function deliveryFailed({ task, again, event: { kind, retryAfterMs }, isGivenUp }: Failure): Step {
+  if (task.undelivered !== undefined) return giveUp(task);
+  if (pendingUpload(task) !== undefined) {
+    const isOver = isGivenUp || again.attempts >= maxUploadTries;
+    return isOver ? uploaded(task, { fileId: undefined }) : waitFor(again, retryAfterMs);
+  }
+  // Blocks are the part of a message that Slack is most particular about.
+  if (kind === "refused" && task.plain === undefined) return inPlainText(again);
+  // An answer that Slack does not take is told in words of ours.
   if (kind === "refused" && task.outcome?.type === "answer") {
     const { task: concluded, effects } = conclude(task, {
       ...failed({ reason: "internal", lost: false }),
@@ -42,22 +62,32 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
     // Parts of the answer may be there.
     return { task: { ...concluded, attempts: 1 }, effects };
   }
-  // Where one may not read, one may still be allowed to post.
-  const isReading = task.state === "received" && task.retryOf !== undefined && task.message.text === "";
-  if (terminal && isReading) return conclude(task, { type: "unreadable" });
-  if (kind === "refused" && task.state === "asking" && task.plain === undefined) {
-    return { task: { ...again, plain: true }, effects: [wake(0)] };
-  }
-  // Nobody can be asked where nobody can post; what waits for an answer is not to wait in vain.
-  if (givenUp && task.state === "asking") return end(task, "unanswered");
-  if (givenUp) return leaving(giveUpDelivery(task));
-  return waitFor(again, retryAfterMs);
+  if (kind === "gone") return giveUp(task);
+  return isGivenUp ? lastWords(task) : waitFor(again, retryAfterMs);
 }
 
-/** Since when this has been tried: a task may have waited long for its turn, or for a person. */
-function sinceMs({ state, history, receivedAtMs, question }: Task): number {
-  if (state === "asking" && question !== undefined) return question.askedAtMs;
-  return history.findLast((entry) => entry.state === state)?.atMs ?? receivedAtMs;
+/** Nothing was sent anywhere yet. */
+function announcementFailed({ task, again, event: { kind, retryAfterMs }, isGivenUp }: Failure): Step {
+  if (!isGivenUp) return waitFor(again, retryAfterMs);
+  const isReading = task.retryOf !== undefined && task.message.text === "";
+  if (isReading) return conclude(task, { type: "unreadable" });
+  if (kind === "gone" || task.message.unaddressed) return giveUp(task);
+  const { task: concluded, effects } = conclude(task, failed({ reason: "internal", lost: false }));
+  return { task: { ...concluded, attempts: 1 }, effects };
+}
+
+/** The thread is not looked at for it, and nothing is edited: whatever made the delivery fail is left out. */
+function lastWords(task: Task): Step {
+  return { task: { ...task, attempts: 0, undelivered: "last_words" }, effects: [wake(0)] };
+}
+
+/** Nobody can post there. What was posted before is still cleaned up. */
+function giveUp(task: Task): Step {
+  return leaving(advance(task, { state: "done", undelivered: task.undelivered ?? "given_up" }));
+}
+
+function inPlainText(task: Task): Step {
+  return { task: { ...task, plain: true }, effects: [wake(0)] };
 }
 
 /** The thread and the files are read before anything is sent. */

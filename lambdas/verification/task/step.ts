@@ -26,14 +26,17 @@ export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): 
   return { type: "failed", reason, lost };
 }
 
-/** The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. */
+/**
+ * The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. An answer
+ * that Slack did not take stays too, so that it can be delivered once the cause is gone.
+ */
 export function forget(task: Task): Task {
   const { params: _params, progress: _progress, stream: _stream, outcome, question, message, ...rest } = task;
-  const kept = outcome === undefined || outcome.type === "answer" ? {} : { outcome };
+  const isTold = outcome === undefined || (outcome.type === "answer" && task.undelivered === undefined);
   const { files: _files, ...said } = message;
   return {
     ...rest,
-    ...kept,
+    ...(isTold ? {} : { outcome }),
     ...(question && { question: untold(question) }),
     message: { ...said, text: "" },
     swept: true,
@@ -44,21 +47,6 @@ export function forget(task: Task): Task {
 function untold({ answer, ...question }: Question): Question {
   const { text: _text, ...given } = answer ?? {};
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };
-}
-
-/**
- * The same for a task whose answer Slack did not take: that is kept, so that it can be delivered once the cause is gone. What was
- * asked goes when the task has left its thread, since the usage history is written then.
- */
-export function giveUpDelivery(task: Task): Task {
-  const { outcome, message } = task;
-  const forgotten = forget(task);
-  return {
-    ...forgotten,
-    ...(outcome === undefined ? {} : { outcome }),
-    message: { ...forgotten.message, text: message.text },
-    state: "done",
-  };
 }
 
 export function advance(task: Task, changes: Partial<Task>): Task {
@@ -79,8 +67,7 @@ export function leaving(task: Task): Step {
   return { task, effects: [{ type: "leave_thread" }] };
 }
 
-export function left(entered: Task, policy: Policy): Step {
-  const task = entered.swept ? { ...entered, message: { ...entered.message, text: "" } } : entered;
+export function left(task: Task, policy: Policy): Step {
   return { task, effects: [...stopSession(task, policy), ...(task.swept ? [] : [wake(policy.sweepAfterMs)])] };
 }
 

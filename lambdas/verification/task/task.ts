@@ -186,7 +186,12 @@ export const taskSchema = z.object({
   revised: z.literal(true).optional(),
 
   outcome: outcomeSchema.optional(),
-  /** The sweep after the delivery has looked once more. */
+  /**
+   * Slack took the outcome at none of its tries. `last_words`: one plain text says so in its place. `given_up`: nothing more is
+   * posted. The outcome stays in the record, so that an operator can have it delivered.
+   */
+  undelivered: z.enum(["last_words", "given_up"]).optional(),
+  /** The cleanup after the delivery, or after it was given up, has looked at the thread once more. */
   swept: z.boolean(),
 });
 export type Task = z.infer<typeof taskSchema>;

@@ -52,6 +52,16 @@ export function emptyThread({ id }: { id: string }): Thread {
   return { id, revision: 1, state: "thread", expiresAtMs: 0, tasks: [] };
 }
 
+/** What a task waits for: those that began, in front, then those whose message is earlier. */
+export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Named; nowMs: number }): string[] {
+  const own = thread.tasks.find(({ id }) => id === task.id) ?? { id: task.id, ts: tsOf(task), begun: false };
+  if (own.begun) return [];
+  return thread.tasks
+    .filter((other) => other.id !== own.id && other.untilMs > nowMs && !other.parallel)
+    .filter((other) => other.begun || isEarlier(other, own))
+    .map(({ id }) => id);
+}
+
 /**
  * Puts the task in its place, if it is not there yet, and lets it begin when nobody is before it: what has begun stays in
  * front, the others stand in the order of their messages. Undefined where the thread is full.
@@ -62,20 +72,23 @@ export function lineUp({
   parallel,
   turnMs,
   nowMs,
+  releasedAtMs = new Map(),
 }: {
   thread: Thread;
   task: Named;
+  /** By request id: when a task whose outcome is known is waited for no longer. */
+  releasedAtMs?: ReadonlyMap<string, number>;
   parallel: boolean;
   /** How long it may hold the thread once it has begun. */
   turnMs: number;
   nowMs: number;
 }): { thread: Thread; place: Place } | undefined {
   const known = thread.tasks.find(({ id }) => id === task.id);
-  const others = thread.tasks.filter(({ id, untilMs }) => id !== task.id && untilMs > nowMs);
+  const others = thread.tasks
+    .map((other) => ({ ...other, untilMs: Math.min(other.untilMs, releasedAtMs.get(other.id) ?? other.untilMs) }))
+    .filter(({ id, untilMs }) => id !== task.id && untilMs > nowMs);
   if (known === undefined && others.length >= maxTasks) return undefined;
-  // By Slack's clock, as the replies: that of a slash command's receipt is ours.
-  const ts = task.place?.threadTs ?? task.message.ts;
-  const own = known ?? { id: task.id, ts, begun: false, parallel, untilMs: nowMs + maxAgeMs };
+  const own = known ?? { id: task.id, ts: tsOf(task), begun: false, parallel, untilMs: nowMs + maxAgeMs };
   const before = others.filter((other) => other.begun || (!own.begun && isEarlier(other, own)));
   const waitsFor = own.begun || parallel ? [] : before.filter((other) => !other.parallel);
   const begins = waitsFor.length === 0;
@@ -126,6 +139,11 @@ export function askingIn({ thread, id: own, nowMs }: { thread: Thread; id: strin
 
 /** By request id. */
 export type Asking = { now: string[]; before: string[] };
+
+/** By Slack's clock, as the replies: that of a slash command's receipt is ours. */
+function tsOf({ place, message }: Named): string {
+  return place?.threadTs ?? message.ts;
+}
 
 function isEarlier(one: { ts: string; id: string }, other: { ts: string; id: string }): boolean {
   const difference = Number(one.ts) - Number(other.ts);

@@ -109,14 +109,13 @@ function endOf({
   outcome,
   message,
   deadlineAtMs,
-  swept,
+  undelivered: isUndelivered,
 }: Task): { outcome: UsageOutcome; reason?: string } | undefined {
   // Where nobody can post any more, a task ends before anything came of it; what did not speak to the bot may be none.
   if (outcome === undefined) {
     return message.unaddressed && deadlineAtMs === undefined ? undefined : undelivered;
   }
-  // An answer that is in the thread is looked after for a while yet; one that is kept without that is not there.
-  if (outcome.type === "answer" && swept) return undelivered;
+  if (outcome.type === "answer" && isUndelivered !== undefined) return undelivered;
   return endOfOutcome(outcome);
 }
 

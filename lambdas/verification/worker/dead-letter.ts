@@ -1,5 +1,5 @@
 /** What becomes of a message that the queue gave up on. */
-import { isTooOld } from "../gate/age.ts";
+import { maxAgeMs } from "../gate/age.ts";
 import { afterDeadLetterMs } from "../task/delays.ts";
 import { type Ask, type QueueMessage, seqOf } from "../task/messages.ts";
 import { queueGroupOf } from "../task/task.ts";
@@ -12,7 +12,7 @@ type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep
  * The record says `failed` before anything else happens; then the host is asked to cancel, and the next wake-up tells the
  * user in the thread. Before all that the message is kept for an operator, who may redrive it: afterwards the record would say
  * that there is nothing to do, and a message that could not be kept at once would be gone. Kept is:
- * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a day; redriven, it is sent as it is;
+ * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a week; redriven, it is sent as it is;
  * - a `wake`. Where its task failed with it, only the delivery is repeated when it is redriven;
  * - a `press`;
  * - a `redrive` or a `cancel`, with which the task stays as it is. Redriven, it is tried again; a `cancel` also by itself.
@@ -51,6 +51,9 @@ async function handleLostWish(
   await queue.send({ body: JSON.stringify(message), delayMs: afterDeadLetterMs, group: queueGroupOf(task) });
 }
 
+/** For so long a message without a record is tried: a week, since the person is owed an answer, if only that it came too late. */
+const maxUnclaimedMs = 7 * maxAgeMs;
+
 /** The store was out of reach all the time. The message is all there is, so it is kept going. */
 async function handleUnclaimed(
   { queue, now = Date.now }: WorkerOptions,
@@ -59,8 +62,7 @@ async function handleUnclaimed(
   const { receivedAtMs, message } = ask;
   // What people say to each other is nobody's to keep.
   if (ask.buried !== true && !message.unaddressed) await keep();
-  const isOver = isTooOld({ ts: message.ts, receivedAtMs, nowMs: now() });
-  if (isOver) return;
+  if (now() - receivedAtMs > maxUnclaimedMs) return;
   const body = JSON.stringify({ ...ask, buried: true });
   await queue.send({ body, delayMs: afterDeadLetterMs, group: message.team });
 }

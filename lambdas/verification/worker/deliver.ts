@@ -1,6 +1,6 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 import { outgoingFiles } from "../files/outgoing.ts";
-import { answerPart, insteadPart, plainPart, streamPart } from "../slack/post-parts.ts";
+import { answerPart, insteadPart, plainPart, questionPart, streamPart } from "../slack/post-parts.ts";
 import type { SlackApi } from "../slack/slack.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
@@ -18,6 +18,7 @@ type Request = { slack: SlackApi; task: Task; text: TaskText; decor: Decor; nowM
 /** With `heal` an earlier try may have left posts behind: they are looked up first. */
 export async function deliver(request: Request & { heal: boolean }): Promise<"delivered" | "share_refused"> {
   const { task, heal } = request;
+  if (task.undelivered === "last_words") return sayLastWords(request);
   const isUnsure = heal || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
@@ -28,6 +29,15 @@ export async function deliver(request: Request & { heal: boolean }): Promise<"de
   // However it ended: nobody is to press its buttons any more.
   if (task.question !== undefined) await unlessGone(updateQuestion({ ...request, nowMs: task.question.expiresAtMs }));
   if (task.placeholderTs !== undefined) await markOver(request);
+  return "delivered";
+}
+
+/** One post, whatever else stands in the thread: the cleanup removes that. It is posted again only where it certainly is not there. */
+async function sayLastWords(request: Request & { heal: boolean }): Promise<"delivered"> {
+  const found = request.heal ? await ownPosts(request) : [];
+  if (found.some(({ part }) => part === insteadPart)) return "delivered";
+  const [content] = request.text.parts(request.task);
+  if (content !== undefined) await perform(request, { type: "post", part: insteadPart, content });
   return "delivered";
 }
 
@@ -43,15 +53,43 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
   }
 }
 
-/** Deletes what a late post doubled. It posts nothing: what was acknowledged and is gone was deleted by someone. */
+/**
+ * Deletes what a late post doubled, and takes the buttons off questions. It posts nothing: what was acknowledged and is gone was
+ * deleted by someone.
+ */
 export async function sweep(request: Request): Promise<void> {
   const { task } = request;
-  const plan = planOf(request, { found: await ownPosts(request), asNew: true });
-  for (const action of plan) if (action.type === "remove") await perform(request, action);
-  if (task.place === undefined) return;
-  const { channel, threadTs } = task.place;
-  for (const ts of await openings(request, channel)) {
-    if (ts !== threadTs) await perform(request, { type: "remove", ts });
+  const found = await ownPosts(request);
+  const plan = planOf(request, { found, asNew: true });
+  const removed = new Set<string>();
+  for (const action of plan) {
+    if (action.type !== "remove") continue;
+    await perform(request, action);
+    removed.add(action.ts);
+  }
+  for (const post of found) if (!removed.has(post.ts)) await closeButtons(request, post);
+  if (task.message.command) await removeOpenings(request);
+}
+
+/** The record holds the latest question alone; of an earlier one the text stays as Slack has it. */
+async function closeButtons(request: Request, { ts, part, buttons }: OwnPost): Promise<void> {
+  const { slack, task, text, signal } = request;
+  if (buttons === undefined) return;
+  const { question } = task;
+  const isLatest = question !== undefined && part === questionPart + question.index;
+  const content = isLatest ? text.question({ task, nowMs: question.expiresAtMs }) : { text: buttons.text };
+  const post = { installation: installationOf(task), channel: placeOf(task).channel, ts, signal };
+  await unlessGone(slack.update({ ...post, content, key: { requestId: task.id, part } }));
+}
+
+/** A command's thread is opened once; a post that was answered late may have opened another one. */
+async function removeOpenings(request: Request): Promise<void> {
+  const { message, place } = request.task;
+  for (const channel of new Set([message.channel, place?.channel ?? message.channel])) {
+    for (const ts of await openings(request, channel)) {
+      const isOwn = channel === place?.channel && ts === place.threadTs;
+      if (!isOwn) await removeIn(request, { channel, ts });
+    }
   }
 }
 
@@ -59,8 +97,12 @@ function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: reado
   const hasFiles = uploadsOf(task).length > 0;
   const isRevised = task.revised === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
-  const parts = text.parts(task);
-  return planDelivery({ parts, firstPart: firstPartOf(task), found, asNew, hasFiles, isStreamLatest, isRevised });
+  // Where the last words are not there, what is there of the answer stays.
+  const hasLastWords = task.undelivered !== undefined && found.some(({ part }) => part === insteadPart);
+  const parts = text.parts(hasLastWords ? task : { ...task, undelivered: undefined });
+  const firstPart = hasLastWords ? insteadPart : firstPartOf(task);
+  const recorded = recordedPosts(task);
+  return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
 }
 
 /** An edit of the placeholder would go unnoticed, stand above a question, or be undone by one that is still on its way. */
@@ -81,6 +123,10 @@ function firstPartOf({ outcome, plain }: Task): number {
   return plain ? plainPart : answerPart;
 }
 
+function recordedPosts({ placeholderTs, question }: Task): string[] {
+  return [placeholderTs, question?.ts].filter((ts) => ts !== undefined);
+}
+
 /** Slack edits no message that is still being streamed. Where it cannot be stopped, the edit fails, and it is posted anew. */
 async function closeStream({ slack, task, signal }: Request, ts: string): Promise<void> {
   const { channel } = placeOf(task);
@@ -92,8 +138,7 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
   const { slack, task, signal } = request;
   const installation = installationOf(task);
   const { channel, threadTs } = placeOf(task);
-  const call = { installation, channel, requestId: task.id, signal };
-  if (action.type === "remove") return unlessGone(slack.remove({ ...call, ts: action.ts }));
+  if (action.type === "remove") return removeIn(request, { channel, ts: action.ts });
   const { part, content } = action;
   const post = { installation, channel, content, key: { requestId: task.id, part }, signal };
   if (action.type === "update") {
@@ -103,10 +148,14 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
       if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
       // Where an edit is impossible it is posted anew, and what could not be edited goes.
       await slack.post({ ...post, threadTs });
-      return unlessGone(slack.remove({ ...call, ts: action.ts }));
+      return removeIn(request, { channel, ts: action.ts });
     }
   }
   await slack.post({ ...post, threadTs });
+}
+
+function removeIn({ slack, task, signal }: Request, { channel, ts }: { channel: string; ts: string }): Promise<void> {
+  return unlessGone(slack.remove({ installation: installationOf(task), channel, ts, requestId: task.id, signal }));
 }
 
 function sharesOf(task: Task): { fileId: string; title: string }[] {

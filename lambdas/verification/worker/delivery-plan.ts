@@ -13,7 +13,8 @@ export type DeliveryAction =
 const maxParts = 500;
 
 /**
- * `found` are the task's own posts, oldest first. The earliest post of a part stays, surplus ones go. A stream becomes part 1;
+ * `found` are the task's own posts, oldest first. Of each part the post that is in the record stays, else the earliest; surplus
+ * ones go. A stream becomes part 1;
  * without one the placeholder does, unless `asNew` (an edit notifies nobody, and stands above what was asked meanwhile): then
  * it goes last, so that the thread is never without a word. A post that carries its part's key has its part's content.
  * Questions and what opened the thread are no parts of the outcome; of them only what is there twice goes.
@@ -21,6 +22,7 @@ const maxParts = 500;
 export function planDelivery({
   parts,
   found,
+  recorded = [],
   asNew,
   firstPart,
   hasFiles,
@@ -29,6 +31,8 @@ export function planDelivery({
 }: {
   parts: readonly Content[];
   found: readonly OwnPost[];
+  /** The `ts` of posts that the record names: the product edits those, and no others. */
+  recorded?: readonly string[];
   asNew: boolean;
   /** The first part's number; what has another is none of these parts. */
   firstPart: number;
@@ -41,12 +45,13 @@ export function planDelivery({
 }): DeliveryAction[] {
   const byPart = new Map<number, OwnPost>();
   const surplus: OwnPost[] = [];
-  const streams: OwnPost[] = [];
-  for (const post of found) {
+  const streams = found.filter(({ part }) => part === streamPart);
+  const isRecorded = ({ ts }: OwnPost) => recorded.includes(ts);
+  for (const post of [...found.filter(isRecorded), ...found.filter((other) => !isRecorded(other))]) {
     const { part } = post;
     const isWanted = !isOutcome(part) || (part >= firstPart && part < firstPart + parts.length);
-    if (part === streamPart) streams.push(post);
-    else if (!isWanted || byPart.has(part)) surplus.push(post);
+    if (part === streamPart) continue;
+    if (!isWanted || byPart.has(part)) surplus.push(post);
     else byPart.set(part, post);
   }
   const placeholder = byPart.get(placeholderPart);

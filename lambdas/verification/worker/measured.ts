@@ -48,12 +48,17 @@ function countTokens({ metrics, before, task }: Stepped): void {
 }
 
 function countDelivery({ metrics, before, event, task }: Stepped): void {
-  if (event.type === "delivered") {
+  if (event.type === "delivered" && task.undelivered === undefined) {
     metrics.add("sekisho_answers_delivered_total", { outcome: outcomeLabels(task.outcome).outcome });
   }
-  if (event.type === "slack_failed" && before.state !== "done" && task.state === "done") {
+  if (event.type === "slack_failed" && isGivenUp({ before, task })) {
     metrics.add("sekisho_answers_undelivered_total", { reason: event.kind });
   }
+}
+
+/** Slack will not take what the task came to: nobody tries any longer. */
+export function isGivenUp({ before, task }: { before: Task; task: Task }): boolean {
+  return before.undelivered === undefined && task.undelivered !== undefined;
 }
 
 /** Once a task: an operator's redrive repeats its delivery alone. What was not for the bot has no outcome, and is no task. */

@@ -5,8 +5,8 @@ import { installationOf, placeOf, type Task } from "../task/task.ts";
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
-/** `part` says what it is (`slack/post-parts.ts`). */
-export type OwnPost = { ts: string; part: number };
+/** `part` says what it is (`slack/post-parts.ts`); `buttons`: it can still be pressed, and this is its text. */
+export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
 
 /** Oldest first. Rejects with a SlackError. */
 export async function ownPosts(request: Request): Promise<OwnPost[]> {
@@ -16,8 +16,9 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   // Until it has left its thread nobody else streams there.
   const nextTs = hasLeft(task) ? nextTaskTs(task, messages) : Number.POSITIVE_INFINITY;
   return messages.flatMap((message): OwnPost[] => {
-    const { ts, key, from, fileIds } = message;
-    if (key !== undefined) return key.requestId === task.id ? [{ ts, part: key.part }] : [];
+    const { ts, key, from, fileIds, text, hasButtons } = message;
+    const buttons = hasButtons ? { text } : undefined;
+    if (key !== undefined) return key.requestId === task.id ? [{ ts, part: key.part, buttons }] : [];
     if (fileIds.some((id) => uploads.includes(id))) return [{ ts, part: filesPart }];
     return from === "self" && isOwnStream({ task, message, nextTs }) ? [{ ts, part: streamPart }] : [];
   });

@@ -14,9 +14,10 @@ import { queueGroupOf, type Task } from "../task/task.ts";
 import type { Act, RunAct } from "./acts.ts";
 import type { HandleGreet } from "./greet.ts";
 import { InterruptedStep } from "./interrupted-step.ts";
-import { countStep } from "./measured.ts";
+import { countStep, isGivenUp } from "./measured.ts";
 import type { HandlePress } from "./press.ts";
 import { deliverySpan, type QueueSystem, stepSpan, tellWhole } from "./step-spans.ts";
+import type { Threads } from "./threads.ts";
 import type { Observation } from "./worker.ts";
 
 export type WorkerOptions = {
@@ -24,8 +25,8 @@ export type WorkerOptions = {
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
-  /** Whether the bot was asked in the thread before: only there it hears what is not said to it. */
-  isKnownThread(request: { thread: string; ts: string }): Promise<boolean>;
+  /** Whether the bot was asked in the message's thread before it: only there it answers what does not mention it. */
+  isKnownThread: Threads["isKnown"];
   press: HandlePress;
   greet: HandleGreet;
   /** Always shorter than the queue's visibility timeout; an act is ended by its signal a tenth earlier. */
@@ -86,7 +87,7 @@ async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal
     const step = next({ task, event, policy });
     task = withHistory({ before: task, after: step.task, event, atMs: now() });
     effects = step.effects;
-    if (event.type === "slack_failed" && before.state !== "done" && task.state === "done") {
+    if (event.type === "slack_failed" && isGivenUp({ before, task })) {
       log.error("answer_not_delivered", { ...idsOf(task), operation: act.type, reason: event.kind });
     }
     observe(options, event, task, effects);

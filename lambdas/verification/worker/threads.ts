@@ -1,6 +1,9 @@
 /** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import { queueGroupOf, type Task } from "../task/task.ts";
+import { requestIdOf } from "../ingress/request-id.ts";
+import { threadReleaseMs } from "../task/delays.ts";
+import type { AskedMessage } from "../task/messages.ts";
+import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {
   type Asking,
   askingIn,
@@ -10,6 +13,7 @@ import {
   lineUp,
   type Place,
   type Thread,
+  tasksBefore,
   threadIdOf,
 } from "../task/thread.ts";
 
@@ -24,8 +28,11 @@ export type Threads = {
   hold(request: { task: Task; untilMs: number }): Promise<void>;
   /** The tasks of its thread that may wait for the answer that this one's message may be. */
   asking(request: { task: Task }): Promise<Asking>;
-  /** Whether the bot was asked in the thread (within 30 days) before the message `ts`. */
-  isKnown(request: { thread: string; ts: string }): Promise<boolean>;
+  /**
+   * Whether the bot was asked in the message's thread (within 30 days) before the message. `undecided`: the thread's first message
+   * may have asked it, and is not settled yet.
+   */
+  isKnown(request: { message: AskedMessage }): Promise<"known" | "undecided" | "unknown">;
   /** Asks the tasks of the thread to end whose message came before this one, as far as they may be; resolves to how many. */
   cancelAll(request: { task: Task; mayCancel: (requestId: string) => Promise<boolean> }): Promise<number>;
 };
@@ -33,19 +40,24 @@ export type Threads = {
 /** Every method rejects where store or queue are away, and may then be repeated. */
 export function createThreads({
   store,
+  taskOf,
   queue,
   now,
 }: {
   store: TaskStore<Thread>;
+  /** By request id. */
+  taskOf: (requestId: string) => Promise<Task | undefined>;
   queue: TaskQueue;
   now: () => number;
 }): Threads {
-  async function change<T>(task: Task, decide: (thread: Thread) => { thread: Thread; result: T }): Promise<T> {
+  type Change<T> = { thread: Thread; result: T };
+
+  async function change<T>(task: Task, decide: (thread: Thread) => Change<T> | Promise<Change<T>>): Promise<T> {
     const id = threadIdOf(task);
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const known = await store.get({ id });
       const before = known ?? emptyThread({ id });
-      const { thread, result } = decide(before);
+      const { thread, result } = await decide(before);
       if (thread === before) return result;
       const stored = await (known === undefined ? store.create({ item: thread }) : store.replace({ item: thread }));
       if (stored !== undefined) return result;
@@ -53,10 +65,26 @@ export function createThreads({
     throw new Error("the record of a thread cannot be changed");
   }
 
+  /**
+   * Of the tasks that are waited for, those whose outcome is known, up to the first that is still in the way: one whose answer
+   * Slack does not take, or whose worker died, must not hold up the thread until its deadline.
+   */
+  async function releaseTimes({ thread, task }: { thread: Thread; task: Task }): Promise<Map<string, number>> {
+    const times = new Map<string, number>();
+    for (const id of tasksBefore({ thread, task, nowMs: now() })) {
+      const releasedAtMs = releaseTimeOf(await taskOf(id));
+      if (releasedAtMs === undefined) break;
+      times.set(id, releasedAtMs);
+      if (releasedAtMs > now()) break;
+    }
+    return times;
+  }
+
   return {
     lineUp: ({ task, turnMs, parallel }) =>
-      change<Place | undefined>(task, (thread) => {
-        const lined = lineUp({ thread, task, parallel, turnMs, nowMs: now() });
+      change<Place | undefined>(task, async (thread) => {
+        const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes({ thread, task });
+        const lined = lineUp({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
         return lined === undefined ? { thread, result: undefined } : { thread: lined.thread, result: lined.place };
       }),
     async leave({ task }) {
@@ -74,10 +102,14 @@ export function createThreads({
       const thread = await store.get({ id: threadIdOf(task) });
       return thread === undefined ? { now: [], before: [] } : askingIn({ thread, id: task.id, nowMs: now() });
     },
-    async isKnown({ thread: name, ts }) {
-      const thread = await store.get({ id: threadIdOf({ thread: name }) });
+    async isKnown({ message }) {
+      const thread = await store.get({ id: threadIdOf({ thread: threadKeyOf(message) }) });
       // Of a thread from before replies counted nothing is known.
-      return thread?.sinceTs !== undefined && Number(thread.sinceTs) < Number(ts);
+      if (thread?.sinceTs !== undefined && Number(thread.sinceTs) < Number(message.ts)) return "known";
+      const { appId, channel, threadTs } = message;
+      if (threadTs === undefined) return "unknown";
+      const first = await taskOf(requestIdOf({ appId, channel, ts: threadTs }));
+      return first?.state === "received" ? "undecided" : "unknown";
     },
     async cancelAll({ task, mayCancel }) {
       const thread = await store.get({ id: threadIdOf(task) });
@@ -94,4 +126,11 @@ export function createThreads({
       return count;
     },
   };
+}
+
+/** Undefined where the outcome is not known yet. */
+function releaseTimeOf(task: Task | undefined): number | undefined {
+  if (task?.state === "done") return 0;
+  const concludedAtMs = task?.history.findLast(({ state }) => state === "delivering")?.atMs;
+  return task?.state !== "delivering" || concludedAtMs === undefined ? undefined : concludedAtMs + threadReleaseMs;
 }

@@ -4,7 +4,7 @@ import { queuedIds } from "../../shared/queued-ids.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import type { TaskEffect, TaskEvent } from "../task/events.ts";
 import { type Ask, type QueueMessage, queueMessageSchema, seqOf, type TaskMessage } from "../task/messages.ts";
-import { queueGroupOf, receivedTask, type Task, threadKeyOf } from "../task/task.ts";
+import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { cancelUnderWay } from "./cancel.ts";
 import { handleCompletion } from "./completion.ts";
 import { copyPastLease, soonAgainMs } from "./copies.ts";
@@ -68,7 +68,10 @@ async function handleMessage(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { store, queue, runAct, now = Date.now } = options;
-  if (await isChatter(options, message)) return lookAgain(options, message);
+  if (message.type === "ask" && message.message.unaddressed) {
+    const known = await options.isKnownThread({ message: message.message });
+    if (known !== "known") return lookAgain(options, { message, isUndecided: known === "undecided" });
+  }
   const stored = await store.get({ id: message.requestId });
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
   if (task === undefined) {
@@ -94,20 +97,23 @@ async function handleMessage(
   log.debug("claim_lost", { seq });
 }
 
-/** What people say to each other in a thread of theirs costs two looks, and leaves no trace. */
-async function isChatter({ isKnownThread }: WorkerOptions, message: TaskMessage): Promise<boolean> {
-  if (message.type !== "ask" || !message.message.unaddressed) return false;
-  return !(await isKnownThread({ thread: threadKeyOf(message.message), ts: message.message.ts }));
-}
+/**
+ * A message that does not mention the bot is for it in a thread in which the bot was asked before. The message that asked may come
+ * later than this one: a moment later as a rule, half an hour later where its first tries failed. Messages between people cost a
+ * few looks and leave no record.
+ */
+const lookAgainAfterMs = [30_000, 120_000, 480_000, 1_800_000];
 
-/** The message that asked the bot into the thread may be a moment behind this one. */
-const lookAgainAfterMs = 30_000;
-
-/** Once; then it is what people say to each other. */
-async function lookAgain({ queue, log }: WorkerOptions, message: TaskMessage): Promise<void> {
-  if (message.type !== "ask" || message.looked) return log.debug("reply_dropped", { request_id: message.requestId });
-  const body = JSON.stringify({ ...message, looked: true });
-  await queue.send({ body, delayMs: lookAgainAfterMs, group: message.message.team });
+async function lookAgain(
+  { queue, log }: WorkerOptions,
+  { message, isUndecided }: { message: Ask; isUndecided: boolean },
+): Promise<void> {
+  const { looks = 0 } = message;
+  // As long as nobody knows what becomes of the message that asked the bot, this one waits for it.
+  const delayMs = lookAgainAfterMs[looks] ?? (isUndecided ? lookAgainAfterMs.at(-1) : undefined);
+  if (delayMs === undefined) return log.debug("reply_dropped", { request_id: message.requestId });
+  const body = JSON.stringify({ ...message, looks: looks + 1 });
+  await queue.send({ body, delayMs, group: message.message.team });
 }
 
 const eventTypes = {

@@ -68,7 +68,8 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
   const { reactions, assistant, streaming } = config.slack;
   const decor: Decor = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
   const usageHistory = createUsageHistory({ store: historyStore, settings: config.usageHistory, now });
-  const threads = createThreads({ store: threadStore, queue, now });
+  const taskOf = (id: string) => store.get({ id });
+  const threads = createThreads({ store: threadStore, taskOf, queue, now });
   const questions = createQuestions({ store, queue, threads, gate, slack, text, decor, newId, now });
   return createWorker({
     store,
@@ -76,7 +77,7 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
     policy,
     runAct: createRunAct({
       ...{ slack, gate, files, text, threads, usageHistory, questions, decor, streaming, destinations, newId, now },
-      taskOf: (id) => store.get({ id }),
+      taskOf,
     }),
     isKnownThread: threads.isKnown,
     press: createHandlePress({ store, queue, gate, questions, slack, text, log, now }),

@@ -29,9 +29,9 @@ describe("other delays", () => {
     expect([1, 2, 3, 20].map((attempts) => retryDelayMs(attempts, undefined))).toEqual([1000, 2000, 4000, 60_000]);
   });
 
-  it("look at a thread when the one before may have held it long enough, and every three minutes at least", () => {
+  it("look at a thread when the one before may have held it long enough, and every 75 seconds at least", () => {
     expect(turnDelay({ freeAtMs: 5000, nowMs: 1000 }).delayMs).toBe(5000);
-    expect(turnDelay({ freeAtMs: 9_000_000, nowMs: 1000 }).delayMs).toBe(180_000);
+    expect(turnDelay({ freeAtMs: 9_000_000, nowMs: 1000 }).delayMs).toBe(75_000);
     expect(turnDelay({ freeAtMs: 0, nowMs: 1000 }).delayMs).toBe(1000);
   });
 });

@@ -1,11 +1,9 @@
 /** What the record of a task keeps once its outcome is known, and once it is over. */
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { slackFailed } from "../../../lambdas/verification/task/slack-failures.ts";
-import { left } from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { play } from "./play.ts";
-import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+import { askedAtMs, sampleTask } from "./sample.ts";
 
 const nowMs = askedAtMs;
 const woken: TaskEvent = { type: "woken", nowMs, resumed: false };
@@ -49,30 +47,23 @@ describe("the record of a task", () => {
   });
 
   it("keeps an answer that Slack did not take, so that it is delivered once the cause is gone", () => {
-    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, {
-      type: "slack_failed",
-      nowMs,
-      kind: "gone",
-    });
+    const gone: TaskEvent = { type: "slack_failed", nowMs, kind: "gone" };
+    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, { type: "swept" });
     expect(undelivered).toMatchObject({ state: "done", outcome: { type: "answer", text: "A checkpoint." } });
     expect(undelivered.message.text).toBe("");
     const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
-    expect(task.state).toBe("delivering");
+    expect(task).toMatchObject({ state: "delivering", swept: false });
+    expect(task.undelivered).toBeUndefined();
     expect(last).toEqual([{ type: "deliver", heal: true }]);
   });
 
-  it("knows what was asked until it has left its thread, for the usage history", () => {
-    const policy = samplePolicy();
-    const before = recordAfter(sent(), answered("A checkpoint."), woken);
-    const { task, effects } = slackFailed({
-      task: before,
-      event: { type: "slack_failed", nowMs, kind: "gone" },
-      policy,
-    });
-    expect(effects).toEqual([{ type: "leave_thread" }]);
-    expect(before.message.text).not.toBe("");
-    expect(task.message.text).toBe(before.message.text);
-    expect(left(task, policy).task.message.text).toBe("");
+  it("is cleaned up in its thread after its delivery was given up, and keeps its texts until then", () => {
+    const gone: TaskEvent = { type: "slack_failed", nowMs, kind: "gone" };
+    const { task, last } = play([woken, gone], { task: recordAfter(sent(), answered("A checkpoint.")) });
+    expect(task).toMatchObject({ state: "done", undelivered: "given_up", swept: false });
+    expect(task.message.text).not.toBe("");
+    expect(last).toMatchObject([{ type: "wake" }]);
+    expect(play([woken], { task }).last).toEqual([{ type: "sweep" }]);
   });
 
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {

@@ -52,12 +52,28 @@ describe("a reply that does not speak to the bot", () => {
     for (const event of [said("taken"), said("not_yours"), said("says_nothing"), refused]) {
       expect(play([woken, event], { task: reply })).toMatchObject({ task: ignored, last: [] });
     }
-    const old: TaskEvent = { ...woken, nowMs: nowMs + 25 * 3600_000 };
-    expect(play([old], { task: reply })).toMatchObject({ task: ignored, last: [] });
-    // A worker may have taken it for a task before it died: the sweep takes away what that left in the thread.
+  });
+
+  it("is answered although the queue gave up on it, and although it is a day old", () => {
     const buried = play([{ type: "dead_lettered", nowMs }], { task: reply });
-    expect(buried.last).toMatchObject([{ type: "wake" }]);
-    expect(play([woken, { type: "swept" }], { task: buried.task })).toMatchObject({ task: ignored, last: [] });
+    expect(buried).toMatchObject({ task: { state: "received" }, last: [{ type: "wake", delayMs: 300_000 }] });
+    expect(play([woken], { task: buried.task }).last).toEqual([{ type: "announce", heal: true }]);
+    const lateMs = nowMs + 25 * 3600_000;
+    const old = play(
+      [
+        { type: "dead_lettered", nowMs: lateMs },
+        { ...woken, nowMs: lateMs },
+      ],
+      { task: reply },
+    );
+    expect(old.task).toMatchObject({ state: "delivering", outcome: { type: "too_old" } });
+  });
+
+  it("leaves nothing in the thread where it is found to be none after a worker may have announced it", () => {
+    const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
+    const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
+    expect(found).toMatchObject({ task: { state: "done", swept: false }, last: [{ type: "wake" }] });
+    expect(play([woken, { type: "swept" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
   });
 });
 

@@ -1,43 +1,92 @@
 /** What Slack does not take: how long it is tried, and what is done without. */
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { maxSlackTries } from "../../../lambdas/verification/task/slack-failures.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { nowMs, play } from "./play.ts";
+import { nowMs, play, woken } from "./play.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
 const hourMs = 3600_000;
 const base = { destination: "host", taskId: "t-1", placeholderTs: "1.1", announcedAtMs: askedAtMs } as const;
-const limited = (atMs: number): TaskEvent => ({ type: "slack_failed", nowMs: atMs, kind: "rate_limited" });
 const entry = (state: Task["state"], atMs: number) => ({ atMs, event: "answered", state });
 
-describe("the day for which Slack is tried", () => {
-  const lateMs = nowMs + 25 * hourMs;
+const outcome = { type: "answer", text: "Done." } as const;
+const failedWith = (kind: Extract<TaskEvent, { type: "slack_failed" }>["kind"]): TaskEvent => ({
+  type: "slack_failed",
+  nowMs,
+  kind,
+});
+const givenUpAfter = { attempts: maxSlackTries - 1 };
 
-  it("begins with the delivery, not with a message that waited long for its turn or for a person", () => {
-    const outcome = { type: "answer", text: "Done." } as const;
-    const task = sampleTask({ ...base, state: "delivering", outcome, history: [entry("delivering", lateMs)] });
-    const tried = play([limited(lateMs + 23 * hourMs)], { task });
-    expect(tried).toMatchObject({ task: { state: "delivering", attempts: 1 }, last: [{ type: "wake" }] });
-    const over = play([limited(lateMs + 25 * hourMs)], { task });
-    expect(over.task).toMatchObject({ state: "done", outcome });
+describe("what Slack does not take for now", () => {
+  it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
+    "is tried again, however long nothing ran before: %s",
+    (kind) => {
+      const history = [entry("delivering", nowMs - 30 * 24 * hourMs)];
+      const task = sampleTask({ ...base, state: "delivering", outcome, history });
+      expect(play([failedWith(kind)], { task })).toMatchObject({
+        task: { state: "delivering", attempts: 1 },
+        last: [{ type: "wake" }],
+      });
+    },
+  );
+
+  it("is told in one plain text after a day of tries, which is tried once", () => {
+    const task = sampleTask({ ...base, state: "delivering", outcome, ...givenUpAfter });
+    const last = play([failedWith("rate_limited")], { task });
+    expect(last).toMatchObject({
+      task: { state: "delivering", undelivered: "last_words", outcome },
+      last: [{ type: "wake", delayMs: 0 }],
+    });
+    const said = play([woken, { type: "delivered" }], { task: last.task });
+    expect(said.asked[0]).toEqual([{ type: "deliver", heal: false }]);
+    expect(said.task).toMatchObject({ state: "done", undelivered: "last_words", outcome });
+    const refused = play([woken, failedWith("rate_limited")], { task: last.task });
+    expect(refused.task).toMatchObject({ state: "done", undelivered: "last_words", outcome });
   });
 
-  it("begins for the sweep when the answer was delivered", () => {
-    const task = sampleTask({ ...base, state: "done", history: [entry("done", lateMs)] });
-    expect(play([limited(lateMs + hourMs)], { task })).toMatchObject({
+  it("is not uploaded any more when the last words are said", () => {
+    const made = { ...outcome, artifacts: [{ name: "a.csv", text: "1" }] };
+    const task = sampleTask({ ...base, state: "delivering", outcome: made, undelivered: "last_words" });
+    expect(play([woken], { task }).last).toEqual([{ type: "deliver", heal: false }]);
+  });
+
+  it("is looked at once more in the end, as often as it is delivered", () => {
+    const history = [entry("done", nowMs - 30 * 24 * hourMs)];
+    const task = sampleTask({ ...base, state: "done", history });
+    expect(play([failedWith("rate_limited")], { task })).toMatchObject({
       task: { swept: false },
       last: [{ type: "wake" }],
     });
-    expect(play([limited(lateMs + 25 * hourMs)], { task })).toMatchObject({ task: { swept: true }, last: [] });
+    expect(play([failedWith("rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
+      task: { swept: true },
+      last: [],
+    });
   });
 
-  it("begins for a question when it is asked, not with the one before", () => {
-    const question = { index: 1, prompt: "Shall I?", options: [], askedAtMs: lateMs, expiresAtMs: lateMs + hourMs };
-    const task = sampleTask({ ...base, state: "asking", question, history: [entry("asking", nowMs)] });
-    expect(play([limited(lateMs + 1000)], { task })).toMatchObject({
-      task: { state: "asking", attempts: 1 },
-      last: [{ type: "wake" }],
-    });
+  it("ends a question after a day of tries", () => {
+    const question = { index: 1, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + hourMs };
+    const task = sampleTask({ ...base, state: "asking", question });
+    expect(play([failedWith("rate_limited")], { task }).task).toMatchObject({ state: "asking", attempts: 1 });
+    expect(play([failedWith("rate_limited")], { task: { ...task, ...givenUpAfter } }).last).toEqual([
+      { type: "cancel" },
+    ]);
+  });
+});
+
+describe("what Slack refuses for good", () => {
+  it("is told in plain text first, also where it is words of ours", () => {
+    const told = { type: "failed", reason: "timeout", lost: false } as const;
+    const task = sampleTask({ ...base, state: "delivering", outcome: told });
+    const plain = play([failedWith("refused")], { task });
+    expect(plain).toMatchObject({ task: { state: "delivering", plain: true }, last: [{ type: "wake", delayMs: 0 }] });
+    const last = play([failedWith("refused")], { task: plain.task });
+    expect(last.task).toMatchObject({ state: "delivering", undelivered: "last_words" });
+  });
+
+  it("is told as a failure where it is the announcement", () => {
+    const { task } = play([failedWith("refused")], { task: sampleTask({ state: "received" }) });
+    expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
   });
 });
 

@@ -171,7 +171,7 @@ describe("a dead letter", () => {
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["wake"]);
   });
 
-  it("whose task could not even be recorded goes on by itself for a day, and is kept once", async () => {
+  it("whose task could not even be recorded goes on by itself for a week, and is kept once", async () => {
     let isDown = true;
     const world = createWorld({ fate: ({ name }) => (isDown && name === "create" ? "refused" : "ok") });
     world.deliver(ask);
@@ -182,12 +182,19 @@ describe("a dead letter", () => {
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
 
-    isDown = true;
+    const dayMs = 24 * 3600_000;
     const late = createWorld();
-    late.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 25 * 3600_000 });
+    late.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 2 * dayMs });
     await late.buryAll();
     await late.run();
     expect(late.archive).toHaveLength(1);
-    expect(late.posts).toEqual([]);
+    expect(late.answers()).toEqual([expect.stringContaining("too_old")]);
+
+    const given = createWorld();
+    given.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 8 * dayMs });
+    await given.buryAll();
+    await given.run();
+    expect(given.archive).toHaveLength(1);
+    expect(given.posts).toEqual([]);
   });
 });

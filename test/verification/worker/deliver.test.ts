@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { insteadPart, openingPart, questionPart } from "../../../lambdas/verification/slack/post-parts.ts";
 import { type SlackApi, SlackError, type SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { announce } from "../../../lambdas/verification/worker/announce.ts";
@@ -108,7 +109,69 @@ describe("a delivery", () => {
   });
 });
 
+describe("the last words", () => {
+  const undelivered = { ...task, undelivered: "last_words" } as const;
+
+  it("are one post, without a look at the thread and without an edit", async () => {
+    const { slack, posts } = slackThread({ replies: "rate_limited", update: "rate_limited", remove: "rate_limited" });
+    await deliver({ ...request, task: undelivered, slack, heal: false });
+    expect(posts.map(({ key }) => key?.part)).toEqual([0, insteadPart]);
+  });
+
+  it("are not said again where they stand in the thread, and stand alone after the cleanup", async () => {
+    const { slack, posts, add } = slackThread();
+    add({ key: { requestId: task.id, part: 1 } });
+    add({ key: { requestId: task.id, part: insteadPart } });
+    await deliver({ ...request, task: undelivered, slack, heal: true });
+    expect(posts).toHaveLength(3);
+    await sweep({ ...request, task: { ...undelivered, state: "done" }, slack });
+    expect(posts.map(({ key }) => key?.part)).toEqual([insteadPart]);
+  });
+
+  it("that were not taken leave what is there of the answer", async () => {
+    const { slack, posts, add } = slackThread();
+    add({ key: { requestId: task.id, part: 1 } });
+    await sweep({ ...request, task: { ...undelivered, state: "done" }, slack });
+    expect(posts.map(({ key }) => key?.part)).toEqual([1]);
+  });
+});
+
 describe("the sweep", () => {
+  const key = (part: number) => ({ requestId: task.id, part });
+  const question = {
+    ...{ index: 1, prompt: "Shall I?", options: [], askedAtMs: task.receivedAtMs },
+    expiresAtMs: task.receivedAtMs + 1000,
+  };
+
+  it("keeps the question that the record names, and takes the buttons off every one that stays", async () => {
+    const { slack, posts, add } = slackThread({}, 1);
+    add({ text: "Which one?", key: key(questionPart), hasButtons: true });
+    add({ text: "landed late", key: key(questionPart + 1), hasButtons: true });
+    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
+    const recorded = { ...task, question: { ...question, ts: posts[3]?.ts } };
+    await sweep({ ...request, task: recorded, slack });
+    expect(posts.map(({ ts }) => ts)).toEqual([posts[0]?.ts, posts[1]?.ts, recorded.question.ts]);
+    expect(posts[1]).toMatchObject({ text: "Which one?", key: key(questionPart) });
+    expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
+  });
+
+  it("takes the buttons off a question that came after the task had ended", async () => {
+    const { slack, posts, add } = slackThread({}, 1);
+    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
+    await sweep({ ...request, task: { ...task, question }, slack });
+    expect(posts).toHaveLength(2);
+    expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
+  });
+
+  it.each([undefined, { channel, threadTs: "7.7" }])("leaves a command one opening: %j", async (place) => {
+    const { slack, posts, add } = slackThread({}, 1);
+    posts.length = 0;
+    for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key(openingPart) });
+    const command = { ...task, message: { ...task.message, command: true as const, ts: "7.6" }, place };
+    await sweep({ ...request, task: command, slack });
+    expect(posts.map(({ ts }) => ts)).toEqual(place === undefined ? [] : ["7.7"]);
+  });
+
   it("deletes nothing where Slack does not let us look", async () => {
     const { slack, texts } = slackThread({ replies: "refused" }, 1);
     await expect(sweep({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });

@@ -35,7 +35,7 @@ async function heldTask() {
     queue: { send: async (message) => void sent.push(message) },
     policy: samplePolicy(),
     runAct,
-    isKnownThread: async () => false,
+    isKnownThread: async () => "unknown",
     press: async () => {},
     greet: async () => {},
     leaseMs: 60_000,

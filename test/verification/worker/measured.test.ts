@@ -86,7 +86,8 @@ describe("a task that is over", () => {
 
   it("without a place to be told in is counted as undelivered, by why", () => {
     const event: TaskEvent = { type: "slack_failed", nowMs: askedAtMs, kind: "gone" };
-    const all = counted({ ...ended({ type: "answer", text: "" }), event });
+    const step = ended({ type: "answer", text: "" });
+    const all = counted({ ...step, task: { ...step.task, undelivered: "given_up" }, event });
     expect(all).toContainEqual(["sekisho_answers_undelivered_total", { reason: "gone" }, 1]);
     expect(all.map(([name]) => name)).not.toContain("sekisho_answers_delivered_total");
   });

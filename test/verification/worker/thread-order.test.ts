@@ -24,6 +24,10 @@ function watchedWorld(options: Parameters<typeof createWorld>[0] = {}) {
   return { world, answersAtSend };
 }
 
+function historyOf(world: ReturnType<typeof createWorld>, n: number) {
+  return world.records.get(askOf(n).requestId)?.history ?? [];
+}
+
 describe("messages of one thread", () => {
   it("are executed one after the other in their order, each when the answer before it is in the thread", async () => {
     const { world, answersAtSend } = watchedWorld({ pollsUntilDone: 3 });
@@ -66,7 +70,7 @@ describe("messages of one thread", () => {
     expect(stuck.world.answers().every((answer) => answer.includes('"timeout"'))).toBe(true);
   });
 
-  it("wait for one that cannot be answered until its deadline and a minute more, not longer", async () => {
+  it("wait for one whose answer Slack does not take for 75 seconds, not longer", async () => {
     let isAway = false;
     let beganAtMs = Number.POSITIVE_INFINITY;
     const second = askOf(2).requestId;
@@ -83,10 +87,9 @@ describe("messages of one thread", () => {
     for (let steps = 0; steps < 500 && world.starts.length < 2; steps++) await world.run({ maxSteps: 1 });
     expect(world.starts).toHaveLength(2);
     const heldMs = beganAtMs - startMs;
-    const deadlineMs = 15 * 60_000;
-    expect(heldMs).toBeGreaterThanOrEqual(deadlineMs);
-    // The host's own time to say so, the delivery's, and until the next look.
-    expect(heldMs).toBeLessThan(deadlineMs + 15_000 + 60_000 + 20_000);
+    expect(heldMs).toBeGreaterThanOrEqual(75_000);
+    // Until the next look.
+    expect(heldMs).toBeLessThan(75_000 + 15_000);
   });
 
   it("go on although nobody tells the next one, or the record of the thread was out of reach", async () => {
@@ -102,7 +105,10 @@ describe("messages of one thread", () => {
         for (const n of [1, 2]) world.deliver(askOf(n));
         await world.run();
         expect(world.answers()).toHaveLength(2);
-        expect(answersAtSend.at(-1)).toBe(1);
+        // A worker that dies in the delivery is noticed later than the thread waits.
+        const outcomeMs = historyOf(world, 1).find(({ state }) => state === "delivering")?.atMs ?? 0;
+        const begunMs = historyOf(world, 2).find(({ state }) => state === "sent")?.atMs ?? 0;
+        if (begunMs - outcomeMs < 75_000) expect(answersAtSend.at(-1)).toBe(1);
         expect(world.starts).toHaveLength(2);
       }
     }

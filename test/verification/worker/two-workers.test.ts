@@ -56,7 +56,7 @@ it("two workers on one queue share the work without waiting for each other's lea
       queue,
       policy: samplePolicy(),
       runAct,
-      isKnownThread: async () => false,
+      isKnownThread: async () => "unknown",
       press: async () => {},
       greet: async () => {},
       leaseMs: 60_000,

@@ -60,9 +60,10 @@ export function createWorldSlack({
     return post;
   }
 
-  function take({ text, blocks }: Content): { text: string; hasBlocks: boolean } {
-    if (refuses({ text, blocks })) throw new SlackError("refused");
-    return { text, hasBlocks: blocks !== undefined && blocks.length > 0 };
+  function take({ text, blocks = [] }: Content) {
+    if (refuses({ text, ...(blocks.length > 0 && { blocks }) })) throw new SlackError("refused");
+    const hasButtons = blocks.some(({ type }) => type === "actions") ? (true as const) : undefined;
+    return { text, hasBlocks: blocks.length > 0, hasButtons };
   }
 
   function add(post: Pick<Post, "channel" | "threadTs" | "text" | "key"> & Partial<Post>): { ts: string } {
