@@ -13,7 +13,7 @@ import { configOf, secrets } from "./settings.ts";
 import { createAgent } from "./sim-agent.ts";
 import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimStore } from "./sim-store.ts";
-import { logOf, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export type Execution = { hosts: Pool<Host>; records: TaskStore<ExecutionTask>; work: SimQueue };
 
@@ -35,12 +35,11 @@ export function createExecution({
   skewMs: number;
 }): Execution {
   const { execution } = configOf(world.story);
-  const onWritten = (item: ExecutionTask) => void world.written.push(item);
-  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask, onWritten });
+  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask });
   // A read finds out that a task was never started: of ids that were received too often nobody hears.
   const deadIds = createSimQueue({ world, point: "work.send" });
   const work = createSimQueue({ world, point: "work.send", deadLetters: deadIds, maxReceiveCount });
-  const log = logOf({ world, service: "execution" });
+  const { log } = world.leaks;
   const { newId, engine } = world;
   const { leaseMs, lostAfterMs, syncBudgetMs } = execution;
   const agent: Agent = createAgent({ world });

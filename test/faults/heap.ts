@@ -5,47 +5,38 @@ export type Heap<T> = { push(item: T): void; pop(): T | undefined; size(): numbe
 export function createHeap<T>({ isBefore }: { isBefore: (a: T, b: T) => boolean }): Heap<T> {
   const items: T[] = [];
 
-  function rise(from: number): void {
-    let index = from;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!swapped(index, parent)) return;
-      index = parent;
+  /** Puts the item where it belongs between that place and the top. */
+  function rise(item: T, from: number): void {
+    let place = from;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      const above = items[parent] as T;
+      if (!isBefore(item, above)) break;
+      items[place] = above;
+      place = parent;
     }
+    items[place] = item;
   }
 
-  function sink(): void {
-    let index = 0;
-    for (;;) {
-      const left = 2 * index + 1;
-      const right = left + 1;
-      const [a, b] = [items[left], items[right]];
-      const child = a !== undefined && b !== undefined && isBefore(b, a) ? right : left;
-      if (!swapped(child, index)) return;
-      index = child;
+  /** Puts the item where it belongs below the top. */
+  function sink(item: T): void {
+    const { length } = items;
+    let place = 0;
+    for (let child = 1; child < length; child = 2 * place + 1) {
+      if (child + 1 < length && isBefore(items[child + 1] as T, items[child] as T)) child += 1;
+      if (!isBefore(items[child] as T, item)) break;
+      items[place] = items[child] as T;
+      place = child;
     }
-  }
-
-  /** Swaps where the lower item is to come out before the upper one. */
-  function swapped(lower: number, upper: number): boolean {
-    const [low, up] = [items[lower], items[upper]];
-    if (low === undefined || up === undefined || !isBefore(low, up)) return false;
-    items[upper] = low;
-    items[lower] = up;
-    return true;
+    items[place] = item;
   }
 
   return {
-    push(item) {
-      items.push(item);
-      rise(items.length - 1);
-    },
+    push: (item) => rise(item, items.length),
     pop() {
-      const [first] = items;
+      const first = items[0];
       const last = items.pop();
-      if (first === undefined || last === undefined || items.length === 0) return first;
-      items[0] = last;
-      sink();
+      if (last !== undefined && items.length > 0) sink(last);
       return first;
     },
     size: () => items.length,

@@ -4,7 +4,6 @@ import { openingPart, questionPart } from "../../lambdas/verification/slack/post
 import { disagreement, type Fate, oddAnswer, oddNote } from "./agreement.ts";
 import { needlessFailure } from "./excuses.ts";
 import { buttonsOf } from "./presses.ts";
-import { secrets } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
 import { agentsTogether, canceledButWorking, outOfTurn } from "./turns.ts";
@@ -120,10 +119,8 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "Each task that is over is in the usage history once, and nothing else is.",
-    find: ({ fates, world: { written } }) => {
-      const ids = written.filter(({ state }) => state.startsWith("history/")).map(({ id }) => id);
-      return firstOf(fates, oddNote) ?? ids.find((id, at) => ids.indexOf(id) !== at);
-    },
+    find: ({ fates, world: { historyIds } }) =>
+      firstOf(fates, oddNote) ?? historyIds.find((id, at) => historyIds.indexOf(id) !== at),
   },
   {
     sentence: "A task that fails has an excuse.",
@@ -151,23 +148,18 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "No secret is in a log line, a queue message or a record.",
-    find({ world: { lines, bodies, written } }) {
-      const text = [...lines, ...bodies, JSON.stringify(written)].join("\n");
-      return firstOf(Object.entries(secrets), ([name, secret]) => (text.includes(secret) ? name : undefined));
-    },
+    find: ({ world: { leaks } }) => leaks.secret(),
   },
   {
     sentence: "No text of a message is in a log line.",
-    find({ world: { lines }, fates }) {
-      const text = lines.join("");
-      return firstOf(fates, ({ asked }) => {
+    find: ({ world: { leaks }, fates }) =>
+      firstOf(fates, ({ asked }) => {
         // A single word can be the name of anything.
         const isTelling = asked.text.includes(" ");
-        return isTelling && (text.includes(asked.text) || text.includes(agentsAnswer(asked)))
+        return isTelling && (leaks.isLogged(asked.text) || leaks.isLogged(agentsAnswer(asked)))
           ? asked.requestId
           : undefined;
-      });
-    },
+      }),
   },
   {
     sentence: "The number of operations is bounded.",

@@ -19,7 +19,7 @@ const host = "lambdas/execution/host";
 export const mutants: readonly Mutant[] = [
   {
     name: "conditional-create",
-    file: "lambdas/shared/engine/memory/task-store.ts",
+    file: "test/faults/sim-records.ts",
     find: "return live(item.id) ? undefined : write",
     replace: "return write",
     story: "sync",
@@ -27,8 +27,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "compare-and-set",
-    file: "lambdas/shared/engine/memory/task-store.ts",
-    find: "if (row?.revision !== item.revision) return undefined;",
+    file: "test/faults/sim-records.ts",
+    find: "if (row?.item.revision !== item.revision) return undefined;",
     replace: "if (row === undefined) return undefined;",
     story: "sync",
     engine: "aws",

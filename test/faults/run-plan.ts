@@ -6,6 +6,7 @@ import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
 import type { Fault, Kind } from "./faults.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
+import { createLeaks } from "./leaks.ts";
 import { writeMessages } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
@@ -52,9 +53,8 @@ export async function runPlan({
     fateOf,
     isRestless: plan.seed !== 0,
     steps: [],
-    lines: [],
-    bodies: [],
-    written: [],
+    leaks: createLeaks(),
+    historyIds: [],
     doubled: [],
     agentRuns: [],
     said: [],

@@ -75,7 +75,7 @@ export function createSimQueue({
       visibleAtMs,
       receiveCount: 0,
     });
-    world.bodies.push(body);
+    world.leaks.see(body);
     ringAt(visibleAtMs);
   }
 

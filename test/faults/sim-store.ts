@@ -1,9 +1,8 @@
 /** A task store that is linearizable per item, behind the faults of its engine. */
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { operate } from "./operate.ts";
-import { worldMs } from "./virtual-time.ts";
+import { createSimRecords } from "./sim-records.ts";
 import type { World } from "./world.ts";
 
 const times = { usualMs: 5, giveUpMs: 3000, landMs: 5000 };
@@ -23,16 +22,18 @@ export function createSimStore<T extends TaskItem>({
   /** Sees every item that was stored. */
   onWritten?: (item: T) => void;
 }): { store: TaskStore<T>; records: TaskStore<T> } {
-  const records = createMemoryTaskStore({ parse, now: worldMs });
+  const records = createSimRecords({
+    parse,
+    onWritten(item, json) {
+      world.leaks.see(json);
+      onWritten(item);
+    },
+  });
   const at = <R>(name: "get" | "create" | "replace" | "list", note: () => string, effect: () => Promise<R>) => {
     // The Execution zone lists nothing.
     const point: Point = name === "list" ? "store.list" : `${party}.${name}`;
     return operate({ world, point, note, times, failures, effect });
   };
-  function written(item: T | undefined): T | undefined {
-    if (item !== undefined) onWritten(item);
-    return item;
-  }
 
   return {
     records,
@@ -47,13 +48,13 @@ export function createSimStore<T extends TaskItem>({
         at(
           "create",
           () => describe(request.item),
-          () => records.create(request).then(written),
+          () => records.create(request),
         ),
       replace: (request) =>
         at(
           "replace",
           () => describe(request.item),
-          () => records.replace(request).then(written),
+          () => records.replace(request),
         ),
       list: (request) =>
         at(

@@ -22,7 +22,7 @@ import { startFunctions } from "./verification-functions.ts";
 import type { ZoneParts } from "./verification-parts.ts";
 import { startProcess } from "./verification-process.ts";
 import { worldMs } from "./virtual-time.ts";
-import { logOf, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 export type Verification = {
   ingresses: Pool<Ingress>;
@@ -53,7 +53,6 @@ export function createVerification({
     world,
     party: "store",
     parse: (json) => taskSchema.parse(json),
-    onWritten: (item) => void world.written.push(item),
   });
   const threadStore = createSimStore({
     world,
@@ -65,11 +64,11 @@ export function createVerification({
     world,
     party: "store",
     parse: parseHistoryEntry,
-    onWritten: (item) => void world.written.push(item),
+    onWritten: ({ id }) => void world.historyIds.push(id),
   });
   const deadLetters = createSimQueue({ world, point: "queue.send" });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
-  const log = logOf({ world, service: "verification" });
+  const { log } = world.leaks;
   const text = createTaskText({ locale: "en" });
   const unused = { get: async () => undefined, create: unwritten, replace: unwritten, list: unwritten };
   const gate = createGate({ config, ruleStore: unused, usageStore: unused, slack, log, now: Date.now });

@@ -1,9 +1,8 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
-import type { TaskItem } from "../../lambdas/shared/engine/ports.ts";
-import { createLog, type Log } from "../../lambdas/shared/log.ts";
 import type { PostedMessage } from "../../lambdas/verification/slack/slack.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
+import type { Leaks } from "./leaks.ts";
 import type { Process, Zone } from "./processes.ts";
 import type { Story } from "./stories.ts";
 import { currentEvent, worldMs } from "./virtual-time.ts";
@@ -45,12 +44,10 @@ export type World = {
   /** Latencies and orders vary. */
   isRestless: boolean;
   steps: Step[];
-  /** Log lines of both zones, as they were written. */
-  lines: string[];
-  /** Bodies of all messages that were put into a queue. */
-  bodies: string[];
-  /** Every record that was stored. */
-  written: TaskItem[];
+  /** Sees all log lines, records and queue messages of both zones. */
+  leaks: Leaks;
+  /** The ids of the entries that were written to the usage history, in order. */
+  historyIds: string[];
   /** Parts of an answer that were posted although they stood in the thread. */
   doubled: string[];
   agentRuns: AgentRun[];
@@ -98,9 +95,4 @@ export function meet({
   };
   world.steps.push(step);
   return { fate, step };
-}
-
-/** The product's own log at its most talkative. */
-export function logOf({ world, service }: { world: World; service: "verification" | "execution" }): Log {
-  return createLog({ service, level: "debug", write: (line) => world.lines.push(line) });
 }
