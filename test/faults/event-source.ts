@@ -1,7 +1,7 @@
 /** What stands between a queue and functions on AWS: gives batches to idle instances and removes what they dealt with. */
 import type { Instance, Pool } from "./pool.ts";
 import { createProcess, kill, within } from "./processes.ts";
-import { type Delivery, describe, type SimQueue } from "./sim-queue.ts";
+import type { Delivery, SimQueue } from "./sim-queue.ts";
 import { later, worldMs } from "./virtual-time.ts";
 import { meet, type World } from "./world.ts";
 
@@ -56,7 +56,7 @@ export function consume({
       world,
       process: service,
       point: `${name}.deliver`,
-      note: () => describe(delivery.message),
+      about: () => queue.describe(delivery.message),
     });
     if (fate === "repeated") queue.put({ body, group, attributes });
     if (fate === "overtaken") queue.hideFor({ delivery, ms: laterMs });
@@ -89,7 +89,7 @@ export function consume({
       world,
       process: service,
       point: `${name}.finish`,
-      note: () => describe(delivery.message),
+      about: () => queue.describe(delivery.message),
     });
     if (fate === "lost") return;
     queue.remove(delivery);

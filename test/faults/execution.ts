@@ -35,7 +35,8 @@ export function createExecution({
   skewMs: number;
 }): Execution {
   const { execution } = configOf(world.story);
-  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask });
+  const onWritten = ({ id, correlationId }: ExecutionTask) => world.names.add(id, world.names.of(correlationId));
+  const { store, records } = createSimStore({ world, party: "tasks", parse: parseExecutionTask, onWritten });
   // A read finds out that a task was never started: of ids that were received too often nobody hears.
   const deadIds = createSimQueue({ world, point: "work.send" });
   const work = createSimQueue({ world, point: "work.send", deadLetters: deadIds, maxReceiveCount });

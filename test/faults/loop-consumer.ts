@@ -1,7 +1,7 @@
 /** The receiving half of a simulated queue as the local loop uses it: without a timer, it waits for the queue's bell. */
 import type { QueueConsumer } from "../../lambdas/shared/engine/ports.ts";
 import { operate } from "./operate.ts";
-import { type Delivery, describe, type SimQueue } from "./sim-queue.ts";
+import type { Delivery, SimQueue } from "./sim-queue.ts";
 import type { World } from "./world.ts";
 
 const times = { usualMs: 2, giveUpMs: 3000, landMs: 5000 };
@@ -33,16 +33,17 @@ export function createLoopConsumer({
       while (!signal?.aborted) {
         await dueOrAborted(signal);
         const effect = () => queue.take({ max, visibilityTimeoutMs });
-        const deliveries = await operate({ world, point: `${name}.deliver`, times, failures, effect });
+        const about = () => queue.first();
+        const deliveries = await operate({ world, point: `${name}.deliver`, about, times, failures, effect });
         if (deliveries.length > 0) return deliveries.map(received);
       }
       return [];
     },
     async finish({ receipt }) {
       const delivery = given.get(receipt);
-      const note = () => (delivery === undefined ? "" : describe(delivery.message));
+      const about = () => (delivery === undefined ? "nothing" : queue.describe(delivery.message));
       const effect = () => delivery !== undefined && queue.remove(delivery);
-      return operate({ world, point: `${name}.finish`, note, times, failures, effect });
+      return operate({ world, point: `${name}.finish`, about, times, failures, effect });
     },
   };
 

@@ -3,6 +3,8 @@ import { createFigures } from "./figures.ts";
 import type { Options } from "./options.ts";
 import { compact, parsePlan } from "./plan.ts";
 import { type Run, runPlan } from "./run-plan.ts";
+import { play } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
 import { type Place, searchAll, searchRandomly, usualRun } from "./search.ts";
 import { shrink } from "./shrink.ts";
 import { stories } from "./stories.ts";
@@ -19,13 +21,34 @@ const runsPerTurn = 50;
 
 /** Resolves to the exit code: 0 where nothing is violated. Rejects with an Error for a person. */
 export async function main(options: Options): Promise<number> {
+  if (options.scenarios !== undefined) return playScenarios(options.scenarios);
   return options.replay === undefined ? search(options) : replay(options.replay);
+}
+
+/** One is told step by step; of all only what went wrong. */
+async function playScenarios(name: string): Promise<number> {
+  const wanted = scenarios.filter((scenario) => name === "all" || scenario.name === name);
+  if (wanted.length === 0) {
+    throw new Error(`There is no scenario "${name}": there are ${scenarios.map((known) => known.name).join(", ")}.`);
+  }
+  let failed = 0;
+  for (const scenario of wanted) {
+    const { run, missed } = await play(scenario);
+    const holds = run.violations.length === 0 && missed.length === 0;
+    if (!holds) failed += 1;
+    process.stdout.write(`SCENARIO ${scenario.name}: ${scenario.what}\n`);
+    if (name !== "all" || !holds) process.stdout.write(`${tell(run)}\n`);
+    for (const fault of missed) process.stdout.write(`DID NOT STRIKE: ${JSON.stringify(fault)}\n`);
+    process.stdout.write(`${holds ? "holds" : "FAILS"}\n\n`);
+  }
+  process.stdout.write(`${wanted.length} scenarios, ${failed} failures\n`);
+  return failed > 0 ? 1 : 0;
 }
 
 async function replay(text: string): Promise<number> {
   const plan = parsePlan(text);
   const { steps } = await usualRun(plan);
-  const run = await runPlan({ plan, usualOperations: steps.length });
+  const run = await runPlan({ plan, usualOperations: steps.length, isTold: true });
   process.stdout.write(`${tell(run)}\n`);
   return run.violations.length > 0 ? 1 : 0;
 }
@@ -56,14 +79,15 @@ async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Op
     return !isInterrupted && realMs() < endMs && figures.failed() < (mutant === undefined ? maxFailures : 1);
   }
 
-  async function report(run: Run): Promise<void> {
+  async function report(found: Run): Promise<void> {
     if (told.size >= maxTold) return;
-    const usualOperations = (await usualRun(run.plan)).steps.length;
-    const shortest = await shrink({ run, usualOperations });
+    const usualOperations = (await usualRun(found.plan)).steps.length;
+    const shortest = await shrink({ run: found, usualOperations });
     const plan = compact(shortest.plan);
     if (told.has(plan)) return;
     told.add(plan);
-    process.stdout.write(`${tell(shortest)}\n\n`);
+    const run = await runPlan({ plan: shortest.plan, usualOperations, isTold: true });
+    process.stdout.write(`${tell(run)}\n\n`);
   }
 
   if (depth === undefined) await searchRandomly({ places, seed, runs, onRun });

@@ -17,7 +17,8 @@ const overtakenMs = 2500;
 export function operate<T>({
   world,
   point,
-  note = () => "",
+  about,
+  detail,
   times,
   failures,
   signal,
@@ -26,7 +27,9 @@ export function operate<T>({
 }: {
   world: World;
   point: Point;
-  note?: () => string;
+  /** What it is about: with the point and the count of its like it addresses the operation in a scenario. */
+  about: () => string;
+  detail?: (() => string) | undefined;
   times: Times;
   failures: Failures;
   signal?: AbortSignal;
@@ -36,7 +39,7 @@ export function operate<T>({
 }): Promise<T> {
   const process = currentProcess();
   if (process?.alive !== true) return never();
-  const { fate, step } = meet({ world, process, point, note });
+  const { fate, holdBack, step } = meet({ world, process, point, about, detail });
   if (signal?.aborted) return Promise.reject(failures.refused());
   const { promise, resolve: take, reject: refuse } = Promise.withResolvers<T>();
   const abort = () => refuse(failures.unknown());
@@ -73,7 +76,8 @@ export function operate<T>({
       break;
     case "slow":
       after(times.giveUpMs, () => reject(failures.unknown()));
-      anyway(landing({ world, times }), () => ignore(effect));
+      if (holdBack === undefined) anyway(landing({ world, times }), () => ignore(effect));
+      else holdBack(() => ignore(effect));
       break;
     case "overtaken":
       after(delayMs + overtakenMs, () => resolve(attempt(effect)));

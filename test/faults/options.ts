@@ -16,6 +16,7 @@ Runs the stories of Sekisho in a simulated world in which everything can go wron
   --engine NAME         sqlite or aws alone
   --part I/N            the I-th of N parts of an exhaustive search
   --replay PLAN         one run, told step by step
+  --scenario NAME       a run of scenarios.ts, told step by step; all: every one of them
   --mutant NAME         with this safeguard of the product removed
   --help                this text`;
 
@@ -34,6 +35,7 @@ export type Options = {
   engines: readonly EngineName[];
   part: Part;
   replay: string | undefined;
+  scenarios: string | undefined;
   mutant: string | undefined;
   isHelp: boolean;
 };
@@ -51,6 +53,7 @@ export function readOptions(args: readonly string[]): Options {
       engine: { type: "string" },
       part: { type: "string", default: "1/1" },
       replay: { type: "string" },
+      scenario: { type: "string" },
       mutant: { type: "string" },
       help: { type: "boolean", default: false },
     },
@@ -69,6 +72,7 @@ export function readOptions(args: readonly string[]): Options {
     engines,
     part: readPart(values.part),
     replay: values.replay,
+    scenarios: values.scenario,
     mutant: values.mutant,
     isHelp: values.help,
   };

@@ -46,6 +46,7 @@ export function writeMessages({
     const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
     const message = { requestId, text, ts, threadTs: parent ?? ts, isUnaddressed, isCommand, hasFile, isTaken: false };
     asked.push(message);
+    for (const id of [requestId, ts]) world.names.add(id, `#${number + 1}`);
     const write = () => {
       const said = { ts, text, key: undefined, from: "person" as const, user, fileIds: [] };
       if (!isCommand) world.said.push({ ...said, channel, threadTs: parent });
@@ -61,7 +62,7 @@ export function writeMessages({
       world,
       process: slack,
       point: "slack.event",
-      note: () => message.requestId.slice(0, 8),
+      about: () => world.names.of(message.requestId),
     });
     let isHeard = false;
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;

@@ -41,7 +41,7 @@ export function pressButtons({
   }
 
   function press({ question, button, user }: { question: Post; button: Button; user: string }): void {
-    const { fate } = meet({ world, process, point: "slack.press", note: () => `${user} ${button.action_id}` });
+    const { fate } = meet({ world, process, point: "slack.press", about: () => `${user} ${button.action_id}` });
     const instance = ingresses.find({ mayShare: true });
     // What was lost the person sees, and presses again.
     if (fate === "lost" || instance === undefined) {

@@ -7,6 +7,7 @@ import { createExecution } from "./execution.ts";
 import type { Fault, Kind } from "./faults.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
 import { createLeaks } from "./leaks.ts";
+import { createNames } from "./names.ts";
 import { writeMessages } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
@@ -38,10 +39,13 @@ export async function runPlan({
   plan,
   fateOf = fromList(plan.faults),
   usualOperations,
+  isTold = false,
 }: {
   plan: Plan;
   fateOf?: FateOf;
   usualOperations?: number | undefined;
+  /** What each operation is about is found out. */
+  isTold?: boolean;
 }): Promise<Run> {
   const story = stories.find(({ name }) => name === plan.story);
   if (story === undefined) throw new Error(`There is no story "${plan.story}".`);
@@ -53,6 +57,8 @@ export async function runPlan({
     fateOf,
     isRestless: plan.seed !== 0,
     steps: [],
+    isTold,
+    names: createNames(),
     leaks: createLeaks(),
     historyIds: [],
     doubled: [],
@@ -132,6 +138,6 @@ function fromList(faults: readonly Fault[]): FateOf {
   const byNumber = new Map<number, Kind>(faults.map(({ at, kind }) => [at, kind]));
   return ({ at, possible }) => {
     const kind = byNumber.get(at);
-    return kind !== undefined && possible.includes(kind) ? kind : undefined;
+    return kind !== undefined && possible.includes(kind) ? { kind } : undefined;
   };
 }

@@ -1,10 +1,11 @@
 /** Which plans are run: every one with one or two faults, or as many as wanted with faults that chance draws. */
 import { earlierDeaths } from "./deaths.ts";
 import type { EngineName } from "./engines.ts";
-import type { Fault } from "./faults.ts";
+import type { Fault, Kind } from "./faults.ts";
 import { createRandom } from "./random.ts";
 import { type FateOf, type Run, runPlan } from "./run-plan.ts";
 import { worldMs } from "./virtual-time.ts";
+import type { Strike } from "./world.ts";
 
 export type Place = { story: string; engine: EngineName };
 
@@ -102,11 +103,15 @@ function drawnFates({ seed, usualOperations }: { seed: number; usualOperations: 
     if (at === awayAt) sinceMs = worldMs();
     const isAway = party !== undefined && sinceMs !== undefined && worldMs() < sinceMs + awayMs;
     if (isAway && point.startsWith(party)) {
-      return possible.find((kind) => kind === "refused") ?? possible.find((kind) => kind === "lost");
+      return struck(possible.find((kind) => kind === "refused") ?? possible.find((kind) => kind === "lost"));
     }
     const isHit = single.has(at) || (at >= patchAt && at < patchEnd && chance() < 0.5);
-    return isHit ? possible[upTo(possible.length)] : undefined;
+    return isHit ? struck(possible[upTo(possible.length)]) : undefined;
   };
+}
+
+function struck(kind: Kind | undefined): Strike | undefined {
+  return kind === undefined ? undefined : { kind };
 }
 
 const awayParties = ["slack.", "queue.send", "store.", "transport.", "tasks.", "work.send"] as const;

@@ -20,8 +20,9 @@ export function createAgent({ world }: { world: World }): Agent {
   const { agentMs, agent: kind, messages } = world.story;
   return async function* agent(task, { signal }) {
     const { correlation_id: requestId = "", answers } = task;
-    const at = { world, note: () => requestId.slice(0, 8), times, failures };
     const turn = answers.length;
+    const about = () => `${world.names.of(requestId)}${turn > 0 ? ` after ${turn} answers` : ""}`;
+    const at = { world, about, times, failures };
     const run: AgentRun = { requestId, turn, fromMs: worldMs(), untilMs: Number.POSITIVE_INFINITY, end: "working" };
     const over = (end: AgentRun["end"]) => {
       if (run.end === "working") Object.assign(run, { end, untilMs: worldMs() });

@@ -17,6 +17,7 @@ export function createSimFiles({ world, slack }: { world: World; slack: SlackApi
       operate({
         world,
         point: "files.in",
+        about: () => world.names.of(task.id),
         times,
         failures,
         signal,

@@ -2,6 +2,7 @@
 import { delayFields, type MessageAttributes } from "../../lambdas/shared/engine/aws/chained-delay.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
+import { queuedName } from "./names.ts";
 import { operate } from "./operate.ts";
 import { outside } from "./processes.ts";
 import { chance, later, worldMs } from "./virtual-time.ts";
@@ -32,6 +33,10 @@ export type SimQueue = {
   /** Called whenever something is due. */
   listen(listener: () => void): void;
   messages: readonly Message[];
+  /** What a message of this queue is about. */
+  describe(message: { body: string }): string;
+  /** The same of the one that is due first. */
+  first(): string;
 };
 
 const times = { usualMs: 10, giveUpMs: 3000, landMs: 5000 };
@@ -43,12 +48,15 @@ const failures = { refused: outOfReach, unknown: outOfReach };
 export function createSimQueue({
   world,
   point,
+  label = "",
   deadLetters,
   maxReceiveCount = Number.POSITIVE_INFINITY,
 }: {
   world: World;
   /** At which messages are sent. */
   point: Point;
+  /** Stands before what its messages are about, where another queue has the same points. */
+  label?: string;
   deadLetters?: SimQueue;
   maxReceiveCount?: number;
 }): SimQueue {
@@ -89,13 +97,23 @@ export function createSimQueue({
     return visibleAtMs <= worldMs() + roundingMs;
   }
 
+  function dueOnes(): Message[] {
+    return messages.filter(isVisible).sort((a, b) => a.visibleAtMs - b.visibleAtMs || a.number - b.number);
+  }
+
   function drop(message: Message): void {
     const index = messages.indexOf(message);
     if (index >= 0) messages.splice(index, 1);
   }
 
+  function describe({ body }: { body: string }): string {
+    return `${label}${queuedName({ names: world.names, body })}`;
+  }
+
   return {
     messages,
+    describe,
+    first: () => describe(dueOnes()[0] ?? { body: "{}" }),
     put,
     isDue: () => messages.some(isVisible),
     sender: {
@@ -103,14 +121,15 @@ export function createSimQueue({
         operate({
           world,
           point,
-          note: () => describe(request),
+          about: () => describe(request),
+          detail: () => (delayMsOf(request) > 0 ? `in ${(delayMsOf(request) / 1000).toFixed(1)} s` : ""),
           times,
           failures,
           effect: () => (isOrdered ? put(request) : putChained(request)),
         }),
     },
     take({ max, visibilityTimeoutMs }) {
-      const due = messages.filter(isVisible).sort((a, b) => a.visibleAtMs - b.visibleAtMs || a.number - b.number);
+      const due = dueOnes();
       if (world.isRestless && !isOrdered) due.sort(() => chance() - 0.5);
       const taken: Delivery[] = [];
       for (const message of due) {
@@ -141,9 +160,6 @@ export function createSimQueue({
   };
 }
 
-/** The kind of the message and its link, never its text. */
-export function describe({ body, delayMs = 0 }: { body: string; delayMs?: number }): string {
-  const { type, seq, taskId, requestId, task_id } = JSON.parse(body) as Partial<Record<string, string>>;
-  const about = requestId ?? taskId ?? task_id ?? "";
-  return `${type ?? "task"} ${seq === undefined ? "" : `${seq} of `}${about.slice(0, 8)}${delayMs > 0 ? ` in ${(delayMs / 1000).toFixed(1)} s` : ""}`;
+function delayMsOf({ delayMs = 0 }: { delayMs?: number }): number {
+  return delayMs;
 }

@@ -18,7 +18,7 @@ export function createSimRecords<T extends TaskItem>({
   parse: (json: unknown) => T;
   /** Sees every item that was stored, as the text that was stored. */
   onWritten: (item: T, json: string) => void;
-}): TaskStore<T> {
+}): { records: TaskStore<T>; peek: (id: string) => T | undefined } {
   const rows = new Map<string, Row<T>>();
   let positions = 0;
 
@@ -41,7 +41,7 @@ export function createSimRecords<T extends TaskItem>({
     return row.parsed;
   }
 
-  return {
+  const records: TaskStore<T> = {
     async get({ id }) {
       const row = live(id);
       return row && read(row);
@@ -62,6 +62,7 @@ export function createSimRecords<T extends TaskItem>({
       return { items: found.slice(0, limit).map(read) };
     },
   };
+  return { records, peek: (id) => live(id)?.item };
 }
 
 function frozen<V>(value: V): V {

@@ -27,48 +27,53 @@ export function createSimSlackExtras({
   }
 
   return {
-    startStream: ({ channel, threadTs, markdown, signal }) =>
+    startStream: ({ channel, threadTs, markdown, requestId, signal }) =>
       at({
         point: "slack.stream",
-        note: () => "begins",
+        about: () => `stream of ${world.names.of(requestId)}`,
         signal,
         effect: () => ({ ts: add({ channel, threadTs, key: undefined, text: markdown, streams: true }).ts }),
       }),
-    appendStream: ({ ts, markdown, signal }) =>
+    appendStream: ({ ts, markdown, requestId, signal }) =>
       at({
         point: "slack.update",
-        note: () => `stream ${ts}`,
+        about: () => `stream of ${world.names.of(requestId)} grows`,
         signal,
         effect() {
           open(ts).text += markdown;
         },
       }),
-    stopStream: ({ ts, signal }) =>
+    stopStream: ({ ts, requestId, signal }) =>
       at({
         point: "slack.update",
-        note: () => `stream ${ts} stops`,
+        about: () => `stream of ${world.names.of(requestId)} stops`,
         signal,
         effect() {
           find(ts).streams = false;
         },
       }),
 
-    startUpload: ({ name, signal }) =>
+    startUpload: ({ name, requestId, signal }) =>
       at({
         point: "slack.upload",
-        note: () => name,
+        about: () => `${name} of ${world.names.of(requestId)}`,
         signal,
         effect() {
           files += 1;
           return { fileId: `F${files}`, url: `https://files.slack.com/upload/F${files}` };
         },
       }),
-    sendUpload: ({ url, signal }) =>
-      at({ point: "slack.upload", note: () => url, signal, effect: () => void uploaded.add(url.slice(-2)) }),
-    shareUploads: ({ channel, threadTs, files: shared, signal }) =>
+    sendUpload: ({ url, requestId, signal }) =>
+      at({
+        point: "slack.upload",
+        about: () => `bytes for ${world.names.of(requestId)}`,
+        signal,
+        effect: () => void uploaded.add(url.slice(-2)),
+      }),
+    shareUploads: ({ channel, threadTs, files: shared, requestId, signal }) =>
       at({
         point: "slack.post",
-        note: () => `files ${shared.map(({ fileId }) => fileId).join(",")}`,
+        about: () => `files of ${world.names.of(requestId)}`,
         signal,
         effect: () => void add({ channel, threadTs, key: undefined, fileIds: shared.map(({ fileId }) => fileId) }),
       }),
@@ -76,18 +81,18 @@ export function createSimSlackExtras({
     whisper: ({ user, signal }) =>
       at({
         point: "slack.react",
-        note: () => `whisper to ${user}`,
+        about: () => `whisper to ${user}`,
         signal,
         effect: () => void world.whispers.push(user),
       }),
     openDirect: ({ user, signal }) =>
-      at({ point: "slack.replies", note: () => user, signal, effect: () => ({ channel: `D${user.slice(1)}` }) }),
+      at({ point: "slack.replies", about: () => user, signal, effect: () => ({ channel: `D${user.slice(1)}` }) }),
     person: ({ user, signal }) =>
-      at({ point: "slack.replies", note: () => user, signal, effect: () => ({ locale: undefined }) }),
+      at({ point: "slack.replies", about: () => user, signal, effect: () => ({ locale: undefined }) }),
     groupMembers: ({ group, signal }) =>
-      at({ point: "slack.replies", note: () => group, signal, effect: (): string[] => [] }),
+      at({ point: "slack.replies", about: () => group, signal, effect: (): string[] => [] }),
     setStatus: ({ status, signal }) =>
-      at({ point: "slack.react", note: () => `status ${status}`, signal, effect: () => {} }),
-    suggestPrompts: ({ signal }) => at({ point: "slack.react", note: () => "prompts", signal, effect: () => {} }),
+      at({ point: "slack.react", about: () => `status ${status}`, signal, effect: () => {} }),
+    suggestPrompts: ({ signal }) => at({ point: "slack.react", about: () => "prompts", signal, effect: () => {} }),
   };
 }

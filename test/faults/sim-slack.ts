@@ -4,12 +4,13 @@ import {
   type Block,
   type Content,
   type PostedMessage,
+  type PostKey,
   type SlackApi,
   SlackError,
 } from "../../lambdas/verification/slack/slack.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";
-import { currentProcess } from "./processes.ts";
+import { currentProcess, type Process } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { createSimSlackExtras } from "./sim-slack-extras.ts";
 import { worldMs } from "./virtual-time.ts";
@@ -26,18 +27,28 @@ export type Post = PostedMessage & {
   /** A native stream that is still open. */
   streams: boolean;
   atMs: number;
+  /** It was done after its caller gave up: what lands late is made by no process. */
+  isLate: boolean;
 };
 
 export type SimSlack = { api: SlackApi; posts: Post[]; gone: () => boolean };
 
 /** One call: what it is for, what it does, and what may become of it. */
-export type At = <T>(request: { point: Point; note: () => string; signal: AbortSignal; effect: () => T }) => Promise<T>;
+export type At = <T>(request: {
+  point: Point;
+  about: () => string;
+  detail?: () => string;
+  signal: AbortSignal;
+  effect: () => T;
+}) => Promise<T>;
 export type NewPost = Pick<Post, "channel" | "threadTs" | "key"> & Partial<Post>;
 
 export function createSimSlack({ world }: { world: World }): SimSlack {
   const posts: Post[] = [];
   let count = 0;
   let isGone = false;
+  /** When each process was last shown a thread. */
+  const lastLookMs = new Map<Process, number>();
   const failures = {
     refused: () => new SlackError(isGone ? "gone" : "unavailable"),
     unknown: () => new SlackError("ambiguous"),
@@ -58,7 +69,15 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
   function add(post: NewPost): Post {
     count += 1;
     const ts = tsOf({ atMs: worldMs(), count });
-    const self = { from: "self", user: workspace.bot, text: "", blocks: [], fileIds: [], streams: false } as const;
+    const self = {
+      from: "self",
+      user: workspace.bot,
+      text: "",
+      blocks: [],
+      fileIds: [],
+      streams: false,
+      isLate: false,
+    } as const;
     const added = { ...self, ...post, ts, atMs: worldMs() };
     posts.push(added);
     return added;
@@ -68,6 +87,31 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     const post = posts.find((candidate) => candidate.ts === ts);
     if (post === undefined) throw new SlackError("no_such_message");
     return post;
+  }
+
+  function looked<T>(seen: T): T {
+    const process = currentProcess();
+    if (process !== undefined) lastLookMs.set(process, worldMs());
+    return seen;
+  }
+
+  /**
+   * Whether a part that stands there already did not need to be posted. What lands late, or twice at once, is Slack's doing;
+   * nobody can know what landed late since the poster looked.
+   */
+  function isAvoidable({ known, process }: { known: Post; process: Process | undefined }): boolean {
+    if (process === undefined || known.atMs === worldMs()) return false;
+    return !(known.isLate && known.atMs > (lastLookMs.get(process) ?? Number.POSITIVE_INFINITY));
+  }
+
+  function partName({ part, requestId }: PostKey): string {
+    return `part ${part} of ${world.names.of(requestId)}`;
+  }
+
+  function nameOf(ts: string): string {
+    const post = posts.find((candidate) => candidate.ts === ts);
+    if (post === undefined) return world.names.of(ts);
+    return post.key === undefined ? (post.fileIds.length > 0 ? "files" : "stream") : partName(post.key);
   }
 
   /** What people wrote is there as well. */
@@ -83,21 +127,22 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     post: ({ channel, threadTs, content, key, signal }) =>
       at({
         point: "slack.post",
-        note: () => `part ${key.part}`,
+        about: () => partName(key),
         signal,
         effect() {
-          // What lands late is made by no process.
-          const isLate = currentProcess() === undefined;
+          const process = currentProcess();
           const known = posts.find((post) => post.key?.requestId === key.requestId && post.key.part === key.part);
-          const isAgain = known !== undefined && known.atMs !== worldMs();
-          if (key.part > 0 && isAgain && !isLate) world.doubled.push(`part ${key.part} of ${key.requestId}`);
-          return { ts: add({ channel, threadTs, key, ...shown(content) }).ts };
+          if (key.part > 0 && known !== undefined && isAvoidable({ known, process })) {
+            world.doubled.push(`part ${key.part} of ${key.requestId}`);
+          }
+          return { ts: add({ channel, threadTs, key, isLate: process === undefined, ...shown(content) }).ts };
         },
       }),
     update: ({ ts, content, key, signal }) =>
       at({
         point: "slack.update",
-        note: () => `part ${key.part} at ${ts}`,
+        about: () => partName(key),
+        detail: () => `at ${ts}`,
         signal,
         effect() {
           const post = find(ts);
@@ -108,27 +153,36 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     remove: ({ ts, signal }) =>
       at({
         point: "slack.remove",
-        note: () => ts,
+        about: () => nameOf(ts),
+        detail: () => `at ${ts}`,
         signal,
         effect: () => void posts.splice(posts.indexOf(find(ts)), 1),
       }),
-    react: ({ name, present, signal }) =>
-      at({ point: "slack.react", note: () => `${present ? "+" : "-"}${name}`, signal, effect: () => {} }),
-    replies: ({ threadTs, oldestTs, signal }) =>
+    react: ({ ts, name, present, signal }) =>
       at({
-        point: "slack.replies",
-        note: () => threadTs,
+        point: "slack.react",
+        about: () => `${present ? "+" : "-"}${name} on ${nameOf(ts)}`,
         signal,
-        effect: () => list((post) => (post.threadTs ?? post.ts) === threadTs && Number(post.ts) >= Number(oldestTs)),
+        effect: () => {},
       }),
-    posts: ({ channel, oldestTs, signal }) =>
+    replies: ({ threadTs, oldestTs, requestId, signal }) =>
       at({
         point: "slack.replies",
-        note: () => channel,
+        about: () => `thread for ${world.names.of(requestId)}`,
         signal,
         effect: () =>
-          list(
-            (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
+          looked(list((post) => (post.threadTs ?? post.ts) === threadTs && Number(post.ts) >= Number(oldestTs))),
+      }),
+    posts: ({ channel, oldestTs, requestId, signal }) =>
+      at({
+        point: "slack.replies",
+        about: () => `channel for ${world.names.of(requestId)}`,
+        signal,
+        effect: () =>
+          looked(
+            list(
+              (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
+            ),
           ),
       }),
   };

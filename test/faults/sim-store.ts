@@ -1,6 +1,7 @@
 /** A task store that is linearizable per item, behind the faults of its engine. */
 import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
+import { recordName } from "./names.ts";
 import { operate } from "./operate.ts";
 import { createSimRecords } from "./sim-records.ts";
 import type { World } from "./world.ts";
@@ -22,17 +23,18 @@ export function createSimStore<T extends TaskItem>({
   /** Sees every item that was stored. */
   onWritten?: (item: T) => void;
 }): { store: TaskStore<T>; records: TaskStore<T> } {
-  const records = createSimRecords({
+  const { names } = world;
+  const { peek, records } = createSimRecords({
     parse,
     onWritten(item, json) {
       world.leaks.see(json);
       onWritten(item);
     },
   });
-  const at = <R>(name: "get" | "create" | "replace" | "list", note: () => string, effect: () => Promise<R>) => {
+  const at = <R>(name: "get" | "create" | "replace" | "list", about: () => string, effect: () => Promise<R>) => {
     // The Execution zone lists nothing.
     const point: Point = name === "list" ? "store.list" : `${party}.${name}`;
-    return operate({ world, point, note, times, failures, effect });
+    return operate({ world, point, about, times, failures, effect });
   };
 
   return {
@@ -41,19 +43,19 @@ export function createSimStore<T extends TaskItem>({
       get: (request) =>
         at(
           "get",
-          () => short(request.id),
+          () => recordName({ names, id: request.id, item: peek(request.id) }),
           () => records.get(request),
         ),
       create: (request) =>
         at(
           "create",
-          () => describe(request.item),
+          () => recordName({ names, id: request.item.id, item: request.item }),
           () => records.create(request),
         ),
       replace: (request) =>
         at(
           "replace",
-          () => describe(request.item),
+          () => recordName({ names, id: request.item.id, item: request.item }),
           () => records.replace(request),
         ),
       list: (request) =>
@@ -64,13 +66,4 @@ export function createSimStore<T extends TaskItem>({
         ),
     },
   };
-}
-
-function describe(item: TaskItem): string {
-  const isHeld = "lease" in item && item.lease !== undefined;
-  return `${short(item.id)} ${item.state}${isHeld ? " with lease" : ""} at revision ${item.revision}`;
-}
-
-function short(id: string): string {
-  return id.length > 30 ? id.slice(0, 8) : id;
 }

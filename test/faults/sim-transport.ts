@@ -21,12 +21,12 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
   return {
     async send(request) {
       const { signal } = request;
-      const note = () => nameOf(request.body);
+      const about = () => nameOf({ world, body: request.body });
       const { there, back } = world.story.isForeign ? foreignIds({ world, request }) : sameIds({ request });
       const { arrived } = await operate({
         world,
         point: "transport.request",
-        note,
+        about,
         times,
         failures: { refused: unavailable, unknown: ambiguous },
         signal,
@@ -43,7 +43,8 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
       return operate<TransportResponse>({
         world,
         point: "transport.response",
-        note: () => `${note()} ${summaryOf(response)}`,
+        about,
+        detail: () => summaryOf(response),
         times,
         failures: { refused: ambiguous, unknown: ambiguous },
         signal,
@@ -99,8 +100,14 @@ const responseToAnother = {
   ),
 };
 
-function nameOf(body: Uint8Array): string {
-  return (JSON.parse(Buffer.from(body).toString()) as { method: string }).method;
+/** Such as `get_task of #1`. */
+function nameOf({ world, body }: { world: World; body: Uint8Array }): string {
+  const { method, id, params } = JSON.parse(Buffer.from(body).toString()) as {
+    method: string;
+    id: string;
+    params: Partial<Record<"task_id" | "request_id", string>>;
+  };
+  return `${method} of ${world.names.of(params.task_id ?? params.request_id ?? id)}`;
 }
 
 function summaryOf({ body }: TransportResponse): string {

@@ -16,7 +16,7 @@ type Handle = (request: { worker: Worker; record: SqsRecord; signal: AbortSignal
 
 export function startFunctions(parts: ZoneParts): Pool<Ingress> {
   const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } = parts;
-  const archive = createSimQueue({ world, point: "queue.send" });
+  const archive = createSimQueue({ world, point: "queue.send", label: "archived " });
   const zone = { world, zone: "verification", skewMs, size: 2 } as const;
   const timeLimitMs = config.limits.leaseMs + beyondLeaseMs;
   const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === "queue";

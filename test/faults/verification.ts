@@ -66,7 +66,7 @@ export function createVerification({
     parse: parseHistoryEntry,
     onWritten: ({ id }) => void world.historyIds.push(id),
   });
-  const deadLetters = createSimQueue({ world, point: "queue.send" });
+  const deadLetters = createSimQueue({ world, point: "queue.send", label: "dead " });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const { log } = world.leaks;
   const text = createTaskText({ locale: "en" });

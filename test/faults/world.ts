@@ -3,6 +3,7 @@ import type { PostedMessage } from "../../lambdas/verification/slack/slack.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
+import type { Names } from "./names.ts";
 import type { Process, Zone } from "./processes.ts";
 import type { Story } from "./stories.ts";
 import { currentEvent, worldMs } from "./virtual-time.ts";
@@ -14,8 +15,10 @@ export type Step = {
   process: string;
   zone: Zone;
   point: Point;
-  /** What it was about, for whoever is told: nobody asks in most runs. */
-  note: () => string;
+  /** What it was about, which addresses it in a scenario; empty in a run that nobody is told. */
+  about: string;
+  /** What else is worth telling. */
+  detail: string;
   fate: Kind | undefined;
   /** The event in which it began, and the one in which it was done, where nothing kept it from that. */
   beganIn: number;
@@ -34,13 +37,19 @@ export type AgentRun = {
   end: "working" | "ended" | "stopped" | "died";
 };
 
+/** What an operation meets. `holdBack` is given what a slow one does, to do it at its own time. */
+export type Strike = { kind: Kind; holdBack?: (land: () => void) => void };
+
 export type Turn = { linedUpMs: number; begunMs: number };
 
 export type World = {
   engine: Engine;
   story: Story;
-  /** Draws a fate for the operation with that number. */
-  fateOf: (request: { at: number; point: Point; possible: readonly Kind[] }) => Kind | undefined;
+  /** Draws a fate for the operation with that number. `about` is empty where the run is not told. */
+  fateOf: (request: { at: number; point: Point; about: string; possible: readonly Kind[] }) => Strike | undefined;
+  /** What each operation is about is found out, which takes time. */
+  isTold: boolean;
+  names: Names;
   /** Latencies and orders vary. */
   isRestless: boolean;
   steps: Step[];
@@ -67,19 +76,24 @@ export function meet({
   world,
   process,
   point,
-  note,
+  about: describe,
+  detail = () => "",
 }: {
   world: World;
   process: Process;
   point: Point;
-  note: () => string;
+  about: () => string;
+  detail?: (() => string) | undefined;
 }): {
   fate: Kind | undefined;
+  holdBack: Strike["holdBack"];
   step: Step;
 } {
   const at = world.steps.length + 1;
   const possible = world.engine.faults[point];
-  const fate = world.fateOf({ at, point, possible });
+  const about = world.isTold ? describe() : "";
+  const strike = world.fateOf({ at, point, about, possible });
+  const fate = strike?.kind;
   const { name, zone } = process;
   const step: Step = {
     at,
@@ -87,12 +101,13 @@ export function meet({
     process: name,
     zone,
     point,
-    note,
+    about,
+    detail: world.isTold ? detail() : "",
     fate,
     beganIn: currentEvent(),
     doneIn: undefined,
     possible,
   };
   world.steps.push(step);
-  return { fate, step };
+  return { fate, holdBack: strike?.holdBack, step };
 }

@@ -1,0 +1,40 @@
+/** The runs in which the product failed once, each with its faults addressed by what they hit. */
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { type Ended, faults } from "./command.ts";
+import { scenarios } from "./scenarios.ts";
+
+const minutes = 60_000;
+
+describe("a run in which the product failed once", () => {
+  let ended: Ended;
+
+  /** One process plays them all. */
+  beforeAll(async () => {
+    ended = await faults("--scenario", "all");
+  }, 2 * minutes);
+
+  it.each(scenarios.map(({ name }) => name))("holds, and every fault struck: %s", (name) => {
+    expect(ended.stderr).toBe("");
+    const told = ended.stdout.split(/^(?=SCENARIO )/m).find((text) => text.startsWith(`SCENARIO ${name}:`));
+    expect(told).toMatch(/^SCENARIO \S+: .+\nholds\n/);
+  });
+
+  it("has a name of its own", () => {
+    expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
+  });
+});
+
+describe("the command", () => {
+  it("tells one step by step", async () => {
+    const { stdout, code } = await faults("--scenario", "answer-lands-late");
+    expect(stdout).toMatch(/slack\.post +part 1 of #1 +<== slow/);
+    expect(stdout).toMatch(/\nholds\n/);
+    expect(code).toBe(0);
+  });
+
+  it("knows no other name", async () => {
+    const { stderr, code } = await faults("--scenario", "nowhere");
+    expect(stderr).toContain('There is no scenario "nowhere": there are follow-up-');
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,73 @@
+/** Runs in which the product failed once. Each stays here after it was mended. */
+import type { Scenario } from "./scenario.ts";
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: "follow-up-dead-before-announced",
+    what: "the store is away for seven minutes just after a follow-up without a mention was lined up",
+    story: "followed",
+    engine: "sqlite",
+    faults: [
+      { point: "queue.send", about: "wake 1 of #2", kind: "lost" },
+      { point: "store.get", about: "thread of #1: #2 begun", times: 4, kind: "lost" },
+    ],
+  },
+  {
+    name: "follow-up-dead-after-refused-placeholder",
+    what: "the placeholder of a follow-up without a mention is refused, and then its wake-up becomes a dead letter",
+    story: "followed",
+    engine: "sqlite",
+    faults: [
+      { point: "slack.post", about: "part 0 of #2", kind: "refused" },
+      { point: "store.get", about: "task #2 received", times: 5, kind: "lost" },
+    ],
+  },
+  {
+    name: "orphaned-stream-after-dead-letter",
+    what: "a native stream begins, is not recorded, and the wake-up becomes a dead letter",
+    story: "told",
+    engine: "sqlite",
+    faults: [
+      { point: "queue.send", about: "wake 5 of #1", kind: "lost" },
+      { point: "store.get", about: "task #1 waiting with lease", times: 4, kind: "lost" },
+    ],
+  },
+  {
+    name: "question-lands-late",
+    what: "a question that was given up lands while it is posted again: two of them stand there, the earlier one unrecorded",
+    story: "unanswered",
+    engine: "sqlite",
+    faults: [
+      {
+        point: "slack.post",
+        about: "part 2001 of #1",
+        kind: "slow",
+        landsBefore: { point: "slack.post", about: "part 2001 of #1", nth: 2 },
+      },
+    ],
+  },
+  {
+    name: "doubled-opening-in-gone-channel",
+    what: "Slack makes the opening of a slash command twice, and then nobody can post in the channel any more",
+    story: "commanded",
+    engine: "aws",
+    faults: [
+      { point: "slack.post", about: "part 3001 of #1", kind: "repeated" },
+      { point: "slack.post", about: "part 0 of #1", kind: "gone" },
+    ],
+  },
+  {
+    name: "answer-lands-late",
+    what: "an answer that was given up lands while it is posted again: the second one goes",
+    story: "accepted",
+    engine: "aws",
+    faults: [
+      {
+        point: "slack.post",
+        about: "part 1 of #1",
+        kind: "slow",
+        landsBefore: { point: "slack.post", about: "part 1 of #1", nth: 2 },
+      },
+    ],
+  },
+];
