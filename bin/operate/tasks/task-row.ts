@@ -53,8 +53,8 @@ export function taskRowOf({ task, nowMs }: { task: Task; nowMs: number }): TaskR
 }
 
 /** Slack did not take it, and it was given up. */
-export function isUndelivered({ state, history, outcome }: Task): boolean {
-  return state === "done" && outcome !== undefined && history.at(-1)?.event === "slack_failed";
+export function isUndelivered({ state, outcome, undelivered }: Task): boolean {
+  return state === "done" && outcome !== undefined && undelivered !== undefined;
 }
 
 function kindOf(task: Task): TaskRow["kind"] {
