@@ -18,15 +18,18 @@ import {
   whyNoDynamoDb,
 } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { startStaleReads } from "../../doubles/aws/stale-reads.ts";
 
 const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
 const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
 
 describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   let emulator: Emulator;
+  /** A read that does not ask to be consistent is not. */
+  let rough: Emulator;
   const clients: DynamoDBClient[] = [];
   const newClient = () => {
-    const client = new DynamoDBClient({ ...dynamoDbSettings, ...emulatorAccess, endpoint: emulator.endpoint });
+    const client = new DynamoDBClient({ ...dynamoDbSettings, ...emulatorAccess, endpoint: rough.endpoint });
     clients.push(client);
     return client;
   };
@@ -34,9 +37,11 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
 
   beforeAll(async () => {
     emulator = await startDynamoDbEmulator();
+    rough = await startStaleReads(emulator);
   });
   afterAll(async () => {
     for (const client of clients) client.destroy();
+    await rough.close();
     await emulator.close();
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { insteadPart, openingPart, questionPart } from "../../../lambdas/verification/slack/post-parts.ts";
 import { type SlackApi, SlackError, type SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
 import { announce } from "../../../lambdas/verification/worker/announce.ts";
 import { deliver, sweep } from "../../../lambdas/verification/worker/deliver.ts";
 import { sampleTask } from "../task/sample.ts";
@@ -84,6 +84,22 @@ describe("a delivery", () => {
     const inDoubt: Task = { ...task, progress: { shownAtMs: task.receivedAtMs, inDoubt: true } };
     await deliver({ ...request, task: inDoubt, slack, heal: false });
     expect(texts()).toEqual(["A checkpoint."]);
+  });
+
+  it.each<[string, Partial<Question>, string]>([
+    ["answered", { answer: { user: "U1", atMs: 0, option: 0, callId: "c" } }, "Shall I? U1: 0"],
+    ["not answered", {}, "Shall I? It is too late."],
+    ["posted by a worker that died before it wrote that down", { ts: undefined }, "Shall I? It is too late."],
+  ])("leaves no buttons at a question that was %s", async (_name, changes, text) => {
+    const { slack, posts, add } = slackThread();
+    add({ text: "Shall I?", key: { requestId: task.id, part: questionPart } });
+    const ts = posts[1]?.ts ?? "";
+    const options = [{ id: "yes", label: "Yes" }];
+    const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs + 3600_000 };
+    const question: Question = { index: 0, prompt: "Shall I?", options, ...times, ts, ...changes };
+    await deliver({ ...request, task: { ...task, question }, slack, heal: false });
+    expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, hasBlocks: false });
+    expect(posts.map((post) => post.text)).toContain("A checkpoint.");
   });
 
   it("takes for a stream of its own only what it knows, or what may be one that nobody knows of", async () => {

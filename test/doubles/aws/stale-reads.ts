@@ -1,0 +1,50 @@
+/**
+ * In front of DynamoDB's emulator, which is always consistent: a GetItem without `ConsistentRead` returns the item as it was
+ * before its last write, as DynamoDB may. Reads of other kinds that may be stale are refused, except those of an index.
+ */
+import type { Received } from "../web-server.ts";
+import { startWebServer } from "../web-server.ts";
+import type { Emulator } from "./emulators.ts";
+
+type Attributes = Record<string, unknown>;
+type Input = { TableName: string; IndexName?: string; ConsistentRead?: boolean; Key?: Attributes; Item?: Attributes };
+
+const writes = ["PutItem", "UpdateItem", "DeleteItem"];
+const reads = ["Query", "Scan", "BatchGetItem", "TransactGetItems", "ExecuteStatement"];
+
+/** `close` leaves the emulator running. */
+export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">): Promise<Emulator> {
+  /** By table and id; null where there was no item. */
+  const before = new Map<string, Attributes | null>();
+
+  async function forward({ request, body }: Pick<Received, "request" | "body">, target?: string): Promise<Response> {
+    const headers = Object.fromEntries(request.headers);
+    for (const name of ["host", "connection", "content-length", "transfer-encoding"]) delete headers[name];
+    if (target !== undefined) headers["x-amz-target"] = target;
+    return fetch(endpoint, { method: "POST", headers, body });
+  }
+
+  async function handle({ request, body }: Received): Promise<Response> {
+    const [version = "", operation = ""] = request.headers.get("x-amz-target")?.split(".") ?? [];
+    const input = JSON.parse(Buffer.from(body).toString()) as Input;
+    const key = `${input.TableName}/${JSON.stringify(input.Key?.id ?? input.Item?.id)}`;
+    if (writes.includes(operation)) {
+      const look = { TableName: input.TableName, Key: { id: input.Key?.id ?? input.Item?.id }, ConsistentRead: true };
+      const lookedUp = { request, body: Buffer.from(JSON.stringify(look)) };
+      const { Item = null } = (await (await forward(lookedUp, `${version}.GetItem`)).json()) as { Item?: Attributes };
+      const response = await forward({ request, body });
+      if (response.ok) before.set(key, Item);
+      return response;
+    }
+    if (operation === "GetItem" && input.ConsistentRead !== true) {
+      const stale = before.get(key) ?? null;
+      return Response.json(stale === null ? {} : { Item: stale });
+    }
+    const isRefused = reads.includes(operation) && input.ConsistentRead !== true && input.IndexName === undefined;
+    if (isRefused) return Response.json({ __type: "ValidationException", message: "may be stale" }, { status: 400 });
+    return forward({ request, body });
+  }
+
+  const { url, close } = await startWebServer({ handle });
+  return { endpoint: url, close };
+}
