@@ -168,16 +168,19 @@ describe("a model of Bedrock", () => {
   });
 
   it("hears of a cancel by the end of the connection", async () => {
-    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
     const agent = await agentOf((response) => {
+      void once(response, "close").then(() => closed.resolve());
       eventStream(response).write(text("a"));
-      void once(response, "close").then(() => resolve());
+      asked.resolve();
     });
     const { call } = createTestHost({ agent, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
-    await call("get_task", { task_id: result?.task_id, wait_ms: 50 });
+    // Before that there is no connection to end.
+    await asked.promise;
     await call("cancel_task", { task_id: result?.task_id });
-    await closed;
+    await closed.promise;
   });
 });
 
