@@ -14,6 +14,7 @@ export type StandInCall = { method: string; args: MethodArgs; reply: MethodReply
 export type WebApiServer = { apiUrl: string; close(): Promise<void> };
 
 const maxBodyBytes = 1024 * 1024;
+const jsonArgs = ["blocks", "metadata", "files", "prompts"];
 /** Methods for which the app's own credentials stand in for a token. */
 const openMethods: ReadonlySet<string> = new Set(["oauth.v2.access"]);
 
@@ -67,7 +68,9 @@ export async function startWebApiServer({
     const caller = openMethods.has(name) ? { team: "" } : callerOf(authorization);
     if ("ok" in caller) return caller;
     if (!type.startsWith("application/x-www-form-urlencoded")) return failure("invalid_form_data");
+    if (!isUtf8(body)) return failure("invalid_charset");
     const args: MethodArgs = { ...Object.fromEntries(new URLSearchParams(body)), ...basicArgs(authorization) };
+    if (jsonArgs.some((arg) => hasHalfCharacter(args[arg]))) return failure("invalid_arguments");
     const isGranted = args.team_id === undefined || "team" in caller || covers(caller, args.team_id);
     const reply = isGranted ? method(args, caller) : failure("team_access_not_granted");
     onCall({ method: name, args, reply });
@@ -99,6 +102,30 @@ export async function startWebApiServer({
       await closed.promise;
     },
   };
+}
+
+/** `URLSearchParams` would put U+FFFD in the place of what is no UTF-8. */
+function isUtf8(form: string): boolean {
+  try {
+    decodeURIComponent(form);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** JSON can name half a surrogate pair by an escape. */
+function hasHalfCharacter(json: string | undefined): boolean {
+  let found = false;
+  try {
+    JSON.parse(json ?? "", (_name, value: unknown) => {
+      found ||= typeof value === "string" && !value.isWellFormed();
+      return value;
+    });
+  } catch {
+    // The method says what is wrong with it.
+  }
+  return found;
 }
 
 /** The app's credentials by HTTP Basic, which `oauth.v2.access` takes instead of arguments. */

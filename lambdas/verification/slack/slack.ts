@@ -78,7 +78,7 @@ export type SlackApi = {
 /**
  * `gone`: nobody can post there any more (channel, permission, token): terminal.
  * `no_such_message`: that message cannot be edited or deleted (any more): post anew.
- * `refused`: Slack refuses the content or the call for good: terminal for this content.
+ * `refused`: Slack refuses the content or the call for good, or the call cannot be encoded: terminal for this content.
  * `rate_limited` and `unavailable`: certainly not done; repeat later.
  * `ambiguous`: a time-out, a reset or a 5xx: it may have been done.
  */
