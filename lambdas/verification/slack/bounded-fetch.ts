@@ -1,9 +1,17 @@
 /** `fetch` as the Slack client is given it: with a signal, and with a bound on what is read. */
 
-/** A page of 200 long messages with everything that Slack adds to them stays well below. */
+/** Bounds memory. A page of long messages can exceed it: Slack has 40,000 characters twice, as text and as blocks. */
 const maxResponseBytes = 16 * 1024 * 1024;
 /** What a 429 without a usable `Retry-After` is taken to ask for. */
 const defaultRetryAfterSeconds = "30";
+
+/** The response has more bytes than are read. The request may have been carried out. */
+export class ResponseTooLarge extends Error {
+  constructor() {
+    super("The response is larger than allowed.");
+    this.name = "ResponseTooLarge";
+  }
+}
 
 /**
  * The body is read here, so that the signal and the bound hold for it as well. The client adds a signal of its own only
@@ -37,7 +45,7 @@ async function readUpTo({ response, maxBytes }: { response: Response; maxBytes: 
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     // Leaving the loop cancels the stream.
-    if (bytes > maxBytes) throw new Error("The response is larger than allowed.");
+    if (bytes > maxBytes) throw new ResponseTooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -12,18 +12,19 @@ const capMs = 3000;
  * Slack's own `Retry-After` is obeyed to the millisecond, and where it is longer than `maxDelayMs` nothing is repeated here.
  */
 export function retryDelayMs({
-  error: { kind, retryAfterMs },
+  error: { kind, retryAfterMs, tooLarge },
   attempt,
   repeatable,
   maxDelayMs,
   random,
 }: {
-  error: Pick<SlackError, "kind" | "retryAfterMs">;
+  error: Pick<SlackError, "kind" | "retryAfterMs"> & Partial<Pick<SlackError, "tooLarge">>;
   attempt: number;
   repeatable: boolean;
   maxDelayMs: number;
   random: () => number;
 }): number | undefined {
+  if (tooLarge) return undefined;
   const mayRepeat = kind === "rate_limited" || kind === "unavailable" || (kind === "ambiguous" && repeatable);
   if (!mayRepeat || attempt + 1 >= maxAttempts) return undefined;
   const delayMs = retryAfterMs ?? backoffMs({ attempt, baseMs, capMs, random });

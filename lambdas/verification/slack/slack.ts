@@ -40,7 +40,10 @@ export type SlackApi = {
   remove(request: InChannel & { ts: string }): Promise<void>;
   /** Adding a reaction that is there, or removing one that is not, is no error. */
   react(request: InChannel & { ts: string; name: string; present: boolean }): Promise<void>;
-  /** All messages of the thread from `oldestTs` on (all pages), oldest first; `key` and `self` are of posts of the app `appId` alone. */
+  /**
+   * All messages of the thread from `oldestTs` on (all pages), oldest first; `key` and `self` are of posts of the app `appId` alone.
+   * `refused` where there are more, or larger ones, than can be read.
+   */
   replies(request: InChannel & { threadTs: string; oldestTs: string; appId: string }): Promise<PostedMessage[]>;
   /** The same of the channel itself (`conversations.history`): not what is in its threads. */
   posts(request: InChannel & { oldestTs: string; appId: string }): Promise<PostedMessage[]>;
@@ -89,12 +92,18 @@ export class SlackError extends Error {
   /** Slack's own error name (`channel_not_found`), where there is one. */
   readonly slackError: string | undefined;
   readonly retryAfterMs: number | undefined;
+  /** Slack's answer has more bytes than are read; the same call would get the same answer. */
+  readonly tooLarge: boolean;
 
-  constructor(kind: SlackErrorKind, options: { slackError?: string; retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(
+    kind: SlackErrorKind,
+    options: { slackError?: string; retryAfterMs?: number; tooLarge?: boolean; cause?: unknown } = {},
+  ) {
     super(`Slack call failed: ${kind}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "SlackError";
     this.kind = kind;
     this.slackError = options.slackError;
     this.retryAfterMs = options.retryAfterMs;
+    this.tooLarge = options.tooLarge ?? false;
   }
 }

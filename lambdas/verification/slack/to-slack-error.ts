@@ -1,5 +1,6 @@
 /** What `@slack/web-api` throws, as the one error that the rest of the product knows. */
 import * as z from "zod";
+import { ResponseTooLarge } from "./bounded-fetch.ts";
 import { isConnectError } from "./connect-errors.ts";
 import { SlackError } from "./slack.ts";
 import { kindOfSlackError } from "./slack-errors.ts";
@@ -22,7 +23,14 @@ export function toSlackError(thrown: unknown): SlackError {
   const http = httpError.safeParse(thrown).data;
   // Slack itself answers 200 or 429: below 500 it was something in between that turned the request away.
   if (http !== undefined) return new SlackError(http.statusCode < 500 ? "unavailable" : "ambiguous");
+  if (isTooLarge(thrown)) return new SlackError("ambiguous", { tooLarge: true });
   return new SlackError(isConnectError(thrown) ? "unavailable" : "ambiguous", { cause: thrown });
+}
+
+/** `thrown` or any of its causes. */
+function isTooLarge(thrown: unknown): boolean {
+  if (thrown instanceof ResponseTooLarge) return true;
+  return typeof thrown === "object" && thrown !== null && "cause" in thrown && isTooLarge(thrown.cause);
 }
 
 /** A body that is no JSON arrives as the "name" of an error: nobody knows what it means, and it is not repeated anywhere. */

@@ -3,10 +3,15 @@ import { readMessagesPage } from "./messages-page.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
 import type { SlackCall } from "./slack-call.ts";
 
-const pageSize = 200;
-/** Ten thousand messages; a cursor that never ends is a fault of the other side. */
-const maxPages = 50;
+/**
+ * Messages a page. Where a page is larger than what is read, it is read again with fewer: a message can take half a megabyte.
+ * Slack may give fewer than asked for (15 to some apps).
+ */
+const pageSizes = [200, 50, 10, 1] as const;
+/** Also ends a cursor that never does. */
+const maxCalls = 50;
 const emptyPage = { messages: [] };
+const tooLarge = Symbol("too large");
 
 type Asked = Parameters<SlackApi["posts"]>[0];
 
@@ -20,25 +25,28 @@ export function createMessages(call: SlackCall): Pick<SlackApi, "replies" | "pos
     place: { ts?: string };
     request: Asked;
   }): Promise<PostedMessage[]> {
-    const args = { channel, ...place, oldest: oldestTs, inclusive: true, include_all_metadata: true, limit: pageSize };
+    const args = { channel, ...place, oldest: oldestTs, inclusive: true, include_all_metadata: true };
     const found = new Map<string, PostedMessage>();
+    let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
     let cursor = "";
-    for (let page = 0; page < maxPages; page++) {
-      const answer = await call({
-        method,
-        args: { ...args, ...(cursor === "" ? {} : { cursor }) },
-        ...common,
-        repeatable: true,
-        // A thread that is gone has no posts.
-        fine: ["thread_not_found"],
-      });
+    for (let calls = 0; calls < maxCalls && size !== undefined; calls++) {
+      // A cursor stays valid with another limit.
+      const page = { ...args, limit: size, ...(cursor === "" ? {} : { cursor }) };
+      // A thread that is gone has no posts.
+      const request = { method, args: page, ...common, repeatable: true, fine: ["thread_not_found"] };
+      const answer = await call(request).catch(unlessTooLarge);
+      if (answer === tooLarge) {
+        [size, ...smaller] = smaller;
+        continue;
+      }
       const { posts, nextCursor } = readMessagesPage({ page: answer ?? emptyPage, appId });
       // Slack puts the thread's first message on every page, however old it is.
       for (const post of posts) if (!isBefore(post.ts, oldestTs)) found.set(post.ts, post);
       cursor = nextCursor;
       if (cursor === "") return [...found.values()].sort((a, b) => (isBefore(a.ts, b.ts) ? -1 : 1));
     }
-    throw new SlackError("ambiguous");
+    // Another try would come to the same.
+    throw new SlackError("refused");
   }
 
   return {
@@ -46,6 +54,11 @@ export function createMessages(call: SlackCall): Pick<SlackApi, "replies" | "pos
       readAll({ method: "conversations.replies", place: { ts: threadTs }, request }),
     posts: (request) => readAll({ method: "conversations.history", place: {}, request }),
   };
+}
+
+function unlessTooLarge(thrown: unknown): typeof tooLarge {
+  if (thrown instanceof SlackError && thrown.tooLarge) return tooLarge;
+  throw thrown;
 }
 
 /** Compares Slack's `ts` as numbers: seconds, then microseconds (a double does not hold both). */

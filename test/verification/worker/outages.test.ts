@@ -1,5 +1,6 @@
 /** Workers that die, tables and histories that are away: nobody is shut out for it, nothing is kept that is nobody's to keep. */
 import { describe, expect, it } from "@jest/globals";
+import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
@@ -113,6 +114,27 @@ describe("what people say to each other while the table is away", () => {
       isAway = false;
       await world.run();
       expect(world.answers()).toEqual(["A checkpoint.", "A checkpoint."]);
+    }
+  });
+});
+
+describe("a thread with more, or larger, messages than can be read", () => {
+  it("gets its one answer, also where a worker died in between, and the cleanup ends", async () => {
+    for (const dying of [undefined, "post", "update"]) {
+      let isDying = dying !== undefined;
+      const world = createWorld({
+        fate({ name }): Fate {
+          if (name === "replies") throw new SlackError("refused");
+          if (name !== dying || !isDying) return "ok";
+          isDying = false;
+          return "dies_before";
+        },
+      });
+      world.deliver(first);
+      await world.run();
+      expect({ dying, answers: world.answers() }).toEqual({ dying, answers: ["A checkpoint."] });
+      expect(world.records.get(first.requestId)).toMatchObject({ state: "done", swept: true });
+      expect(world.sent).toHaveLength(1);
     }
   });
 });
