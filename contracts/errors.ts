@@ -76,10 +76,19 @@ export class SekishoError extends Error {
   readonly code: number | undefined;
   /** The request certainly did nothing there: none of it was written, or the peer itself says that it took nothing. */
   readonly undelivered: boolean;
+  /** The response could not be read: it says nothing of the task, whatever the reason. */
+  readonly unread: boolean;
 
   constructor(
     reason: ClientReason,
-    options: { details?: ErrorDetails; exact?: boolean; code?: number; undelivered?: boolean; cause?: unknown } = {},
+    options: {
+      details?: ErrorDetails;
+      exact?: boolean;
+      code?: number;
+      undelivered?: boolean;
+      unread?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
     super(describe(reason).message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "SekishoError";
@@ -88,6 +97,7 @@ export class SekishoError extends Error {
     this.exact = options.exact ?? true;
     this.code = options.code;
     this.undelivered = options.undelivered ?? false;
+    this.unread = options.unread ?? false;
   }
 
   /** Whether the request may simply be repeated with the same id. */

@@ -7,10 +7,11 @@ import { type TapEntry, tapTransport } from "../../lambdas/verification/transpor
 import { answerCases } from "./transport-answers.ts";
 import type { CaseRun, TransportCase, TransportUnderTest } from "./transport-case.ts";
 import { faultCases } from "./transport-faults.ts";
+import { largeCases } from "./transport-large.ts";
 import { common } from "./transport-sample.ts";
 import { statusCases } from "./transport-statuses.ts";
 
-const transportCases: readonly TransportCase[] = [...answerCases, ...faultCases, ...statusCases];
+const transportCases: readonly TransportCase[] = [...answerCases, ...faultCases, ...largeCases, ...statusCases];
 
 export function describeTransport(transport: TransportUnderTest): void {
   describe(`the ${transport.name} transport conforms`, () => {

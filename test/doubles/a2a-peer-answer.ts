@@ -22,11 +22,12 @@ export function a2aAnswer({
 }): Uint8Array {
   const envelope = parse(chunk);
   if (envelope === undefined || ("result" in envelope && "error" in envelope)) return chunk;
-  const said = "error" in envelope ? inError(envelope, version) : inResult(envelope);
-  if (said === undefined) return chunk;
-  const { task, ...rest } = said;
+  const inA2a = "error" in envelope ? inError(envelope, version) : inResult(envelope);
+  if (inA2a === undefined) return chunk;
+  const { task, ...rest } = inA2a;
   const answered = task === undefined ? rest : { ...rest, result: resultOf({ task, operation, version }) };
-  return new TextEncoder().encode(JSON.stringify(answered).padEnd(chunk.byteLength));
+  const said = Buffer.from(JSON.stringify(answered));
+  return Buffer.concat([said, Buffer.alloc(Math.max(0, chunk.byteLength - said.byteLength), " ")]);
 }
 
 type Envelope = Record<string, unknown>;
@@ -49,7 +50,7 @@ function inError(envelope: Envelope, version: A2aVersion): Said | undefined {
 }
 
 function inResult(envelope: Envelope): Said | undefined {
-  const { status, response_text, task_id, poll_after_ms } = Object(envelope.result);
+  const { status, response_text, task_id, poll_after_ms, progress } = Object(envelope.result);
   const id = String(task_id ?? "task-1");
   switch (status) {
     case "success":
@@ -57,7 +58,10 @@ function inResult(envelope: Envelope): Said | undefined {
         ? undefined
         : { ...envelope, task: taskIn({ id, state: "TASK_STATE_COMPLETED", text: response_text }) };
     case "accepted":
-      return { ...envelope, task: taskIn({ id, state: "TASK_STATE_WORKING", notes: { poll_after_ms } }) };
+      return {
+        ...envelope,
+        task: taskIn({ id, state: "TASK_STATE_WORKING", says: progress?.text, notes: { poll_after_ms } }),
+      };
     case "canceled":
       return { ...envelope, task: taskIn({ id, state: "TASK_STATE_CANCELED" }) };
     case "error":
@@ -71,17 +75,23 @@ function taskIn({
   id = "task-1",
   state,
   text,
+  says,
   notes,
 }: {
   id?: string;
   state: A2aState;
   text?: string;
+  says?: string;
   notes?: Record<string, unknown>;
 }): A2aTask {
   return {
     id,
     contextId: "context-1",
-    status: { state },
+    status: {
+      // Before the state, as some agents write it.
+      ...(says !== undefined && { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: says }] } }),
+      state,
+    },
     ...(text !== undefined && { artifacts: [{ artifactId: "answer", parts: [{ text }] }] }),
     ...(notes !== undefined && { metadata: { [taskKey]: notes } }),
   };

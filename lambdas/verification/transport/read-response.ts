@@ -4,13 +4,15 @@ import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
 import { type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
 import { legacyErrorResultSchema, type MethodName, methods, type ResultOf } from "../../../contracts/methods.ts";
+import { tooLarge } from "./read-capped.ts";
 import { statusToReason } from "./status-to-reason.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /**
  * A JSON-RPC response decides, whatever the status; the status counts only without one.
  * Throws `invalid_response` for another id, for both or neither of result and error, and for a result that breaks the method's
- * schema. An error with `id: null` is taken: its sender could not read the id.
+ * schema. An error with `id: null` is taken: its sender could not read the id. Of a shortened response only what its cut strings do
+ * not change is taken: an error, and that a task is accepted or canceled, without its progress.
  */
 export function readResponse<M extends MethodName>({
   response,
@@ -24,15 +26,16 @@ export function readResponse<M extends MethodName>({
   dialect: Dialect;
 }): ResultOf<M> {
   const envelope = parseEnvelope(response.body);
-  if (envelope === undefined) throw withoutEnvelope(response);
+  if (envelope === undefined) throw withoutEnvelope(response, method);
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw new SekishoError("invalid_response");
     throw decoded({ error: envelope.error, dialect, response });
   }
   if (envelope.id !== id) throw new SekishoError("invalid_response");
-  const parsed = methods[method].result.safeParse(envelope.result);
+  const result = response.shortened ? withoutCutStrings(envelope.result) : envelope.result;
+  const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return parsed.data as ResultOf<M>;
-  if (legacyErrorResultSchema.safeParse(envelope.result).success) throw new SekishoError("execution_failed");
+  if (legacyErrorResultSchema.safeParse(result).success) throw new SekishoError("execution_failed");
   throw new SekishoError("invalid_response", { cause: parsed.error });
 }
 
@@ -46,9 +49,19 @@ export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-function withoutEnvelope({ status, retryAfterMs }: TransportResponse): SekishoError {
+/** An answer that is too large is the task's end. A question or anything else that cannot be read whole says nothing. */
+function withoutCutStrings(result: unknown): unknown {
+  const { progress: _progress, ...rest } = Object(result) as Record<string, unknown>;
+  if (rest.status === "accepted" || rest.status === "canceled") return rest;
+  throw rest.status === "success" ? new SekishoError("payload_too_large") : tooLarge();
+}
+
+function withoutEnvelope({ status, retryAfterMs }: TransportResponse, method: MethodName): SekishoError {
   if (status === undefined) return new SekishoError("invalid_response");
-  return new SekishoError(statusToReason(status), { details: delay(retryAfterMs) });
+  const reason = statusToReason(status);
+  // It is the request that was too large, which says nothing of a task that is only asked about.
+  const unread = reason === "payload_too_large" && method !== "execute_task";
+  return new SekishoError(reason, { details: delay(retryAfterMs), unread });
 }
 
 /**

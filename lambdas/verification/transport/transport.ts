@@ -6,9 +6,15 @@ export type TransportRequest = { body: Uint8Array; sessionId: string; signal: Ab
 
 /**
  * What came back. `status` is the HTTP status where the transport has one: it counts only where the body is no
- * JSON-RPC response, or narrows an ambiguous number. `retryAfterMs` is what the peer asked for.
+ * JSON-RPC response, or narrows an ambiguous number. `retryAfterMs` is what the peer asked for. `shortened`: the body was larger
+ * than what is read, so its long strings are cut.
  */
-export type TransportResponse = { body: Uint8Array; status?: number | undefined; retryAfterMs?: number | undefined };
+export type TransportResponse = {
+  body: Uint8Array;
+  status?: number | undefined;
+  retryAfterMs?: number | undefined;
+  shortened?: true | undefined;
+};
 
 /** `url` and `version`: of what the transport calls. The peer wrote the texts. */
 export type PeerDescription = { name: string; url: string; version: string };
@@ -16,7 +22,7 @@ export type PeerDescription = { name: string; url: string; version: string };
 /**
  * Knows bytes, deadlines and authentication; never Slack, never tasks.
  * `send` rejects with a SekishoError: `unavailable` only when the request was certainly not delivered,
- * `ambiguous` when nobody knows, `payload_too_large` or `invalid_response` for what was refused while reading.
+ * `ambiguous` when nobody knows, `payload_too_large` (with `unread`) or `invalid_response` for what was refused while reading.
  */
 export type Transport = {
   send(request: TransportRequest): Promise<TransportResponse>;

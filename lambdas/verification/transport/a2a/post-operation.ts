@@ -4,6 +4,7 @@ import { methodOf, type OperationParams } from "../../../../contracts/a2a/operat
 import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type { AuthorizedSend } from "../http/authorized-send.ts";
+import { tooLarge } from "../read-capped.ts";
 import { parseEnvelope } from "../read-response.ts";
 import { requestHeaders } from "../request-headers.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
@@ -19,7 +20,9 @@ export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
 
 /** What came back without a result of this call: an error, another id, no JSON-RPC at all. It says itself what it means. */
 export type Passed = { passed: TransportResponse };
-export type Asked<O extends Operation> = { result: ResultOf<O>; retryAfterMs: number | undefined } | Passed;
+export type Asked<O extends Operation> =
+  | ({ result: ResultOf<O>; retryAfterMs: number | undefined } & Pick<TransportResponse, "shortened">)
+  | Passed;
 
 /** The interface's tenant goes with `params`. Throws `unsupported_operation` for what its version lacks. */
 export async function postOperation<O extends Operation>({
@@ -53,10 +56,16 @@ export async function postOperation<O extends Operation>({
     body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: written })),
     signal,
     maxResponseBytes,
+    shortens: true,
   });
-  const { status, retryAfterMs, body } = response;
+  const { status, retryAfterMs, body, shortened } = response;
   const envelope = parseEnvelope(body);
   const isOthers = envelope === undefined || "error" in envelope || envelope.id !== id;
-  if (isOthers) return { passed: { status, retryAfterMs, body } };
-  return { result: readResult({ operation, version, result: envelope.result }), retryAfterMs };
+  if (isOthers) return { passed: { status, retryAfterMs, body, shortened } };
+  try {
+    return { result: readResult({ operation, version, result: envelope.result }), retryAfterMs, shortened };
+  } catch (thrown) {
+    // A string that is cut need not fit any more.
+    throw shortened ? tooLarge() : thrown;
+  }
 }

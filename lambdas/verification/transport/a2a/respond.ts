@@ -8,14 +8,16 @@ import type { TransportResponse } from "../transport.ts";
 export function respond({
   call: { id },
   outcome,
+  shortened,
 }: {
   call: { id: string };
   outcome: TaskResult | ResultOf<"cancel_task"> | SekishoError;
+  shortened?: true | undefined;
 }): TransportResponse {
   const member =
     outcome instanceof SekishoError ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
   try {
-    return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })) };
+    return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })), shortened };
   } catch (cause) {
     throw new SekishoError("invalid_response", { cause });
   }

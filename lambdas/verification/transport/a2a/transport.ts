@@ -52,9 +52,9 @@ export function createA2aTransport({
   async function say({ params, call }: { params: OperationParams<"SendMessage">; call: PeerCall }) {
     const asked = await ask({ operation: "SendMessage", params, call });
     if ("passed" in asked) return asked.passed;
-    const { result } = asked;
+    const { result, shortened } = asked;
     requireSameTask({ asked: params.message.taskId, told: "task" in result ? result.task.id : result.message.taskId });
-    return respond({ call, outcome: toZoneResult(asked) });
+    return respond({ call, outcome: toZoneResult(asked), shortened });
   }
 
   /** By its id, or by that of the message that began it. */
@@ -67,9 +67,9 @@ export function createA2aTransport({
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "GetTask", params: { id: found.taskId, historyLength }, call });
     if ("passed" in asked) return asked.passed;
-    const { result: task, retryAfterMs } = asked;
+    const { result: task, retryAfterMs, shortened } = asked;
     requireSameTask({ asked: found.taskId, told: task.id });
-    return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }) });
+    return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }), shortened });
   }
 
   async function cancel({ key, call }: { key: ParamsOf<"cancel_task">; call: PeerCall }) {
@@ -78,7 +78,7 @@ export function createA2aTransport({
     const asked = await ask({ operation: "CancelTask", params: { id: found.taskId }, call });
     if ("passed" in asked) return asked.passed;
     requireSameTask({ asked: found.taskId, told: asked.result.id });
-    return respond({ call, outcome: toCancelResult(asked.result) });
+    return respond({ call, outcome: toCancelResult(asked.result), shortened: asked.shortened });
   }
 
   return {

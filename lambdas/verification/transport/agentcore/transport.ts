@@ -5,7 +5,7 @@ import { sessionIdSchema } from "../../../../contracts/methods.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { isJson } from "../content-type.ts";
-import { defaultMaxResponseBytes, readCapped } from "../read-capped.ts";
+import { defaultMaxResponseBytes, readShortened } from "../read-capped.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { platformErrorIn } from "./platform-error.ts";
 import { createRuntimeClient } from "./runtime-client.ts";
@@ -87,8 +87,8 @@ async function read({
     stream?.destroy();
     throw new SekishoError("invalid_response");
   }
-  const body = await readCapped({ stream, maxBytes: maxResponseBytes });
-  const platformError = platformErrorIn(body);
+  const read = await readShortened({ stream, maxBytes: maxResponseBytes });
+  const platformError = platformErrorIn(read.body);
   if (platformError !== undefined) throw platformError;
-  return { body, status: statusCode };
+  return { ...read, status: statusCode };
 }

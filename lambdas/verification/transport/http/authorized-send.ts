@@ -12,7 +12,12 @@ import { type HttpResponse, isCertificateRefused, sendOnce } from "./send-once.t
 const idleMs = 4000;
 
 /** `url` must be a checked one (checked-url.ts). `refuse` says which responses are not to be read (`refusalOf` where absent). */
-export type AuthorizedRequest = AuthorizableRequest & { maxResponseBytes: number; refuse?: Refuse };
+export type AuthorizedRequest = AuthorizableRequest & {
+  maxResponseBytes: number;
+  /** A larger response is read without its long strings. */
+  shortens?: boolean;
+  refuse?: Refuse;
+};
 
 export type AuthorizedSend = {
   send(request: AuthorizedRequest): Promise<HttpResponse>;
@@ -37,7 +42,7 @@ export function createAuthorizedSend({
   const options = { keepAlive: true, timeout: idleMs };
   const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) };
 
-  async function attempt({ method, url, headers: given, body, signal, maxResponseBytes, refuse }: AuthorizedRequest) {
+  async function attempt({ method, url, headers: given, body, signal, refuse, ...reading }: AuthorizedRequest) {
     const headers = { ...given, "accept-encoding": "identity" };
     const added = await authorize({ authorizer, request: { method, url, headers, body, signal } });
     const agent = url.protocol === "https:" ? agents.https : agents.http;
@@ -46,7 +51,7 @@ export function createAuthorizedSend({
       headers: { ...headers, ...added.headers },
       body,
       signal,
-      maxResponseBytes,
+      ...reading,
       nowMs: now(),
       connectTimeoutMs,
       refuse,

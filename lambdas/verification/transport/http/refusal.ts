@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isJson } from "../content-type.ts";
+import { tooLarge } from "../read-capped.ts";
 
 export type ResponseHead = { status: number; headers: IncomingHttpHeaders; maxBytes: number };
 export type Refuse = (head: ResponseHead) => SekishoError | undefined;
@@ -12,7 +13,7 @@ export function refusalOf({ status, headers, maxBytes }: ResponseHead): SekishoE
   if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isJson(headers["content-type"])) {
     return new SekishoError("invalid_response");
   }
-  return Number(headers["content-length"] ?? 0) > maxBytes ? new SekishoError("payload_too_large") : undefined;
+  return Number(headers["content-length"] ?? 0) > maxBytes ? tooLarge() : undefined;
 }
 
 /** Redirects, and "not modified". */

@@ -2,8 +2,8 @@
 import { type Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { readIncoming } from "../../../shared/read-incoming.ts";
 import { parseRetryAfter } from "../../../shared/retry-after.ts";
+import { type CappedBody, createBodyCollector, maxShortening } from "../read-capped.ts";
 import type { TransportResponse } from "../transport.ts";
 import { type Refuse, refusalOf } from "./refusal.ts";
 
@@ -17,6 +17,8 @@ export type SendOnceRequest = {
   body: Uint8Array;
   signal: AbortSignal;
   maxResponseBytes: number;
+  /** A larger response is read without its long strings. */
+  shortens?: boolean | undefined;
   nowMs: number;
   /** For the address, the connection and TLS together: who is not there by then is not waited for. */
   connectTimeoutMs?: number | undefined;
@@ -41,6 +43,7 @@ export async function sendOnce({
   body,
   signal,
   maxResponseBytes,
+  shortens = false,
   nowMs,
   connectTimeoutMs = 5000,
   refuse = refusalOf,
@@ -70,7 +73,7 @@ export async function sendOnce({
   request.end(body);
 
   try {
-    return await read({ response: await responded.promise, maxResponseBytes, nowMs, refuse });
+    return await read({ response: await responded.promise, maxResponseBytes, shortens, nowMs, refuse });
   } catch (thrown) {
     request.destroy();
     if (thrown instanceof SekishoError) throw thrown;
@@ -92,25 +95,51 @@ export function isCertificateRefused(thrown: unknown): boolean {
 async function read({
   response,
   maxResponseBytes: maxBytes,
+  shortens,
   nowMs,
   refuse,
 }: {
   response: IncomingMessage;
   maxResponseBytes: number;
+  shortens: boolean;
   nowMs: number;
   refuse: Refuse;
 }): Promise<HttpResponse> {
   const { statusCode: status = 0, headers } = response;
   const retryAfterMs = parseRetryAfter({ header: headers["retry-after"], nowMs });
   try {
-    const refusal = refuse({ status, headers, maxBytes });
+    const refusal = refuse({ status, headers, maxBytes: shortens ? maxBytes * maxShortening : maxBytes });
     if (refusal !== undefined) throw refusal;
-    return { status, headers, retryAfterMs, body: await readIncoming({ message: response, maxBytes }) };
+    return { status, headers, retryAfterMs, ...(await readBody({ response, maxBytes, shortens })) };
   } catch (thrown) {
     response.destroy();
     if (status < 400) throw thrown;
     return { status, headers, retryAfterMs, body: new Uint8Array() };
   }
+}
+
+/** By events and not as an async iterable: this is the hot path. */
+function readBody({
+  response,
+  ...limits
+}: {
+  response: IncomingMessage;
+  maxBytes: number;
+  shortens: boolean;
+}): Promise<CappedBody> {
+  const { promise, resolve, reject } = Promise.withResolvers<CappedBody>();
+  const collector = createBodyCollector(limits);
+  response.on("data", (chunk: Uint8Array) => {
+    try {
+      collector.add(chunk);
+    } catch (thrown) {
+      reject(thrown);
+      response.destroy();
+    }
+  });
+  response.on("end", () => resolve(collector.end()));
+  response.on("error", reject);
+  return promise;
 }
 
 function codeOf(thrown: unknown): string {

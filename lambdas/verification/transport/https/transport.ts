@@ -25,8 +25,9 @@ export function createHttpsTransport({
   return {
     async send({ body, sessionId, signal, trace }) {
       const headers = requestHeaders({ sessionId, trace });
-      const response = await http.send({ method: "POST", url, headers, body, signal, maxResponseBytes });
-      return { status: response.status, retryAfterMs: response.retryAfterMs, body: response.body };
+      const reading = { signal, maxResponseBytes, shortens: true };
+      const { headers: _headers, ...response } = await http.send({ method: "POST", url, headers, body, ...reading });
+      return response;
     },
     async close() {
       http.close();

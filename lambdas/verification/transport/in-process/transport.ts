@@ -2,7 +2,7 @@
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { parseRetryAfter } from "../../../shared/retry-after.ts";
 import { abortable } from "../abortable.ts";
-import { defaultMaxResponseBytes, readCapped } from "../read-capped.ts";
+import { defaultMaxResponseBytes, readShortened } from "../read-capped.ts";
 import { requestHeaders } from "../request-headers.ts";
 import type { Transport } from "../transport.ts";
 
@@ -34,7 +34,7 @@ export function createInProcessTransport({
         return {
           status: response.status,
           retryAfterMs: parseRetryAfter({ header: response.headers.get("retry-after"), nowMs: now() }),
-          body: await readCapped({ stream: streamOf({ response, signal }), maxBytes: maxResponseBytes }),
+          ...(await readShortened({ stream: streamOf({ response, signal }), maxBytes: maxResponseBytes })),
         };
       } catch (thrown) {
         throw thrown instanceof SekishoError ? thrown : new SekishoError("ambiguous", { cause: thrown });
