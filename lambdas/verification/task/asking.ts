@@ -168,7 +168,7 @@ export function answerFailed({
   if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
   // It has gone on, or is over: what it came to is there.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
-  const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response";
+  const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
   const again = failedOnce(isInDoubt ? answerInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
     const told = again.question?.answer?.inDoubtSinceMs === undefined ? failed(error) : inDoubt;

@@ -24,6 +24,8 @@ type CallFailed = Extract<TaskEvent, { type: "call_failed" }>;
 
 /** So many answers one after the other that break the contract: then there is no peer that speaks it. */
 const maxBroken = 4;
+/** So many responses one after the other that are too large: about seven seconds. */
+const maxUnread = 4;
 
 export function callFailed({ task, event, policy }: { task: Task; event: CallFailed; policy: Policy }): Step {
   const { nowMs, act, error } = event;
@@ -32,6 +34,7 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
   if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error, policy });
   if (task.state === "asking")
     return act === "answer" ? answerFailed({ task, nowMs, error, policy }) : lookFailed(task, { error, nowMs });
+  if (error.unread) return unread(task, error);
   if (task.state === "waiting") return pollFailed({ task, nowMs, error, policy });
   return act === "send" ? sendFailed({ task, nowMs, error, policy }) : lookUpFailed({ task, nowMs, error, policy });
 }
@@ -68,6 +71,17 @@ function tryAgain(failure: Failure & { targets: readonly string[] }): Step | und
   return { task, effects: [wake(Math.min(delayMs, untilDeadlineMs(task, nowMs)))] };
 }
 
+/**
+ * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task ends
+ * in words, and the host is asked to cancel it, so that no agent goes on unseen.
+ */
+function unread(task: Task, error: CallFailure): Step {
+  const known = task.state === "sent" ? { ...task, mayHaveArrived: true, bound: true as const } : task;
+  const again = failedOnce(known, error);
+  if ((again.puzzles ?? 0) < maxUnread) return later(again, error);
+  return { task: conclude(again, failed(error)).task, effects: [{ type: "cancel" }] };
+}
+
 /** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
 function lookUpFailed({ task, nowMs, error, policy }: Failure): Step {
   if (endsTheTask(error)) return conclude(task, failed(error));
@@ -94,7 +108,9 @@ function pollFailed({ task, nowMs, error, policy }: Failure): Step {
   if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
   const again = failedOnce(task, error);
   // A peer that cannot be reached may come back; one that answers nonsense, or lets us in no more, hardly does.
-  if ((again.puzzles ?? 0) >= maxAttempts) return conclude(task, failed(inDoubt));
+  if ((again.puzzles ?? 0) >= maxAttempts) {
+    return { task: conclude(task, failed(inDoubt)).task, effects: [{ type: "cancel" }] };
+  }
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const delayMs = Math.min(retryDelayMs(again.attempts, error.retryAfterMs), mostMs);
   // All tasks of a host that is away would ask it again at the same moment.

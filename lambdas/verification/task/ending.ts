@@ -98,7 +98,8 @@ export function endingFailed({
   if (act === "poll" && endsTheTask(error)) return conclude(task, isOwnEnd ? outcomeOf(ending) : failed(error));
   const again = { ...task, attempts: task.attempts + 1 };
   // An answer that breaks the contract, or belongs to another call, says nothing of this one.
-  const isPassing = error.retryable || error.reason === "ambiguous" || error.reason === "invalid_response";
+  const saysNothing = error.reason === "invalid_response" || error.unread;
+  const isPassing = error.retryable || error.reason === "ambiguous" || saysNothing;
   // What was sent and not answered may still be on its way.
   const mayStillCome = error.reason === "task_not_found" && task.mayHaveArrived && again.attempts <= maxLookUps;
   // A host that never took it is hardly running it, and nobody is to wait for one that cannot be asked.
@@ -116,8 +117,8 @@ export function endingFailed({
 }
 
 /** What a task itself can have ended with, as opposed to what can be wrong with a call about it. */
-export function endsTheTask({ reason }: CallFailure): boolean {
-  return endReasons.includes(reason);
+export function endsTheTask({ reason, unread }: CallFailure): boolean {
+  return !unread && endReasons.includes(reason);
 }
 
 function outcomeOf(ending: Task["ending"]): Outcome {

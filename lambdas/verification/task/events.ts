@@ -69,12 +69,14 @@ export type Shown = { stream?: Task["stream"]; inDoubt?: boolean; delayMs?: numb
 
 /**
  * A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. `undelivered`: it certainly
- * left nothing at the destination either, so that another one may be tried.
+ * left nothing at the destination either, so that another one may be tried. `unread`: the response could not be read, so it says
+ * nothing of the task.
  */
 export type CallFailure = {
   reason: ClientReason;
   retryable: boolean;
   undelivered: boolean;
+  unread?: boolean | undefined;
   retryAfterMs?: number | undefined;
   lost: boolean;
 };

@@ -110,6 +110,7 @@ function failureOf(error: SekishoError): CallFailure {
     reason: error.reason,
     retryable: error.retryable,
     undelivered: error.undelivered,
+    unread: error.unread,
     retryAfterMs: error.details.retry_after_ms,
     lost: error.details.lost === true,
   };
