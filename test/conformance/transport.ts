@@ -10,8 +10,15 @@ import { faultCases } from "./transport-faults.ts";
 import { largeCases } from "./transport-large.ts";
 import { common } from "./transport-sample.ts";
 import { statusCases } from "./transport-statuses.ts";
+import { taskCases } from "./transport-tasks.ts";
 
-const transportCases: readonly TransportCase[] = [...answerCases, ...faultCases, ...largeCases, ...statusCases];
+const transportCases: readonly TransportCase[] = [
+  ...answerCases,
+  ...faultCases,
+  ...largeCases,
+  ...statusCases,
+  ...taskCases,
+];
 
 export function describeTransport(transport: TransportUnderTest): void {
   describe(`the ${transport.name} transport conforms`, () => {

@@ -3,35 +3,50 @@ import { decodeError } from "../../../contracts/decode-error.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
 import { type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
-import { legacyErrorResultSchema, type MethodName, methods, type ResultOf } from "../../../contracts/methods.ts";
+import {
+  legacyErrorResultSchema,
+  type MethodName,
+  methods,
+  type ParamsOf,
+  type ResultOf,
+} from "../../../contracts/methods.ts";
 import { tooLarge } from "./read-capped.ts";
+import { requireSameRequest, requireSameTask } from "./same-task.ts";
 import { statusToReason } from "./status-to-reason.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /**
  * A JSON-RPC response decides, whatever the status; the status counts only without one.
- * Throws `invalid_response` for another id, for both or neither of result and error, and for a result that breaks the method's
- * schema. An error with `id: null` is taken: its sender could not read the id. Of a shortened response only what its cut strings do
+ * Throws `invalid_response` for another id, for another task, for both or neither of result and error, and for a result that breaks
+ * the method's schema. An error with `id: null` is taken: its sender could not read the id. Of a shortened response only what its cut strings do
  * not change is taken: an error, and that a task is accepted or canceled, without its progress.
  */
 export function readResponse<M extends MethodName>({
   response,
   method,
+  params,
   id,
+  requestId,
   dialect,
 }: {
   response: TransportResponse;
   method: M;
+  params: ParamsOf<M>;
   id: string;
+  requestId: string;
   dialect: Dialect;
 }): ResultOf<M> {
   const envelope = parseEnvelope(response.body);
   if (envelope === undefined) throw withoutEnvelope(response, method);
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw new SekishoError("invalid_response");
-    throw decoded({ error: envelope.error, dialect, response });
+    const error = decoded({ error: envelope.error, dialect, response });
+    requireSameTask({ params, told: error.details });
+    throw error;
   }
   if (envelope.id !== id) throw new SekishoError("invalid_response");
+  requireSameTask({ params, told: envelope.result });
+  requireSameRequest({ params, requestId, result: envelope.result });
   const result = response.shortened ? withoutCutStrings(envelope.result) : envelope.result;
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return parsed.data as ResultOf<M>;
