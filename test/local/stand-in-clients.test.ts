@@ -173,6 +173,16 @@ describe("an app of Bolt", () => {
     });
   });
 
+  it("tells in Slack Connect of a mention of the other workspace's bot, and names one installation", async () => {
+    const asked = { eventsUrl, text: "hi", channel: "CSHARED", user: "UOUTSIDER", mention: "UBOTSECOND" };
+    await standIn.ask(asked).delivered;
+    expect(heard[0]?.said).toMatchObject({
+      context_team_id: workspace.team,
+      authorizations: [{ team_id: workspace.team, user_id: workspace.botUser }],
+      event: { type: "app_mention", text: "<@UBOTSECOND> hi" },
+    });
+  });
+
   it("refuses what another secret has signed, which is delivered again and again", async () => {
     const stranger = await startSlackStandIn({ signingSecret: "another", botToken, retryDelaysMs: [0, 0] });
     expect(await stranger.ask({ eventsUrl, text: "hi" }).delivered).toEqual({ status: 401, deliveries: 3 });

@@ -29,13 +29,15 @@ type Post = {
   files?: readonly FileOfPerson[];
   fileIds?: readonly string[];
 };
+/** `mention` is the bot's user that is mentioned; in a channel of Slack Connect it may be that of either workspace. */
+type Mention = { mention?: string | undefined };
 
 export type Persons = {
   /**
    * A person posts `text` (in a channel with a mention of the bot before it), and the event goes to `eventsUrl` as Slack
    * would send it. `channel` is the stand-in's channel if it is left out. Throws where channel or thread do not exist.
    */
-  ask(request: Post & { threadTs?: string | undefined }): Asked;
+  ask(request: Post & Mention & { threadTs?: string | undefined }): Asked;
   /** The same in a thread, without the mention. */
   reply(request: Post & { threadTs: string }): Asked;
   /** A file that a person has chosen and not posted yet. */
@@ -106,12 +108,12 @@ export function createPersons({
     files = [],
     fileIds = [],
     mentions,
-  }: Post & { place: StandInChannel; threadTs: string | undefined; mentions: boolean }): Asked {
+    mention = teamOf(place.team)?.user ?? workspace.botUser,
+  }: Post & Mention & { place: StandInChannel; threadTs: string | undefined; mentions: boolean }): Asked {
     const channel = place.id;
     if (threadTs !== undefined && messages.find({ channel, ts: threadTs }) === undefined) {
       throw new Error("The stand-in has no such thread.");
     }
-    const bot = teamOf(place.team)?.user ?? workspace.botUser;
     const typed = escapeMrkdwn(text);
     const attached = [
       ...files.map((file) => upload({ ...file, user })),
@@ -124,7 +126,7 @@ export function createPersons({
       channel,
       threadTs,
       user,
-      text: mentions ? `<@${bot}> ${typed}`.trimEnd() : typed,
+      text: mentions ? `<@${mention}> ${typed}`.trimEnd() : typed,
       metadata: undefined,
       ...(shown.length === 0 ? {} : { files: shown }),
     });

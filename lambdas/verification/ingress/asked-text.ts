@@ -8,6 +8,31 @@ export function mentions({ text, botUsers }: { text: string; botUsers: readonly 
   return botUsers.some((user) => text.includes(`<@${user}>`) || text.includes(`<@${user}|`));
 }
 
+/** Whether it mentions anybody. */
+export function mentionsSomebody(text: string): boolean {
+  return /<@[A-Z0-9]/.test(text);
+}
+
+/**
+ * The app's own user in another workspace, as a list of one or none. In a channel of Slack Connect an `app_mention` may be of that
+ * user, although Slack names only the user of one installation (`botUsers`). It is the only user that the text mentions, or else
+ * the one that the text begins with.
+ */
+export function otherBotUser({
+  text,
+  botUsers,
+  author,
+}: {
+  text: string;
+  botUsers: readonly string[];
+  author: string | null | undefined;
+}): string[] {
+  const users = new Set([...text.matchAll(/<@([A-Z0-9]+)/g)].flatMap(([, user = ""]) => (user === author ? [] : user)));
+  if (botUsers.some((user) => users.has(user))) return [];
+  const [, first] = /^\s*<@([A-Z0-9]+)/.exec(text) ?? [];
+  return [...users].filter((user) => users.size === 1 || user === first);
+}
+
 /** Whether it speaks to somebody else from its first word on: a person, a user group, or everyone there. Without the bot among them. */
 export function beginsWithOther({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
   const [, user] = /^\s*<(?:@([A-Z0-9]+)|!(?:subteam\^|here|channel|everyone))/.exec(text) ?? [undefined, ""];

@@ -1,7 +1,7 @@
 /** What of Slack's events is a message for the bot. */
 import type { AskedMessage } from "../task/messages.ts";
 import { askedFiles } from "./asked-files.ts";
-import { askedText, beginsWithOther, mentions } from "./asked-text.ts";
+import { askedText, beginsWithOther, mentions, mentionsSomebody, otherBotUser } from "./asked-text.ts";
 import { installationOfEvent } from "./installation.ts";
 import { type EventCallback, type MessageEvent, messageEventSchema } from "./payload.ts";
 
@@ -33,7 +33,7 @@ export function filterEvent(callback: EventCallback): Filtered {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
   const { data: event } = messageEventSchema.safeParse(callback.event);
   if (event === undefined) return { drop: "malformed_message" };
-  const botUsers = botUsersOf(callback);
+  const botUsers = botUsersOf({ callback, event });
   const { user, thread_ts: threadTs } = event;
   const drop = dropOf({ event, botUsers });
   const unaddressed = drop === "not_mentioned" && isReplyToAnyone({ event, botUsers });
@@ -51,6 +51,9 @@ export function filterEvent(callback: EventCallback): Filtered {
       text: askedText({ text: event.text ?? "", botUsers }),
       ...(botUsers.length > 0 ? { botUsers } : {}),
       ...(unaddressed ? { unaddressed } : {}),
+      ...(unaddressed && callback.is_ext_shared_channel && mentionsSomebody(event.text ?? "")
+        ? { perhapsAddressed: true }
+        : {}),
       ...(event.files?.length ? { files: askedFiles(event.files) } : {}),
     },
   };
@@ -82,6 +85,8 @@ function isDirect(event: MessageEvent): boolean {
   return event.channel_type === "im" || event.channel.startsWith("D");
 }
 
-function botUsersOf(callback: EventCallback): string[] {
-  return (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
+function botUsersOf({ callback, event }: { callback: EventCallback; event: MessageEvent }): string[] {
+  const users = (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
+  if (event.type !== "app_mention" || !callback.is_ext_shared_channel) return users;
+  return [...users, ...otherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
 }

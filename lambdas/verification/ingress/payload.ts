@@ -26,7 +26,10 @@ export const eventCallbackSchema = z.object({
   /** The workspace and the organization of the installation, where they differ from those of the author (Enterprise Grid, Slack Connect). */
   context_team_id: z.nullish(slackId),
   context_enterprise_id: z.nullish(slackId),
+  /** One installation at most, although the app may be in the channel with several. */
   authorizations: z.nullish(z.array(authorizationSchema)),
+  /** The channel is shared with other organizations (Slack Connect). */
+  is_ext_shared_channel: z.nullish(z.boolean()),
   event: z.looseObject({ type: z.string() }),
 });
 export type EventCallback = z.infer<typeof eventCallbackSchema>;

@@ -38,6 +38,11 @@ export const askedMessageSchema = z.object({
   botUsers: z.array(z.string()).optional(),
   /** A reply that does not speak to the bot: answered where it is in a thread of the bot and for it. */
   unaddressed: z.literal(true).optional(),
+  /**
+   * It mentions somebody in a channel of Slack Connect. That may be the bot's own user in another workspace: then the same message
+   * comes as a mention too, and counts as that.
+   */
+  perhapsAddressed: z.literal(true).optional(),
   files: z.array(askedFileSchema).optional(),
   /** A slash command: `ts` is of its receipt, and there is no message of it in the channel. */
   command: z.literal(true).optional(),

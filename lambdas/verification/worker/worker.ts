@@ -70,7 +70,9 @@ async function handleMessage(
   const { store, queue, runAct, now = Date.now } = options;
   if (message.type === "ask" && message.message.unaddressed) {
     const known = await options.isKnownThread({ message: message.message });
-    if (known !== "known") return lookAgain(options, { message, isUndecided: known === "undecided" });
+    // Slack's event of a mention is to come first, where this message may hold one.
+    const isEarly = message.message.perhapsAddressed === true && message.looks === undefined;
+    if (known !== "known" || isEarly) return lookAgain(options, { message, isUndecided: known === "undecided" });
   }
   const stored = await store.get({ id: message.requestId });
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);

@@ -130,6 +130,41 @@ describe("a reply in a thread that does not speak to the bot", () => {
   });
 });
 
+describe("a channel of Slack Connect with the app in both workspaces", () => {
+  const other = "U0BOT00002";
+  const mention = (text: string, change = {}) => askedOf(withEvent("slack-connect", { text, ...change }));
+  const reply = (text: string) =>
+    filter(withEvent("slack-connect", { type: "message", text, thread_ts: "1762740000.000100" }));
+
+  it.each([
+    [`<@${other}> cancel`, "cancel", [botUser, other]],
+    [`<@${other}|sekisho> and here?`, "and here?", [botUser, other]],
+    [`could you look, <@${other}>`, "could you look,", [botUser, other]],
+    [`<@${other}> ask <@U0USER0002>`, "ask <@U0USER0002>", [botUser, other]],
+    [`<@${other}> ask me, <@U0GUEST001>`, "ask me, <@U0GUEST001>", [botUser, other]],
+    [`<@${botUser}> ask <@U0USER0002>`, "ask <@U0USER0002>", [botUser]],
+    ["<@U0GUEST001> is me", "<@U0GUEST001> is me", [botUser]],
+    [`ask <@U0USER0002> or <@${other}>`, `ask <@U0USER0002> or <@${other}>`, [botUser]],
+  ])("understands a mention of either bot user, although Slack names one: %s", (text, understood, botUsers) => {
+    expect(mention(text)).toMatchObject({ text: understood, botUsers, team: "T0TEAM0001" });
+  });
+
+  it("takes no other user for the bot's elsewhere", () => {
+    const text = "<@U0USER0002> what do you say";
+    const asked = askedOf(withEvent("app-mention", { text }));
+    expect(asked).toMatchObject({ text, botUsers: [botUser] });
+  });
+
+  it("leaves the message that begins with it to the mention, and marks one that may have it further on", () => {
+    expect(reply(`<@${other}> yes`)).toEqual({ drop: "not_mentioned" });
+    expect(reply(`yes, <@${other}>`)).toMatchObject({ asked: { unaddressed: true, perhapsAddressed: true } });
+    const [plain, addressed] = [reply("yes"), reply(`yes, <@${botUser}>`)];
+    for (const filtered of [plain, addressed]) expect(filtered).not.toHaveProperty("asked.perhapsAddressed");
+    const elsewhere = filter(withEvent("thread-reply", { type: "message", text: `yes, <@${other}>` }));
+    expect(elsewhere).not.toHaveProperty("asked.perhapsAddressed");
+  });
+});
+
 describe("what is not for the bot", () => {
   it.each([
     ["another app's post", "from_bot", fixture("bot-message")],

@@ -90,3 +90,40 @@ describe("a reply over a quota", () => {
     }
   });
 });
+
+describe("a reply in a channel of Slack Connect that mentions somebody", () => {
+  const thread = { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}`, perhapsAddressed: true as const };
+  const settings = { threadReplies: false };
+
+  it("counts as the mention that Slack tells of in a second event, also where replies do not count", async () => {
+    for (const order of ["message first", "mention first"]) {
+      const world = createWorld(settings);
+      world.deliver(ask);
+      await world.run();
+      world.pass(200_000);
+      const message = reply(1, thread);
+      const mention = {
+        ...message,
+        message: { ...message.message, unaddressed: undefined, perhapsAddressed: undefined },
+      };
+      const events = order === "message first" ? [message, mention] : [mention, message];
+      for (const event of events) {
+        world.deliver(event);
+        await world.run({ maxSteps: 1 });
+      }
+      await world.run();
+      expect({ order, answers: world.answers() }).toEqual({ order, answers: ["A checkpoint.", "A checkpoint."] });
+      expect(world.sent).toHaveLength(2);
+    }
+  });
+
+  it("is done half a minute later where it is a reply to the bot", async () => {
+    const world = createWorld();
+    world.deliver(ask);
+    await world.run();
+    world.pass(200_000);
+    world.deliver(reply(1, thread));
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint.", "A checkpoint."]);
+  });
+});
