@@ -78,6 +78,8 @@ export class SekishoError extends Error {
   readonly undelivered: boolean;
   /** The response could not be read: it says nothing of the task, whatever the reason. */
   readonly unread: boolean;
+  /** The peer says that the task is over, and what it says of it is unusable: every repetition would bring the same. */
+  readonly endsTask: boolean;
 
   constructor(
     reason: ClientReason,
@@ -87,6 +89,7 @@ export class SekishoError extends Error {
       code?: number;
       undelivered?: boolean;
       unread?: boolean;
+      endsTask?: boolean;
       cause?: unknown;
     } = {},
   ) {
@@ -98,6 +101,7 @@ export class SekishoError extends Error {
     this.code = options.code;
     this.undelivered = options.undelivered ?? false;
     this.unread = options.unread ?? false;
+    this.endsTask = options.endsTask ?? false;
   }
 
   /** Whether the request may simply be repeated with the same id. */

@@ -2,12 +2,12 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { maxPartialTextLength } from "../../../contracts/limits.ts";
 import { type Artifact, maxResultBytes } from "../../../contracts/methods.ts";
+import { isTooDeep } from "../../shared/json-depth.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import { readUpdate } from "./agent-update.ts";
 import { causeKind } from "./cause-kind.ts";
 import type { Report } from "./changes.ts";
 import type { Outcome, Question } from "./execution-task.ts";
-import { isTooDeep } from "./json-depth.ts";
 
 const maxProgressLength = 1000;
 

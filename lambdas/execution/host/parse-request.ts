@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { type JsonRpcRequest, requestSchema } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isTooDeep } from "./json-depth.ts";
+import { isTooDeep } from "../../shared/json-depth.ts";
 
 const compiledSchema = z.compile(requestSchema);
 /** A byte order mark is no JSON either. */

@@ -44,7 +44,7 @@ type Failure = { task: Task; nowMs: number; error: CallFailure; policy: Policy }
 function sendFailed({ task, nowMs, error, policy }: Failure): Step {
   // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work. What
   // broke it before anything was sent (an agent card that is none) leaves no doubt.
-  const breaksContract = error.reason === "invalid_response";
+  const breaksContract = error.reason === "invalid_response" && !endsTheTask(error);
   const isInDoubt = error.reason === "ambiguous" || (breaksContract && !error.undelivered);
   const mayHaveArrived = task.mayHaveArrived || isInDoubt;
   if (isPassing(error) || breaksContract) {

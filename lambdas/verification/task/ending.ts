@@ -117,8 +117,8 @@ export function endingFailed({
 }
 
 /** What a task itself can have ended with, as opposed to what can be wrong with a call about it. */
-export function endsTheTask({ reason, unread }: CallFailure): boolean {
-  return !unread && endReasons.includes(reason);
+export function endsTheTask({ reason, unread, endsTask = false }: CallFailure): boolean {
+  return endsTask || (!unread && endReasons.includes(reason));
 }
 
 function outcomeOf(ending: Task["ending"]): Outcome {

@@ -79,6 +79,8 @@ export type CallFailure = {
   unread?: boolean | undefined;
   retryAfterMs?: number | undefined;
   lost: boolean;
+  /** The task is over there with something unusable: asking again brings the same. */
+  endsTask?: boolean | undefined;
 };
 
 /**

@@ -1,5 +1,6 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
 
+import { leftOutCountOf } from "../transport/take-result.ts";
 import { tokensOf } from "../usage-history/tokens.ts";
 import { answerInDoubt, asked, asks, stillAsks, waited, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
@@ -181,10 +182,12 @@ function answered({ task: before, event: { act, nowMs, result }, policy }: Given
   if (result.status === "success") {
     const { response_text: text, artifacts = [], usage } = result;
     const tokens = tokensOf(usage);
+    const leftOut = leftOutCountOf(result);
     return conclude(task, {
       type: "answer",
       text,
       ...(artifacts.length > 0 && { artifacts }),
+      ...(leftOut > 0 && { leftOut }),
       ...(tokens && { tokens }),
     });
   }

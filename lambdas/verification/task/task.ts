@@ -15,6 +15,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
     type: z.literal("answer"),
     text: z.string(),
     artifacts: z.array(artifactSchema).optional(),
+    /** How many artifacts could not be carried here. */
+    leftOut: z.int().optional(),
     /** What its agent says that it took. */
     tokens: tokensSchema.optional(),
     /** Of the files that the answer comes with (`files/outgoing.ts`), in their order: Slack's id, or that it cannot be had. */

@@ -13,13 +13,15 @@ import {
 import { tooLarge } from "./read-capped.ts";
 import { requireSameRequest, requireSameTask } from "./same-task.ts";
 import { statusToReason } from "./status-to-reason.ts";
+import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /**
  * A JSON-RPC response decides, whatever the status; the status counts only without one.
  * Throws `invalid_response` for another id, for another task, for both or neither of result and error, and for a result that breaks
- * the method's schema. An error with `id: null` is taken: its sender could not read the id. Of a shortened response only what its cut strings do
- * not change is taken: an error, and that a task is accepted or canceled, without its progress.
+ * the method's schema after it was mended (take-result.ts). Where the peer says that the task succeeded, that ends the task: the next
+ * answer would be the same. An error with `id: null` is taken: its sender could not read the id. Of a shortened response only what
+ * its cut strings do not change is taken: an error, and that a task is accepted or canceled, without its progress.
  */
 export function readResponse<M extends MethodName>({
   response,
@@ -47,22 +49,23 @@ export function readResponse<M extends MethodName>({
   if (envelope.id !== id) throw new SekishoError("invalid_response");
   requireSameTask({ params, told: envelope.result });
   requireSameRequest({ params, requestId, result: envelope.result });
-  const result = response.shortened ? withoutCutStrings(envelope.result) : envelope.result;
+  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return parsed.data as ResultOf<M>;
   if (legacyErrorResultSchema.safeParse(result).success) throw new SekishoError("execution_failed");
-  throw new SekishoError("invalid_response", { cause: parsed.error });
+  throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
 }
 
+/** Bytes that are no UTF-8 become replacement characters: the id tells whether the response is to our request. */
 export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
   try {
-    return responseSchema.safeParse(JSON.parse(strictUtf8.decode(body))).data;
+    return responseSchema.safeParse(JSON.parse(utf8.decode(body))).data;
   } catch {
     return undefined;
   }
 }
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder();
 
 /** An answer that is too large is the task's end. A question or anything else that cannot be read whole says nothing. */
 function withoutCutStrings(result: unknown): unknown {
@@ -84,7 +87,7 @@ function withoutEnvelope({ status, retryAfterMs }: TransportResponse, method: Me
  * names the task that it may have stored.
  */
 function decoded({
-  error,
+  error: sent,
   dialect,
   response: { status, retryAfterMs },
 }: {
@@ -92,6 +95,7 @@ function decoded({
   dialect: Dialect;
   response: TransportResponse;
 }): SekishoError {
+  const error = { ...sent, data: takeErrorData(sent.data) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
   // A status alone may be that of whoever stands between here and the peer.
   const told = decodeError({ error, dialect });

@@ -1,6 +1,7 @@
 /** Lets someone watch what goes over a transport, with secrets redacted: the local page shows it. */
 
 import { SekishoError } from "../../../contracts/errors.ts";
+import { isTooDeep } from "../../shared/json-depth.ts";
 import { redact } from "./redact.ts";
 import type { Transport } from "./transport.ts";
 
@@ -45,10 +46,12 @@ export function tapTransport({
 }
 
 function parse(body: Uint8Array): unknown {
+  const unreadable = { unreadable_bytes: body.byteLength };
+  if (isTooDeep(body)) return unreadable;
   try {
     return JSON.parse(Buffer.from(body).toString());
   } catch {
-    return { unreadable_bytes: body.byteLength };
+    return unreadable;
   }
 }
 

@@ -113,5 +113,6 @@ function failureOf(error: SekishoError): CallFailure {
     unread: error.unread,
     retryAfterMs: error.details.retry_after_ms,
     lost: error.details.lost === true,
+    ...(error.endsTask && { endsTask: true }),
   };
 }

@@ -35,6 +35,14 @@ describe("failures of the Execution zone", () => {
     expect(nobody.task.outcome).toMatchObject({ reason: "invalid_response" });
   });
 
+  it("end the task at once where it is over there with a result that is unusable: the next answer would be the same", () => {
+    const unusable = failure({ reason: "invalid_response", retryable: false, endsTask: true });
+    const outcome = { type: "failed", reason: "invalid_response", lost: false };
+    expect(play([woken, announced, woken, unusable]).task.outcome).toEqual(outcome);
+    expect(play([woken, announced, woken, ambiguous, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
+    expect(play([woken, announced, woken, accepted, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
+  });
+
   it("are told for what they are where nothing was sent, as with an agent card that is none", () => {
     const broken = failure({ reason: "invalid_response", retryable: false, undelivered: true });
     const sent = play([woken, announced, woken, broken]);

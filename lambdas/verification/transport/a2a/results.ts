@@ -36,7 +36,10 @@ const schemas = {
 
 export type ResultOf<O extends Operation> = z.output<(typeof schemas)["1.0"][O]>;
 
-/** Throws `invalid_response` for a shape that the operation does not have, or a state that nobody knows. */
+/**
+ * Throws `invalid_response` for a shape that the operation does not have, or a state that nobody knows. Of a task that is
+ * completed it ends the task: the agent would say the same again.
+ */
 export function readResult<O extends Operation>({
   operation,
   version,
@@ -47,6 +50,13 @@ export function readResult<O extends Operation>({
   result: unknown;
 }): ResultOf<O> {
   const parsed = schemas[version][operation].safeParse(result);
-  if (!parsed.success) throw new SekishoError("invalid_response", { cause: parsed.error });
-  return parsed.data as ResultOf<O>;
+  if (parsed.success) return parsed.data as ResultOf<O>;
+  throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isCompleted(result) });
+}
+
+const stateSchema = z.object({ status: z.object({ state: z.enum(["completed", "TASK_STATE_COMPLETED"]) }) });
+const completedSchema = z.union([stateSchema, z.object({ task: stateSchema })]);
+
+function isCompleted(result: unknown): boolean {
+  return completedSchema.safeParse(result).success;
 }

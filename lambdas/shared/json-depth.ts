@@ -25,3 +25,17 @@ export function isTooDeep(json: Uint8Array): boolean {
   }
   return false;
 }
+
+/** The same of a value that `JSON.parse` gave. It takes no stack, however deep the value is. */
+export function isNestedTooDeep(value: unknown): boolean {
+  let level = [value].filter(isObject);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === maxDepth) return true;
+    level = level.flatMap((each) => Object.values(each).filter(isObject));
+  }
+  return false;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

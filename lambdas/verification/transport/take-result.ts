@@ -1,0 +1,164 @@
+/** The boundary for results of an Execution zone: what can be mended is mended, what cannot be carried is left out. Pure. */
+import {
+  type Artifact,
+  acceptedResultSchema,
+  artifactSchema,
+  inputRequiredResultSchema,
+  progressSchema,
+  questionOptionSchema,
+  successResultSchema,
+  type TaskResult,
+} from "../../../contracts/methods.ts";
+import { isNestedTooDeep } from "../../shared/json-depth.ts";
+
+/** Slack shows twenty of them. The others are counted only. */
+const maxArtifacts = 100;
+const maxOptions = 100;
+const maxNameLength = 255;
+
+/** The member of a taken result that counts its missing artifacts. A peer's own member of that name is dropped. */
+const leftOutMember = "left_out";
+
+type Members = Record<string, unknown>;
+
+/** How many artifacts of the result were left out. */
+export function leftOutCountOf(result: TaskResult): number {
+  const count = result[leftOutMember];
+  return typeof count === "number" ? count : 0;
+}
+
+/**
+ * The same result with well-formed texts and keys, without members that are nested too deeply, and without optional members
+ * that break the contract: repeating the call would only bring them again. The caller checks what is left against the schema.
+ */
+export function takeResult(result: unknown): unknown {
+  if (!isObject(result)) return result;
+  const { artifacts, [leftOutMember]: _, ...others } = result;
+  const members = shallowMembers(others);
+  switch (members.status) {
+    case "success":
+      return takeSuccess(members, artifacts);
+    case "accepted":
+      return takeAccepted(members);
+    case "input_required":
+      return takeQuestion(members);
+    default:
+      return members;
+  }
+}
+
+/** Whether the peer says that the task has its result, readable or not. */
+export function isSuccess(result: unknown): boolean {
+  return isObject(result) && result.status === "success";
+}
+
+/** Details of an error: not at all where they are nested too deeply. */
+export function takeErrorData(data: unknown): unknown {
+  return isNestedTooDeep(data) ? undefined : wellFormed(data);
+}
+
+function takeSuccess(members: Members, artifacts: unknown): Members {
+  const { response_text: text } = members;
+  const taken = takeArtifacts(artifacts);
+  return {
+    ...withFitting(members, successResultSchema.shape, ["attachments", "usage", "correlation_id"]),
+    ...(typeof text === "string" && { response_text: withoutControls(text) }),
+    ...(artifacts !== undefined && artifacts !== null && { artifacts: taken.artifacts }),
+    ...(taken.leftOut > 0 && { [leftOutMember]: taken.leftOut }),
+  };
+}
+
+function takeAccepted(members: Members): Members {
+  const { progress, ...others } = members;
+  const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
+  if (!isObject(progress)) return kept;
+  const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text"]);
+  return { ...kept, progress: mapTexts(fitting, withoutControls) };
+}
+
+/** A question that cannot be read is a question all the same: the task waits for an answer. */
+function takeQuestion(members: Members): Members {
+  const { prompt, options, ...others } = members;
+  return {
+    ...withFitting(others, inputRequiredResultSchema.shape, ["kind", "question_id", "expires_at"]),
+    prompt: typeof prompt === "string" ? withoutControls(prompt) : "",
+    ...(Array.isArray(options) && { options: options.slice(0, maxOptions).flatMap(takeOption) }),
+  };
+}
+
+function takeOption(option: unknown): unknown[] {
+  if (!isObject(option)) return [];
+  const { data } = questionOptionSchema.safeParse(withFitting(option, questionOptionSchema.shape, ["style"]));
+  return data === undefined ? [] : [{ ...data, label: withoutControls(data.label) }];
+}
+
+function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: number } {
+  if (artifacts === undefined || artifacts === null) return { artifacts: [], leftOut: 0 };
+  if (!Array.isArray(artifacts)) return { artifacts: [], leftOut: 1 };
+  const taken = artifacts
+    .slice(0, maxArtifacts)
+    .map(takeArtifact)
+    .filter((artifact) => artifact !== undefined);
+  return { artifacts: taken, leftOut: artifacts.length - taken.length };
+}
+
+const contents = ["text", "base64", "data", "url"] as const;
+
+/** Undefined where it has contents and none of them can be carried. */
+function takeArtifact(artifact: unknown): Artifact | undefined {
+  if (!isObject(artifact)) return undefined;
+  const { name, url, ...others } = shallowMembers(artifact);
+  const fitting = withFitting(
+    { ...others, ...(typeof url === "string" && isWebAddress(url) && { url }) },
+    artifactSchema.shape,
+    ["mimetype", "text", "base64", "url"],
+  );
+  const named = typeof name === "string" ? { name: name.slice(0, maxNameLength).toWellFormed() } : {};
+  const hadContent = contents.some((member) => artifact[member] !== undefined && artifact[member] !== null);
+  const hasContent = contents.some((member) => fitting[member] !== undefined && fitting[member] !== null);
+  if (hadContent && !hasContent) return undefined;
+  return artifactSchema.safeParse({ ...fitting, ...named }).data;
+}
+
+function isWebAddress(url: string): boolean {
+  return url === "" || /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+}
+
+type Fits = { safeParse(value: unknown): { success: boolean } };
+
+/** Without the members of these names that do not fit the schema; `null` is as good as absent. */
+function withFitting<N extends string>(members: Members, shape: Record<N, Fits>, names: readonly N[]): Members {
+  const broken = names.filter((name) => name in members && !shape[name].safeParse(members[name]).success);
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !(broken as string[]).includes(name)));
+}
+
+function shallowMembers(members: Members): Members {
+  const shallow = Object.entries(members).filter(([, member]) => !isNestedTooDeep(member));
+  return wellFormed(Object.fromEntries(shallow)) as Members;
+}
+
+/** A copy without half characters in any text or key. `Object.fromEntries` makes plain members also of keys like `__proto__`. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), wellFormed(member)]));
+}
+
+function mapTexts(members: Members, change: (text: string) => string): Members {
+  const changed = Object.entries(members).map(([name, member]) => [
+    name,
+    typeof member === "string" ? change(member) : member,
+  ]);
+  return Object.fromEntries(changed);
+}
+
+/** Control characters show nothing; tabs and line ends stay. */
+function withoutControls(text: string): string {
+  return text.replaceAll(controls, "");
+}
+const controls = /(?![\t\n\r])\p{Cc}/gu;
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

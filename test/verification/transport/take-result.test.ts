@@ -1,0 +1,160 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { methods } from "../../../contracts/methods.ts";
+import { readResponse } from "../../../lambdas/verification/transport/read-response.ts";
+import { leftOutCountOf } from "../../../lambdas/verification/transport/take-result.ts";
+
+const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+
+function readBody(body: string | Uint8Array) {
+  return readResponse({ response: { body: Buffer.from(body), status: 200 }, method: "get_task", id, dialect: "zone" });
+}
+
+/** `result` is JSON. */
+const read = (result: string) => readBody(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
+const readArtifacts = (artifacts: string) =>
+  read(`{"status":"success","response_text":"done","artifacts":[${artifacts}]}`);
+const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+const accepted = '"status":"accepted","task_id":"t1"';
+const asks = '"status":"input_required","task_id":"t1"';
+
+describe("the text of a result", () => {
+  it.each([
+    ["half a surrogate pair", '"All done \\ud83d"', "All done \ufffd"],
+    ["control characters", '"a\\u0000b\\u001b\\tc\\n"', "ab\tc\n"],
+  ])("is mended: %s", (_what, text, shown) => {
+    expect(read(`{"status":"success","response_text":${text}}`)).toMatchObject({ response_text: shown });
+  });
+
+  it("has replacement characters for bytes that are no UTF-8, and no byte order mark", () => {
+    const [before = "", after = ""] =
+      `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"?"}}`.split("?");
+    const body = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(before), Buffer.from([0xff, 0xc3])]);
+    expect(readBody(Buffer.concat([body, Buffer.from(after)]))).toMatchObject({ response_text: "\ufffd\ufffd" });
+  });
+
+  it.each([
+    '{"status":"success"}',
+    '{"status":"success","response_text":42}',
+    '{"status":"success","response_text":null}',
+  ])("that is none ends the task: %s", (result) => {
+    expect(() => read(result)).toThrow(expect.objectContaining({ reason: "invalid_response", endsTask: true }));
+  });
+
+  it.each([
+    ["another status", '{"status":"elsewhere"}'],
+    ["null", "null"],
+    ["a list", "[]"],
+    ["no task id", '{"status":"accepted"}'],
+    ["a deep list", nested(5000)],
+  ])("is not known where the result says nothing of the task: %s", (_what, result) => {
+    expect(() => read(result)).toThrow(expect.objectContaining({ reason: "invalid_response", endsTask: false }));
+  });
+});
+
+describe("the artifacts of a result", () => {
+  it.each([
+    ["JSON nested too deeply", `{"name":"deep.json","data":${nested(101)}}`],
+    ["JSON nested deeper than any stack", `{"name":"deep.json","data":${nested(100_000)}}`],
+    ["a script as address", '{"url":"javascript:alert(1)"}'],
+    ["a file of this machine", '{"url":"file:///etc/passwd"}'],
+    ["data as address", '{"url":"data:text/plain,hello"}'],
+    ["an address that is none", '{"url":"//nowhere"}'],
+    ["bytes that are no base64", '{"base64":"%%%"}'],
+    ["a text that is none", '{"text":{"a":1}}'],
+    ["nothing that is an artifact", '"x"'],
+  ])("are left out and counted where they are %s", (_what, artifact) => {
+    const result = readArtifacts(`${artifact},{"name":"a.txt","text":"kept"}`);
+    expect(result).toMatchObject({ response_text: "done", artifacts: [{ name: "a.txt", text: "kept" }] });
+    expect(leftOutCountOf(result)).toBe(1);
+  });
+
+  it("are a hundred at most", () => {
+    const result = readArtifacts(Array.from({ length: 10_000 }, () => "{}").join(","));
+    expect(result).toMatchObject({ artifacts: { length: 100 } });
+    expect(leftOutCountOf(result)).toBe(9900);
+  });
+
+  it("have names and keys that can be written, and keep the content that fits", () => {
+    const json = `{"name":"${"n".repeat(300)}\\ud800","data":{"\\udc00":"\\ud800","__proto__":{"a":1},"n":1e999}}`;
+    const result = readArtifacts(`${json},{"text":"kept","url":"ftp://files.example/a"}`);
+    const data = { "\ufffd": "\ufffd", n: Number.POSITIVE_INFINITY };
+    expect(result).toMatchObject({ artifacts: [{ name: "n".repeat(255), data }, { text: "kept" }] });
+    expect(leftOutCountOf(result)).toBe(0);
+    expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+    expect(({} as { a?: number }).a).toBeUndefined();
+  });
+
+  it("are counted by nobody else", () => {
+    expect(leftOutCountOf(read('{"status":"success","response_text":"done","left_out":7}'))).toBe(0);
+  });
+});
+
+describe("progress", () => {
+  it.each([
+    ['{"percent":1e999,"text":"half"}', { text: "half" }],
+    ['{"percent":-1}', {}],
+    ['{"text":"\\ud83d\\u0007"}', { text: "\ufffd" }],
+  ])("that cannot be shown is dropped, and the task goes on: %s", (progress, shown) => {
+    const result = read(`{${accepted},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`);
+    expect(result).toEqual({ status: "accepted", task_id: "t1", progress: expect.objectContaining(shown) });
+  });
+
+  it.each([
+    ["a text", '"soon"'],
+    ["null", "null"],
+    ["a deep list", nested(5000)],
+    ["a deep member", `{"text":${nested(5000)},"percent":50}`],
+  ])("is none where it is %s", (_what, progress) => {
+    expect(read(`{${accepted},"progress":${progress}}`)).toEqual({ status: "accepted", task_id: "t1" });
+  });
+});
+
+describe("a question", () => {
+  it("is one whatever cannot be read of it", () => {
+    const options = '[{"id":"a","label":"\\ud800"},{"id":7,"label":"no"},"x",{"id":"b","label":"B","style":9}]';
+    const result = read(
+      `{${asks},"prompt":42,"options":${options},"kind":"spell","question_id":"","expires_at":"x","deep":${nested(500)}}`,
+    );
+    expect(result).toEqual({
+      status: "input_required",
+      task_id: "t1",
+      prompt: "",
+      options: [
+        { id: "a", label: "\ufffd" },
+        { id: "b", label: "B" },
+      ],
+    });
+  });
+});
+
+it("whatever JSON a peer answers with is taken, or refused with a reason, and can be written again", () => {
+  const members = [
+    "status",
+    "response_text",
+    "artifacts",
+    "progress",
+    "prompt",
+    "options",
+    "task_id",
+    "data",
+    "__proto__",
+  ];
+  const value = fc.jsonValue({ maxDepth: 4, stringUnit: "binary" });
+  const result = fc.tuple(
+    fc.constantFrom("success", "accepted", "input_required", "canceled", "error", "\ud800"),
+    fc.dictionary(fc.constantFrom(...members), value),
+  );
+  fc.assert(
+    fc.property(result, ([status, others]) => {
+      try {
+        const taken = read(JSON.stringify({ ...others, status }));
+        expect(JSON.stringify(taken).isWellFormed()).toBe(true);
+        expect(methods.get_task.result.parse(JSON.parse(JSON.stringify(taken)))).toBeDefined();
+      } catch (thrown) {
+        if (!(thrown instanceof Error) || thrown.name !== "SekishoError") throw thrown;
+      }
+    }),
+    { seed: 17, numRuns: 500 },
+  );
+});
