@@ -33,7 +33,7 @@ const endings: Record<string, string> = {
   "video/mp4": ".mp4",
 };
 
-type Made = { mimetype?: string; content: { text: string } | { base64: string } | { url: string } };
+type Made = { mimetype?: string; content: { text: string } | { base64: string } | { data: unknown } | { url: string } };
 
 export function nameFor({ artifact, mimetype, content }: Made & { artifact: Artifact }): string {
   const fromUrl = "url" in content ? lastSegment(content.url) : "";

@@ -1,41 +1,60 @@
 /** The files that an answer comes with: itself where it is very long, and what the agent made. Pure. */
 import type { Artifact } from "../../../contracts/methods.ts";
+import { isNestedTooDeep } from "../../shared/json-depth.ts";
 import { isLongAnswer, longAnswerName } from "../slack/long-answer.ts";
-import type { Task } from "../task/task.ts";
+import type { Outcome, Task } from "../task/task.ts";
 import { nameAmong, nameFor } from "./outgoing-name.ts";
 
-export type OutgoingFile = {
-  name: string;
-  mimetype?: string;
-  content: { text: string } | { base64: string } | { url: string };
-};
+/** `data` is any JSON. It is written only when its file is uploaded (`dataBytes`). */
+type OutgoingContent = { text: string } | { base64: string } | { data: unknown } | { url: string };
+
+export type OutgoingFile = { name: string; mimetype?: string; content: OutgoingContent };
 
 /** A message of Slack shows no more well. */
 const maxFiles = 20;
 
 /** In the order of the outcome's `uploads`; the same at every try. */
-export function outgoingFiles(task: Pick<Task, "outcome">): OutgoingFile[] {
-  return allFiles(task).slice(0, maxFiles);
+export function outgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
+  return outcome?.type === "answer" ? listOf(outcome).files : [];
 }
 
 /** How many files of the answer nobody gets. */
-export function leftOutCount(task: Pick<Task, "outcome">): number {
-  return Math.max(0, allFiles(task).length - maxFiles);
+export function leftOutCount({ outcome }: Pick<Task, "outcome">): number {
+  return outcome?.type === "answer" ? listOf(outcome).leftOut : 0;
 }
 
-function allFiles({ outcome }: Pick<Task, "outcome">): OutgoingFile[] {
-  if (outcome?.type !== "answer") return [];
-  const { text, artifacts = [] } = outcome;
+/** One line of JSON; undefined where it cannot be written. */
+export function dataBytes(data: unknown): Uint8Array | undefined {
+  return isNestedTooDeep(data) ? undefined : Buffer.from(`${JSON.stringify(data)}\n`);
+}
+
+type Answer = Extract<Outcome, { type: "answer" }>;
+type FileList = { files: readonly OutgoingFile[]; leftOut: number };
+
+/** One step of a task asks for the list several times. */
+const lists = new WeakMap<Answer, FileList>();
+
+function listOf(answer: Answer): FileList {
+  const list = lists.get(answer) ?? makeList(answer);
+  lists.set(answer, list);
+  return list;
+}
+
+/** Beyond the limit artifacts are only counted. */
+function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
+  const said = text.trim();
   const files: OutgoingFile[] = isLongAnswer(text)
     ? [{ name: longAnswerName, mimetype: "text/markdown", content: { text } }]
     : [];
+  let surplus = 0;
   for (const artifact of artifacts) {
     const made = contentOf(artifact);
-    if (made === undefined || ("text" in made.content && made.content.text.trim() === text.trim())) continue;
-    const name = nameAmong({ name: nameFor({ artifact, ...made }), taken: files.map((file) => file.name) });
-    files.push({ name, ...made });
+    if (made === undefined || ("text" in made.content && made.content.text.trim() === said)) continue;
+    if (files.length < maxFiles) {
+      files.push({ name: nameAmong({ name: nameFor({ artifact, ...made }), taken: files.map(nameOf) }), ...made });
+    } else surplus += 1;
   }
-  return files;
+  return { files, leftOut: surplus + leftOut };
 }
 
 /** An artifact of nothing is none. */
@@ -44,7 +63,10 @@ function contentOf(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined {
   const type = mimetype === undefined || mimetype === "" ? {} : { mimetype };
   if (text !== undefined && text.trim() !== "") return { ...type, content: { text } };
   if (base64 !== undefined && base64 !== "") return { ...type, content: { base64 } };
-  if (data !== undefined && data !== null)
-    return { mimetype: "application/json", content: { text: `${JSON.stringify(data, null, 2)}\n` } };
+  if (data !== undefined && data !== null) return { mimetype: "application/json", content: { data } };
   return url === undefined || url === "" ? undefined : { ...type, content: { url } };
+}
+
+function nameOf({ name }: OutgoingFile): string {
+  return name;
 }

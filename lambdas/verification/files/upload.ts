@@ -6,7 +6,7 @@ import { traceIdOf } from "../../shared/trace.ts";
 import { type SlackApi, SlackError } from "../slack/slack.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { FileRefused, type Files } from "./files.ts";
-import { type OutgoingFile, outgoingFiles } from "./outgoing.ts";
+import { dataBytes, type OutgoingFile, outgoingFiles } from "./outgoing.ts";
 import { safeFileName } from "./safe-name.ts";
 import type { Turns } from "./turns.ts";
 
@@ -41,6 +41,7 @@ export function createUpload({
         signal,
         async work() {
           const bytes = await bytesOf({ file, task, signal });
+          if (bytes === undefined) throw refuse("not_to_be_had");
           if (bytes.byteLength > maxBytes) throw refuse("too_large");
           const call = { installation: installationOf(task), requestId: task.id, signal };
           const { fileId, url } = await slack.startUpload({ ...call, name, length: bytes.byteLength });
@@ -57,6 +58,7 @@ export function createUpload({
     const { content } = file;
     if ("text" in content) return Buffer.from(content.text, "utf8");
     if ("base64" in content) return Buffer.from(content.base64, "base64");
+    if ("data" in content) return dataBytes(content.data);
     return publicFetch(task)({ url: content.url, maxBytes, timeoutMs: fetchTimeoutMs, signal });
   }
 }

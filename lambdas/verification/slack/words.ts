@@ -48,8 +48,8 @@ const notAttached: Record<Locale, (names: readonly string[]) => string> = {
 
 const leftOut: Record<Locale, (count: number) => string> = {
   en: (count) =>
-    `${count} more ${count === 1 ? "file" : "files"} of the answer did not fit and ${count === 1 ? "is" : "are"} left out.`,
-  ja: (count) => `ほかに${count}件のファイルがありますが、多すぎるため添付していません。`,
+    `${count} more ${count === 1 ? "file" : "files"} of the answer could not be attached and ${count === 1 ? "is" : "are"} left out.`,
+  ja: (count) => `ほかに${count}件のファイルがありますが、添付できませんでした。`,
 };
 
 /** The first eight digits of the request id suffice to find the task in the logs. */

@@ -21,7 +21,7 @@ describe("the files of an answer", () => {
     ).toEqual([
       { name: "a.csv", mimetype: "text/csv", content: { text: "a,b\n" } },
       { name: "b.png", mimetype: "image/png", content: { base64: "AAAA" } },
-      { name: "c.json", mimetype: "application/json", content: { text: '{\n  "gate": 1\n}\n' } },
+      { name: "c.json", mimetype: "application/json", content: { data: { gate: 1 } } },
       { name: "d.pdf", content: { url: "https://files.example/d.pdf" } },
     ]);
   });
@@ -55,6 +55,20 @@ describe("the files of an answer", () => {
     };
     expect(outgoingFiles(sampleTask({ outcome }))).toHaveLength(20);
     expect(leftOutCount(sampleTask({ outcome }))).toBe(3);
+    // With what did not get as far as the record.
+    expect(leftOutCount(sampleTask({ outcome: { ...outcome, leftOut: 4 } }))).toBe(7);
+  });
+
+  it("are written when they are uploaded, and not for their names", () => {
+    const data = Object.defineProperty({}, "gate", {
+      enumerable: true,
+      get: () => {
+        throw new Error("written");
+      },
+    });
+    const outcome = { type: "answer" as const, text: "", artifacts: Array.from({ length: 30 }, () => ({ data })) };
+    expect(outgoingFiles(sampleTask({ outcome })).map(({ name }) => name)).toContain("file (20).json");
+    expect(outgoingFiles(sampleTask({ outcome }))).toBe(outgoingFiles({ outcome }));
   });
 
   it("are none without an answer", () => {

@@ -90,6 +90,16 @@ describe("a file of an answer", () => {
     expect(teams).toEqual(["T1", "T1"]);
   });
 
+  it("is one line of JSON where the agent gave data, and refused where that is nested too deeply to be written", async () => {
+    const { slack, uploads } = slackWith();
+    const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+    const artifacts = [{ data: { gate: 1 } }, { data: nested(101) }, { data: nested(100_000) }];
+    await upload({ artifacts, slack });
+    expect([...uploads.values()]).toEqual([{ name: "file.json", length: 11, bytes: '{"gate":1}\n' }]);
+    for (const index of [1, 2])
+      expect(await outcomeOf(upload({ artifacts, slack, index }))).toMatchObject({ why: "not_to_be_had" });
+  });
+
   it("is fetched where the agent names an address", async () => {
     const { slack, uploads } = slackWith();
     const url = await agentFiles(() => new Response("from afar"));

@@ -109,7 +109,7 @@ describe("an answer", () => {
     const uploads = artifacts.map((_, index) => (index < 2 ? { failed: true as const } : { fileId: `F${index}` }));
     const [part] = partsOf({ text: "Done.", artifacts, uploads });
     expect(wordsIn(part?.blocks?.[1])).toMatch(/`0\.txt`, `1\.txt`/);
-    expect(wordsIn(part?.blocks?.[1])).toMatch(/2 more files of the answer did not fit/);
+    expect(wordsIn(part?.blocks?.[1])).toMatch(/2 more files of the answer could not be attached/);
     const [plain] = partsOf({ text: "Done.", artifacts, uploads }, { plain: true });
     expect(plain?.text).toMatch(/`0\.txt`, `1\.txt`/);
   });
