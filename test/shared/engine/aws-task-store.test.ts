@@ -171,6 +171,10 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       throw new TypeError("no task");
     };
     await open({ through: direct }).create({ item });
-    await expect(open({ through: direct, parse }).get({ id: "a" })).rejects.toThrow(TypeError);
+    await expect(open({ through: direct, parse }).get({ id: "a" })).rejects.toMatchObject({
+      name: "ItemError",
+      json: { id: "a", revision: 1 },
+      cause: expect.any(TypeError),
+    });
   });
 });

@@ -56,7 +56,18 @@ describe("the sqlite task store", () => {
     };
     const store = createSqliteTaskStore({ database: sqlite.open(), parse: refuse });
     await store.create({ item: { id: "a", revision: 1, state: "new", text: "", count: 0, expiresAtMs: 9e15 } });
-    await expect(store.get({ id: "a" })).rejects.toThrow(TypeError);
+    await expect(store.get({ id: "a" })).rejects.toMatchObject({
+      name: "ItemError",
+      json: { id: "a", revision: 1 },
+      cause: expect.any(TypeError),
+    });
+  });
+
+  it("says of an item that cannot be written that the item is to blame", async () => {
+    const store = createSqliteTaskStore({ database: sqlite.open(), parse: (json) => json as SampleItem });
+    const data: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+    const item = { id: "a", revision: 1, state: "new", text: "", count: 0, expiresAtMs: 9e15, data };
+    await expect(store.create({ item })).rejects.toMatchObject({ name: "ItemError", cause: expect.any(RangeError) });
   });
 });
 

@@ -1,5 +1,6 @@
 /** A task item as DynamoDB keeps it: the item as JSON text, and beside it what conditions, indexes and expiry look at. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { writeItem } from "../item-json.ts";
 import type { StoreIndex, TaskItem } from "../ports.ts";
 import { storeIndexes } from "./table.ts";
 
@@ -9,7 +10,7 @@ export type Attributes = Record<string, AttributeValue>;
 export function attributesOf({ item, writer }: { item: TaskItem; writer: string }): Attributes {
   const attributes: Attributes = {
     revision: { N: String(item.revision) },
-    data: { S: JSON.stringify(item) },
+    data: { S: writeItem(item) },
     expiresAtMs: { N: String(item.expiresAtMs) },
     // DynamoDB removes what has expired some time later; until then readers look at expiresAtMs.
     ttl: { N: String(Math.ceil(item.expiresAtMs / 1000)) },

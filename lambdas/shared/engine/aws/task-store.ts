@@ -9,6 +9,7 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
+import { readItem } from "../item-json.ts";
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { callLimits } from "./client.ts";
 import { type Attributes, attributesOf, isSortKey, liveData, positionOf } from "./record.ts";
@@ -43,7 +44,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
 
   function live(record: Attributes | undefined): T | undefined {
     const data = liveData({ record, nowMs: now() });
-    return data === undefined ? undefined : parse(JSON.parse(data));
+    return data === undefined ? undefined : readItem({ text: data, parse });
   }
 
   /** Sort keys of one index key after `after`, with the ids of their items; no more than `limit`. */

@@ -1,4 +1,5 @@
 /** A task store that forgets everything with its process: the double of tests, and the "without a store" of benches. */
+import { readItem, writeItem } from "../item-json.ts";
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 
 /** Items are kept as JSON text, so that nobody shares an object with the store, just as with every durable engine. */
@@ -34,14 +35,14 @@ export function createMemoryTaskStore<T extends TaskItem>({
     const listed = listedAtMs === undefined ? undefined : `${padded(listedAtMs)}.${id}`;
     const keys = { thread, principal, state };
     const places = { thread: created, principal: listed, state: created };
-    rows.set(id, { json: JSON.stringify(item), revision, expiresAtMs, position, keys, places });
+    rows.set(id, { json: writeItem(item), revision, expiresAtMs, position, keys, places });
     return item;
   }
 
   return {
     async get({ id }) {
       const row = live(id);
-      return row && parse(JSON.parse(row.json));
+      return row && readItem({ text: row.json, parse });
     },
     async create({ item }) {
       return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++positions });
@@ -69,7 +70,7 @@ export function createMemoryTaskStore<T extends TaskItem>({
         .sort((a, b) => sign * compare(a.place, b.place));
       const page = found.slice(0, limit);
       const last = page.at(-1);
-      const items = page.map(({ json }) => parse(JSON.parse(json)));
+      const items = page.map(({ json }) => readItem({ text: json, parse }));
       return last !== undefined && found.length > limit ? { items, cursor: last.place } : { items };
     },
   };

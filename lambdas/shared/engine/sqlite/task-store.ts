@@ -1,4 +1,5 @@
 /** The task store in sqlite: items as JSON text, what is searched for in columns beside it. */
+import { readItem, writeItem } from "../item-json.ts";
 import type { ErasableStore, TaskItem } from "../ports.ts";
 import type { Database } from "./database.ts";
 import { createPages } from "./task-pages.ts";
@@ -36,7 +37,7 @@ export function createSqliteTaskStore<T extends TaskItem>({
   return {
     async get({ id }) {
       const row = read.get(id, now()) as { item: string } | undefined;
-      return row === undefined ? undefined : parse(JSON.parse(row.item));
+      return row === undefined ? undefined : readItem({ text: row.item, parse });
     },
 
     async create({ item }) {
@@ -70,7 +71,7 @@ export function createSqliteTaskStore<T extends TaskItem>({
       // One more than asked for tells whether there is a next page.
       const rows = pages[index]({ key, cursor, nowMs: now(), limit: limit + 1 });
       const shown = rows.slice(0, limit);
-      const items = shown.map((row) => parse(JSON.parse(row.item)));
+      const items = shown.map((row) => readItem({ text: row.item, parse }));
       const last = shown.at(-1);
       return rows.length > limit && last !== undefined ? { items, cursor: last.place } : { items };
     },
@@ -80,5 +81,5 @@ export function createSqliteTaskStore<T extends TaskItem>({
 /** Text is made at the call, so that what the caller does to the object afterwards is not stored. */
 function columnsOf(item: TaskItem): (string | number | null)[] {
   const { state, thread = null, principal = null, listedAtMs = null, expiresAtMs } = item;
-  return [state, thread, principal, listedAtMs, expiresAtMs, JSON.stringify(item)];
+  return [state, thread, principal, listedAtMs, expiresAtMs, writeItem(item)];
 }
