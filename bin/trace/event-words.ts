@@ -49,6 +49,7 @@ const names: Record<EventName | "asked", string> = {
   share_refused: "files may not be shown in the thread",
   delivered: "answer is in the thread",
   swept: "thread looked at once more",
+  step_failed: "our own code failed on its data",
   dead_lettered: "queue gave up on the wake-up",
   redriven: "operator wants the task to go on",
 };

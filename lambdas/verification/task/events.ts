@@ -54,6 +54,8 @@ export type TaskEvent =
   | { type: "left_thread" }
   | { type: "swept" }
   | { type: "slack_failed"; nowMs: number; kind: SlackErrorKind; retryAfterMs?: number | undefined }
+  /** Our own code failed on the task's data. `causeKind` is the class of the error. */
+  | { type: "step_failed"; nowMs: number; causeKind: string }
   /** The queue gave up on the task's wake-up. */
   | { type: "dead_lettered"; nowMs: number }
   /** Somebody wants it to end; the lease is ours. */

@@ -4,7 +4,7 @@ import type { Task } from "./task.ts";
 
 /** A task that is redriven for ever would outgrow its record: the beginning and the latest stay. */
 const maxEntries = 40;
-const told: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered"];
+const told: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered", "step_failed"];
 
 export function withHistory({
   before,

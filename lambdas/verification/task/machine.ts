@@ -28,6 +28,7 @@ import {
 } from "./received.ts";
 import { slackFailed } from "./slack-failures.ts";
 import { advance, conclude, failed, forget, graceMs, isPastDeadline, leaving, left, type Step, wake } from "./step.ts";
+import { stepFailed } from "./step-failed.ts";
 import type { Task } from "./task.ts";
 
 type Given<E extends TaskEvent["type"]> = { task: Task; event: Extract<TaskEvent, { type: E }>; policy: Policy };
@@ -92,6 +93,8 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
       return { task: forget(task), effects: [] };
     case "slack_failed":
       return slackFailed({ task, event, policy });
+    case "step_failed":
+      return stepFailed(task);
     case "dead_lettered":
       return deadLettered({ task, event, policy });
     case "redriven":

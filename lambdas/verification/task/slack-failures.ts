@@ -5,7 +5,7 @@ import { end } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
 import type { Policy } from "./policy.ts";
 import { fileMissing, withParams } from "./received.ts";
-import { advance, conclude, failed, forget, leaving, type Step, wake } from "./step.ts";
+import { advance, conclude, failed, forget, giveUpDelivery, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 /** Tries to read what goes along with a message: about a quarter of a minute. */
@@ -46,7 +46,7 @@ export function slackFailed({ task, event, policy }: { task: Task; event: SlackF
 }
 
 function deliveryFailed({ task, again, event: { kind, retryAfterMs }, isGivenUp }: Failure): Step {
-  if (task.undelivered !== undefined) return giveUp(task);
+  if (task.undelivered !== undefined) return giveUpDelivery(task);
   if (pendingUpload(task) !== undefined) {
     const isOver = isGivenUp || again.attempts >= maxUploadTries;
     return isOver ? uploaded(task, { fileId: undefined }) : waitFor(again, retryAfterMs);
@@ -62,7 +62,7 @@ function deliveryFailed({ task, again, event: { kind, retryAfterMs }, isGivenUp 
     // Parts of the answer may be there.
     return { task: { ...concluded, attempts: 1 }, effects };
   }
-  if (kind === "gone") return giveUp(task);
+  if (kind === "gone") return giveUpDelivery(task);
   return isGivenUp ? lastWords(task) : waitFor(again, retryAfterMs);
 }
 
@@ -71,7 +71,7 @@ function announcementFailed({ task, again, event: { kind, retryAfterMs }, isGive
   if (!isGivenUp) return waitFor(again, retryAfterMs);
   const isReading = task.retryOf !== undefined && task.message.text === "";
   if (isReading) return conclude(task, { type: "unreadable" });
-  if (kind === "gone" || task.message.unaddressed) return giveUp(task);
+  if (kind === "gone" || task.message.unaddressed) return giveUpDelivery(task);
   const { task: concluded, effects } = conclude(task, failed({ reason: "internal", lost: false }));
   return { task: { ...concluded, attempts: 1 }, effects };
 }
@@ -79,11 +79,6 @@ function announcementFailed({ task, again, event: { kind, retryAfterMs }, isGive
 /** The thread is not looked at for it, and nothing is edited: whatever made the delivery fail is left out. */
 function lastWords(task: Task): Step {
   return { task: { ...task, attempts: 0, undelivered: "last_words" }, effects: [wake(0)] };
-}
-
-/** Nobody can post there. What was posted before is still cleaned up. */
-function giveUp(task: Task): Step {
-  return leaving(advance(task, { state: "done", undelivered: task.undelivered ?? "given_up" }));
 }
 
 function inPlainText(task: Task): Step {

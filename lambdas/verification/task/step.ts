@@ -67,6 +67,11 @@ export function leaving(task: Task): Step {
   return { task, effects: [{ type: "leave_thread" }] };
 }
 
+/** Nobody can post there. What was posted before is still cleaned up, and the outcome stays in the record. */
+export function giveUpDelivery(task: Task): Step {
+  return leaving(advance(task, { state: "done", undelivered: task.undelivered ?? "given_up" }));
+}
+
 export function left(task: Task, policy: Policy): Step {
   return { task, effects: [...stopSession(task, policy), ...(task.swept ? [] : [wake(policy.sweepAfterMs)])] };
 }

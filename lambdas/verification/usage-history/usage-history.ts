@@ -22,8 +22,17 @@ export function createUsageHistory({
   return {
     async note({ task }) {
       if (settings.retentionDays === 0) return;
-      const item = entryOf({ task, settings, nowMs: now() });
+      const item = entryIn({ task, settings, nowMs: now() });
       if (item !== undefined) await store.create({ item });
     },
   };
+}
+
+/** A task of which no entry can be made is missing in the history; it must end all the same. */
+function entryIn(request: Parameters<typeof entryOf>[0]): HistoryEntry | undefined {
+  try {
+    return entryOf(request);
+  } catch {
+    return undefined;
+  }
 }

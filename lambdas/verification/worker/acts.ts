@@ -13,6 +13,7 @@ import { type Call, createCalls, type WorkerDestination } from "./calls.ts";
 import { deliver, sweep } from "./deliver.ts";
 import { openThread } from "./open-thread.ts";
 import { prepare } from "./prepare.ts";
+import { causeKindOf, isDataFailure } from "./pure-step.ts";
 import type { Questions } from "./questions.ts";
 import type { Decor } from "./react.ts";
 import { showProgress } from "./show-progress.ts";
@@ -21,7 +22,7 @@ import type { Threads } from "./threads.ts";
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
 type ActRequest = { act: Act; task: Task; signal: AbortSignal };
 
-/** Never rejects for what the other side does; a rejection is a defect, and the message comes again. */
+/** Rejects where store, queue or gate are away; then the message comes again. */
 export type RunAct = {
   (request: ActRequest): Promise<TaskEvent>;
   /** Best effort: a session that is not stopped ends by itself. */
@@ -138,6 +139,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       if (thrown instanceof SlackError) {
         return { type: "slack_failed", nowMs: now(), kind: thrown.kind, retryAfterMs: thrown.retryAfterMs };
       }
+      if (isDataFailure(thrown)) return { type: "step_failed", nowMs: now(), causeKind: causeKindOf(thrown) };
       if (!(thrown instanceof FileRefused)) throw thrown;
       const { act } = request;
       if (act.type === "upload") return { type: "uploaded", index: act.index, fileId: undefined };

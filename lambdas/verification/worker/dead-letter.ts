@@ -1,9 +1,13 @@
 /** What becomes of a message that the queue gave up on. */
+import { ItemError } from "../../shared/engine/item-json.ts";
 import { maxAgeMs } from "../gate/age.ts";
 import { afterDeadLetterMs } from "../task/delays.ts";
+import type { TaskEvent } from "../task/events.ts";
 import { type Ask, type QueueMessage, seqOf } from "../task/messages.ts";
-import { queueGroupOf } from "../task/task.ts";
+import { salvageTask } from "../task/step-failed.ts";
+import { queueGroupOf, type Task } from "../task/task.ts";
 import { copyPastLease, soonAgainMs } from "./copies.ts";
+import { causeKindOf } from "./pure-step.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
 
 type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
@@ -19,14 +23,15 @@ type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep
  * Not kept is what goes on elsewhere (of a link that is finished, or of a task that a worker holds) or is about nothing.
  */
 export async function handleDeadLetter(options: WorkerOptions, { message, signal, keep }: DeadLetter): Promise<void> {
-  const { store, queue, now = Date.now } = options;
+  const { queue, now = Date.now } = options;
   // Of the turn the task finds out by itself.
   if (message.type === "turn") return;
   // Whoever pressed the button sees that nothing came of it, and may press it again.
   if (message.type === "redrive" || message.type === "press") return keep();
   if (message.type === "greet") return;
   if (message.type === "cancel") return handleLostWish(options, { message, keep });
-  const task = await store.get({ id: message.requestId });
+  const { task, unreadable } = await readTask(options, message.requestId);
+  if (task === undefined && unreadable !== undefined) return keep();
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
   const seq = seqOf({ message, task });
   if (seq < task.wakeSeq) return;
@@ -36,19 +41,43 @@ export async function handleDeadLetter(options: WorkerOptions, { message, signal
     return queue.send({ ...copyPastLease({ message, task, lease: task.lease, nowMs }), group });
   }
   await keep();
-  if (await runStep(options, { task, event: { type: "dead_lettered", nowMs }, seq, nowMs, signal })) return;
+  const event: TaskEvent =
+    unreadable === undefined ? { type: "dead_lettered", nowMs } : { type: "step_failed", nowMs, causeKind: unreadable };
+  if (await runStep(options, { task, event, seq, nowMs, signal })) return;
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
+}
+
+/**
+ * `unreadable` is what was wrong with a record that cannot be read; `task` is then what is left of it. Only here: a worker of
+ * another version may be able to read it, and its message comes again until it is a dead letter.
+ */
+async function readTask(
+  { store, log }: WorkerOptions,
+  id: string,
+): Promise<{ task: Task | undefined; unreadable?: string }> {
+  try {
+    return { task: await store.get({ id }) };
+  } catch (thrown) {
+    if (!(thrown instanceof ItemError)) throw thrown;
+    const unreadable = causeKindOf(thrown);
+    log.error("record_unreadable", { request_id: id, cause_kind: unreadable });
+    return { task: salvageTask(thrown.json), unreadable };
+  }
 }
 
 /** Somebody was told that the task is being canceled: that stays a wish as long as the task is not over. */
 async function handleLostWish(
-  { store, queue }: WorkerOptions,
+  options: WorkerOptions,
   { message, keep }: { message: QueueMessage; keep: () => Promise<void> },
 ): Promise<void> {
   await keep();
-  const task = await store.get({ id: message.requestId });
+  const { task } = await readTask(options, message.requestId);
   if (task === undefined || task.outcome !== undefined || task.state === "done") return;
-  await queue.send({ body: JSON.stringify(message), delayMs: afterDeadLetterMs, group: queueGroupOf(task) });
+  await options.queue.send({
+    body: JSON.stringify(message),
+    delayMs: afterDeadLetterMs,
+    group: queueGroupOf(task),
+  });
 }
 
 /** For so long a message without a record is tried: a week, since the person is owed an answer, if only that it came too late. */

@@ -51,8 +51,10 @@ function countDelivery({ metrics, before, event, task }: Stepped): void {
   if (event.type === "delivered" && task.undelivered === undefined) {
     metrics.add("sekisho_answers_delivered_total", { outcome: outcomeLabels(task.outcome).outcome });
   }
-  if (event.type === "slack_failed" && isGivenUp({ before, task })) {
-    metrics.add("sekisho_answers_undelivered_total", { reason: event.kind });
+  const isFailed = event.type === "slack_failed" || event.type === "step_failed";
+  if (isFailed && isGivenUp({ before, task })) {
+    const reason = event.type === "slack_failed" ? event.kind : "internal";
+    metrics.add("sekisho_answers_undelivered_total", { reason });
   }
 }
 

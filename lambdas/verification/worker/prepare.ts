@@ -7,6 +7,7 @@ import type { Context } from "../task/events.ts";
 import { maxContextTries } from "../task/slack-failures.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 import { isSlackError } from "./own-posts.ts";
+import { pureStep } from "./pure-step.ts";
 
 type Request = { slack: SlackApi; files: Files; task: Task; signal: AbortSignal };
 
@@ -25,7 +26,8 @@ async function readHistory({ slack, task, signal }: Request): Promise<NonNullabl
   const place = placeOf(task);
   const whole = { installation: installationOf(task), ...place, oldestTs: place.threadTs, appId: message.appId };
   try {
-    return threadHistory({ messages: await slack.replies({ ...whole, requestId, signal }), message });
+    const messages = await slack.replies({ ...whole, requestId, signal });
+    return pureStep(() => threadHistory({ messages, message }));
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];

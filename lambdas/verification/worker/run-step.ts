@@ -1,4 +1,5 @@
 /** One step of a task whose lease is held: its acts, the next wake-up, and the record, in an order that no crash can break. */
+import { ItemError } from "../../shared/engine/item-json.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { noMetrics } from "../../shared/telemetry/metrics.ts";
@@ -16,6 +17,7 @@ import type { HandleGreet } from "./greet.ts";
 import { InterruptedStep } from "./interrupted-step.ts";
 import { countStep, isGivenUp } from "./measured.ts";
 import type { HandlePress } from "./press.ts";
+import { causeKindOf } from "./pure-step.ts";
 import { deliverySpan, type QueueSystem, stepSpan, tellWhole } from "./step-spans.ts";
 import type { Threads } from "./threads.ts";
 import type { Observation } from "./worker.ts";
@@ -52,14 +54,17 @@ type Claimed = {
 
 /** False where someone else was first: the record then says what is to be done. Rejects with an InterruptedStep once it is claimed. */
 export async function runStep(options: WorkerOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
-  const { store, policy, leaseMs, newId } = options;
-  const first = next({ task, event, policy });
+  const { store, leaseMs, newId } = options;
   const lease = { owner: newId(), untilMs: nowMs + leaseMs };
-  const item = withHistory({ before: task, after: first.task, event, atMs: nowMs });
-  const claimed = await store.replace({ item: { ...item, lease } });
+  const claim = ({ task: item }: Taken) => store.replace({ item: { ...item, lease } });
+  let first = takeStep(options, { task, event, atMs: nowMs });
+  const claimed = await claim(first).catch((thrown: unknown) => {
+    first = takeFailedStep(options, { task, atMs: nowMs, thrown: itemErrorIn(thrown) });
+    return claim(first);
+  });
   if (claimed === undefined) return false;
-  observe(options, event, claimed, first.effects);
-  countStep({ metrics: metricsOf(options), before: task, event, task: claimed });
+  observe(options, first.event, claimed, first.effects);
+  countStep({ metrics: metricsOf(options), before: task, event: first.event, task: claimed });
   const spans = spansOf(options);
   const run = async () => {
     const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
@@ -73,22 +78,56 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
   return true;
 }
 
+type Taken = Step & { event: TaskEvent };
+
+/** Where the machine itself fails on the task's data, the task ends: it would fail again at every try. */
+function takeStep(
+  options: WorkerOptions,
+  { task, event, atMs }: { task: Task; event: TaskEvent; atMs: number },
+): Taken {
+  if (event.type === "step_failed") {
+    options.log.error("step_failed", { ...idsOf(task), state: task.state, cause_kind: event.causeKind });
+  }
+  try {
+    const step = next({ task, event, policy: options.policy });
+    return { ...step, task: withHistory({ before: task, after: step.task, event, atMs }), event };
+  } catch (thrown) {
+    if (event.type === "step_failed") throw thrown;
+    return takeFailedStep(options, { task, atMs, thrown });
+  }
+}
+
+function takeFailedStep(
+  options: WorkerOptions,
+  { task, atMs, thrown }: { task: Task; atMs: number; thrown: unknown },
+): Taken {
+  return takeStep(options, { task, event: { type: "step_failed", nowMs: atMs, causeKind: causeKindOf(thrown) }, atMs });
+}
+
+/** Throws what is the store's own failure. */
+function itemErrorIn(thrown: unknown): ItemError {
+  if (thrown instanceof ItemError) return thrown;
+  throw thrown;
+}
+
 /** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
 async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal | undefined): Promise<Step> {
-  const { policy, runAct, leaseMs, log, now = Date.now } = options;
+  const { runAct, leaseMs, log, now = Date.now } = options;
   const spans = spansOf(options);
   const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
   let { task, effects } = first;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
     const request = { act, task, signal };
-    const event = await (act.type === "deliver" ? runDelivery({ spans, runAct, request }) : runAct(request));
+    const told = await (act.type === "deliver" ? runDelivery({ spans, runAct, request }) : runAct(request));
     const before = task;
-    const step = next({ task, event, policy });
-    task = withHistory({ before: task, after: step.task, event, atMs: now() });
-    effects = step.effects;
-    if (event.type === "slack_failed" && isGivenUp({ before, task })) {
-      log.error("answer_not_delivered", { ...idsOf(task), operation: act.type, reason: event.kind });
+    const step = takeStep(options, { task, event: told, atMs: now() });
+    const { event } = step;
+    ({ task, effects } = step);
+    const isFailed = event.type === "slack_failed" || event.type === "step_failed";
+    if (isFailed && isGivenUp({ before, task })) {
+      const reason = event.type === "slack_failed" ? event.kind : "internal";
+      log.error("answer_not_delivered", { ...idsOf(task), operation: act.type, reason });
     }
     observe(options, event, task, effects);
     countStep({ metrics: metricsOf(options), before, event, task });
@@ -110,11 +149,8 @@ function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Paramete
  * Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on.
  * False where the lease was over, and somebody else has gone on.
  */
-async function finishStep(
-  { store, queue, log, random = Math.random }: WorkerOptions,
-  { task, effects }: Step,
-  seq: number,
-): Promise<boolean> {
+async function finishStep(options: WorkerOptions, { task, effects }: Step, seq: number): Promise<boolean> {
+  const { store, queue, log, now = Date.now, random = Math.random } = options;
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
     const body = JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 });
@@ -122,7 +158,15 @@ async function finishStep(
     await queue.send({ body, delayMs, group: queueGroupOf(task) });
   }
   const { lease: _lease, ...rest } = task;
-  const saved = await store.replace({ item: { ...rest, wakeSeq: seq + 1 } });
+  const save = (item: Task) => store.replace({ item: { ...item, wakeSeq: seq + 1 } });
+  const saved = await save(rest).catch(async (thrown: unknown) => {
+    const failed = takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) });
+    await queue.send({
+      body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }),
+      group: queueGroupOf(task),
+    });
+    return save(failed.task);
+  });
   if (saved === undefined) log.warn("lease_lost", { ...idsOf(task), seq });
   return saved !== undefined;
 }

@@ -48,7 +48,7 @@ async function showStream(request: Request, text: string): Promise<Shown> {
   const stream: Stream = task.stream ?? { messages: [], length: 0 };
   const latest = stream.messages.at(-1);
   const current = latest !== undefined && goesOn({ ...latest, nowMs: now() }) ? latest : undefined;
-  const piece = nextPiece({ text, from: stream.length, shows: current?.shows });
+  const piece = pieceOf({ text, from: stream.length, shows: current?.shows });
   if (piece.type === "none") return {};
   // The thread is to show nothing that never was one text: edits of the placeholder show the new one.
   if (piece.type === "broken") return { stream: { ...stream, refused: true } };
@@ -66,6 +66,15 @@ async function showStream(request: Request, text: string): Promise<Shown> {
       inDoubt: false,
       ...(shown.inDoubt ? { stream: { ...stream, refused: true, inDoubt: true } } : {}),
     };
+  }
+}
+
+/** A text that cannot be shown piece by piece is left to the placeholder. */
+function pieceOf(request: Parameters<typeof nextPiece>[0]): Piece {
+  try {
+    return nextPiece(request);
+  } catch {
+    return { type: "broken" };
   }
 }
 

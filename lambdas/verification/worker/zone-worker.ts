@@ -18,6 +18,7 @@ import { createHandleGreet } from "./greet.ts";
 import { createHandlePress } from "./press.ts";
 import { createQuestions } from "./questions.ts";
 import type { Decor } from "./react.ts";
+import { createSafeText } from "./safe-text.ts";
 import type { QueueSystem } from "./step-spans.ts";
 import { createThreads } from "./threads.ts";
 import { createWorker, type Observation, type Worker } from "./worker.ts";
@@ -49,24 +50,12 @@ export type ZoneWorkerOptions = {
 };
 
 export function createZoneWorker(options: ZoneWorkerOptions): Worker {
-  const {
-    store,
-    threadStore,
-    historyStore,
-    queue,
-    policy,
-    slack,
-    gate,
-    files,
-    text,
-    destinations,
-    config,
-    log,
-    newId,
-  } = options;
+  const { store, threadStore, historyStore, queue, policy, slack, gate, files, destinations, config, log, newId } =
+    options;
   const { telemetry = noTelemetry, now = Date.now, random = Math.random, observe } = options;
   const { reactions, assistant, streaming } = config.slack;
   const decor: Decor = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
+  const text = createSafeText(options.text);
   const usageHistory = createUsageHistory({ store: historyStore, settings: config.usageHistory, now });
   const taskOf = (id: string) => store.get({ id });
   const threads = createThreads({ store: threadStore, taskOf, queue, now });

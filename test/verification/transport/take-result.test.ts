@@ -7,7 +7,8 @@ import { leftOutCountOf } from "../../../lambdas/verification/transport/take-res
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 
 function readBody(body: string | Uint8Array) {
-  return readResponse({ response: { body: Buffer.from(body), status: 200 }, method: "get_task", id, dialect: "zone" });
+  const call = { method: "get_task", params: {}, id, requestId: id, dialect: "zone" } as const;
+  return readResponse({ response: { body: Buffer.from(body), status: 200 }, ...call });
 }
 
 /** `result` is JSON. */

@@ -39,7 +39,7 @@ it("ends an act by its signal a good while before the lease is over, and not muc
     queue: { send: async () => {} },
     policy: samplePolicy(),
     runAct: hangs,
-    isKnownThread: async () => false,
+    isKnownThread: async () => "unknown",
     press: async () => {},
     greet: async () => {},
     leaseMs,

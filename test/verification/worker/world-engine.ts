@@ -1,4 +1,5 @@
 /** The engine in memory: records by id, and messages that come after their delay. */
+import { ItemError } from "../../../lambdas/shared/engine/item-json.ts";
 import type { TaskItem, TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
@@ -13,15 +14,26 @@ export function worldStore<T extends TaskItem>({
   operate,
   alive,
   records,
+  unwritable = () => false,
+  unreadable = () => false,
 }: {
   operate: Operate;
   alive: Alive;
   records: Map<string, T>;
+  unwritable?: (item: T) => boolean;
+  unreadable?: (item: T) => boolean;
 }): TaskStore<T> {
   const at = <R>(name: string, effect: () => R): Promise<R> =>
     operate({ alive, operation: { party: "store", name }, errors, effect });
   return {
-    get: ({ id }) => at("get", () => structuredClone(records.get(id))),
+    get: ({ id }) =>
+      at("get", () => {
+        const record = structuredClone(records.get(id));
+        if (record !== undefined && unreadable(record)) {
+          throw new ItemError({ cause: new TypeError(), json: { ...record, polls: "many", outcome: 7 } });
+        }
+        return record;
+      }),
     create: ({ item }) =>
       at("create", () => {
         if (records.has(item.id)) return undefined;
@@ -30,6 +42,7 @@ export function worldStore<T extends TaskItem>({
       }),
     replace: ({ item }) =>
       at("replace", () => {
+        if (unwritable(item)) throw new ItemError({ cause: new RangeError() });
         if (records.get(item.id)?.revision !== item.revision) return undefined;
         records.set(item.id, structuredClone({ ...item, revision: item.revision + 1 }));
         return structuredClone(records.get(item.id));

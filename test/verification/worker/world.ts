@@ -7,6 +7,7 @@ import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import type { Content } from "../../../lambdas/verification/slack/slack.ts";
+import type { TaskText } from "../../../lambdas/verification/slack/task-text.ts";
 import type { Ask, Greet, Press } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
@@ -39,6 +40,9 @@ export function createWorld({
   refuses = () => false,
   gate = {},
   files = {},
+  text = {},
+  unwritable = () => false,
+  unreadable = () => false,
   streaming = false,
   assistant,
   log = silentLog,
@@ -65,6 +69,10 @@ export function createWorld({
   refuses?: (content: Content) => boolean;
   gate?: Partial<Gate>;
   files?: Partial<Files>;
+  text?: Partial<TaskText>;
+  /** Records that the store cannot write, or read. */
+  unwritable?: (task: Task) => boolean;
+  unreadable?: (task: Task) => boolean;
   streaming?: boolean;
   assistant?: { prompts: { title: string; message: string }[] };
   log?: Log;
@@ -104,7 +112,7 @@ export function createWorld({
   function workerOf(alive: Alive) {
     const queue = worldQueue({ operate, alive, messages, groups, now });
     return createZoneWorker({
-      store: worldStore({ operate, alive, records }),
+      store: worldStore({ operate, alive, records, unwritable, unreadable }),
       threadStore: worldStore({ operate, alive, records: threads }),
       historyStore: worldStore({ operate, alive, records: usageHistory }),
       queue,
@@ -112,7 +120,7 @@ export function createWorld({
       slack: slack.api(alive),
       gate: worldGate({ operate, alive, underWay, rules: gate }),
       files: worldFiles({ operate, alive, uploads, given: files }),
-      text: worldText,
+      text: { ...worldText, ...text },
       destinations: new Map([["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0 }]]),
       config: {
         slack: { reactions: { received: "eyes", done: "check", failed: "cross" }, assistant, streaming },

@@ -1,0 +1,29 @@
+/** Tells failures of our own pure code on a task's data from failures of what it talks to. Only the latter may be tried again. */
+import { ItemError } from "../../shared/engine/item-json.ts";
+
+export class PureStepError extends Error {
+  constructor(cause: unknown) {
+    super("Pure code failed on the data of a task.", { cause });
+    this.name = "PureStepError";
+  }
+}
+
+/** Whatever `run` throws becomes a PureStepError. */
+export function pureStep<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw new PureStepError(cause);
+  }
+}
+
+/** A stack or a text that became too long (RangeError) comes from data too, wherever it is thrown. */
+export function isDataFailure(thrown: unknown): boolean {
+  return thrown instanceof PureStepError || thrown instanceof ItemError || thrown instanceof RangeError;
+}
+
+/** The class of the error beneath, for the log; never its message. */
+export function causeKindOf(thrown: unknown): string {
+  const cause = thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
+  return cause instanceof Error ? cause.name : typeof cause;
+}

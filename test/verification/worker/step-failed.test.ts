@@ -1,0 +1,167 @@
+/** Our own code that fails on the data of a task: the task ends in words at once, and nothing is tried again and again. */
+import { describe, expect, it } from "@jest/globals";
+import type { Artifact } from "../../../contracts/methods.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { salvageTask } from "../../../lambdas/verification/task/step-failed.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { sampleAsk, sampleTask } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+import { worldText } from "./world-people.ts";
+
+const ask = sampleAsk();
+const poison = "poison";
+const internal = { type: "failed", reason: "internal", lost: false };
+const instead = { ...internal, insteadOfAnswer: true };
+
+function failOn(text: string | undefined): void {
+  if (text?.includes(poison)) throw new TypeError(text);
+}
+
+async function run(options: Parameters<typeof createWorld>[0]) {
+  const lines: string[] = [];
+  const log = createLog({ service: "verification", write: (line) => lines.push(line) });
+  const world = createWorld({ log, ...options });
+  const startMs = world.now();
+  world.deliver(ask);
+  await world.run({ until: () => world.answers().length > 0 && world.records.get(ask.requestId)?.state === "done" });
+  const tookMs = world.now() - startMs;
+  await world.run();
+  expect(lines.join("")).not.toContain(poison);
+  const told = (name: string) => lines.map((line) => JSON.parse(line)).filter(({ message }) => message === name);
+  const failures = told("step_failed");
+  const undelivered = told("answer_not_delivered");
+  return { world, answers: world.answers().map((answer) => JSON.parse(answer)), failures, undelivered, tookMs };
+}
+
+/** Too deep for any stack. The host of this world stands behind the boundary. */
+const deep: Artifact = { data: JSON.parse("[".repeat(50_000) + "]".repeat(50_000)) };
+const answer = { status: "success", response_text: "A checkpoint." } as const;
+
+describe("a result on which the task machine fails", () => {
+  it.each([0, 2])("ends the task at once, in words, after %i polls", async (pollsUntilDone) => {
+    const { world, answers, failures, tookMs } = await run({
+      story: () => ({ ...answer, artifacts: [deep] }),
+      pollsUntilDone,
+    });
+    expect(answers).toEqual([internal]);
+    expect(tookMs).toBeLessThan(10_000);
+    expect(failures).toMatchObject([
+      {
+        level: "error",
+        request_id: ask.requestId,
+        cause_kind: "RangeError",
+        state: pollsUntilDone ? "waiting" : "sent",
+      },
+    ]);
+    // What may be at work is canceled.
+    expect(world.cancels).toHaveLength(1);
+  });
+});
+
+describe("an answer that cannot be shown", () => {
+  it("is replaced by words of ours, and no part of it stays", async () => {
+    const { answers, failures, tookMs } = await run({
+      story: () => ({ ...answer, response_text: poison }),
+      text: {
+        parts(task) {
+          if (task.outcome?.type === "answer") failOn(task.outcome.text);
+          return worldText.parts(task);
+        },
+      },
+    });
+    expect(answers).toEqual([instead]);
+    expect(tookMs).toBeLessThan(10_000);
+    expect(failures).toMatchObject([{ state: "delivering", cause_kind: "TypeError" }]);
+  });
+
+  it("is given up where even those cannot be shown: nothing is tried for ever", async () => {
+    const { world, failures, undelivered } = await run({
+      text: {
+        parts: () => {
+          throw new TypeError(poison);
+        },
+      },
+    });
+    expect(world.answers()).toEqual([]);
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", outcome: instead });
+    expect(failures).toHaveLength(2);
+    expect(undelivered).toMatchObject([{ reason: "internal", operation: "deliver" }]);
+    expect(world.threads.get("thread:C1/1760000000.000100")?.tasks ?? []).toEqual([]);
+  });
+});
+
+describe("a placeholder, a question or a status that cannot be shown with the texts of others", () => {
+  it("is shown without them, and the task goes on", async () => {
+    const { world, failures } = await run({
+      story: () => ({ ...answer, response_text: JSON.stringify("done") }),
+      pollsUntilDone: 3,
+      progress: (polls) => ({ text: `${poison} ${polls}` }),
+      text: {
+        placeholder(task) {
+          failOn(task.progress?.text);
+          return worldText.placeholder(task);
+        },
+      },
+    });
+    expect(world.answers()).toEqual(['"done"']);
+    expect(failures).toEqual([]);
+  });
+
+  it("asks without the words of the agent", async () => {
+    const world = createWorld({
+      questions: [{ prompt: poison, options: [{ id: "a", label: "A" }] }],
+      text: {
+        question(request) {
+          failOn(request.task.question?.prompt);
+          return worldText.question(request);
+        },
+      },
+    });
+    world.deliver(ask);
+    await world.run({ until: () => world.questions().length > 0 });
+    expect(world.questions()).toEqual([""]);
+  });
+});
+
+describe("a record that cannot be written", () => {
+  it.each<[string, (task: Task) => boolean]>([
+    ["when its task is claimed", ({ state, lease }) => state === "delivering" && lease !== undefined],
+    ["when a step of it ends", ({ outcome }) => outcome?.type === "answer"],
+  ])("ends its task in words, %s", async (_when, isUnwritable) => {
+    const { answers, tookMs } = await run({
+      unwritable: (task) => task.outcome?.type === "answer" && isUnwritable(task),
+    });
+    expect(answers).toEqual([instead]);
+    expect(tookMs).toBeLessThan(10_000);
+  });
+});
+
+describe("a record that cannot be read", () => {
+  it("ends its task in words when the queue gives up, and is kept for an operator", async () => {
+    let isUnreadable = false;
+    const world = createWorld({ pollsUntilDone: 3, unreadable: () => isUnreadable });
+    world.deliver(ask);
+    await world.run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
+    isUnreadable = true;
+    await world.run({ maxSteps: 3 });
+    expect(world.answers()).toEqual([]);
+    const buried = world.buryAll();
+    // What is written then can be read again.
+    await buried.finally(() => {
+      isUnreadable = false;
+    });
+    await world.run();
+    expect(world.answers().map((text) => JSON.parse(text))).toEqual([internal]);
+    expect(world.archive).toHaveLength(1);
+    expect(world.posts.filter(({ key }) => key?.part === 0)).toEqual([]);
+  });
+
+  it("is told to nobody where nobody is known, and blocks nothing", () => {
+    expect(salvageTask({ id: 7 })).toBeUndefined();
+    expect(salvageTask(undefined)).toBeUndefined();
+    expect(salvageTask({ ...sampleTask({ placeholderTs: "1.1" }), state: "elsewhere", polls: "x" })).toMatchObject({
+      state: "received",
+      placeholderTs: "1.1",
+    });
+  });
+});
