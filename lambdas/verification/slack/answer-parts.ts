@@ -8,6 +8,7 @@ import { toMrkdwn } from "./markdown-mrkdwn.ts";
 import { safeMarkdown } from "./safe-markdown.ts";
 import type { Block, Content } from "./slack.ts";
 import { maxMrkdwnLength, splitAnswer } from "./split-answer.ts";
+import { hasVisibleMrkdwn, hasVisibleText } from "./visible-text.ts";
 import { emptyAnswerWords, goesOnWords, missingFilesWords, referenceWords, retriedWords } from "./words.ts";
 
 /** How much of an answer is shown that is attached as a file. */
@@ -22,16 +23,17 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   const missing = missingFilesWords({ locale, failed, leftOut: leftOutCount(task) });
   const before = task.retryOf === undefined ? "" : retriedWords({ locale, retryOf: task.retryOf });
   const reference = referenceWords({ locale, requestId: task.id });
-  if (answer.text.trim() === "") {
+  // Where the whole could not be attached it is told in as many messages as it takes.
+  const isBeginning = isLongAnswer(answer.text) && !hasFailed({ answer, index: 0 });
+  const after = filled([isBeginning ? goesOnWords({ locale, name: longAnswerName }) : "", missing]);
+  // Only what is made of the text says whether there is anything to see.
+  const markdown = (isBeginning ? [beginningOf(answer.text)] : markdownParts(answer.text)).filter(hasVisibleText);
+  if (markdown.length === 0) {
     const words = emptyAnswerWords({ locale, files: files.length - failed.length });
     const text = filled([before, words, missing]).join("\n");
     return [task.plain ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference })];
   }
-  // Where the whole could not be attached it is told in as many messages as it takes.
-  const isBeginning = isLongAnswer(answer.text) && !hasFailed({ answer, index: 0 });
-  const after = filled([isBeginning ? goesOnWords({ locale, name: longAnswerName }) : "", missing]);
   if (task.plain) return plainParts({ text: answer.text, isBeginning, before, after, reference });
-  const markdown = isBeginning ? [beginningOf(answer.text)] : markdownParts(answer.text);
   return markdown.map((part, index) => {
     const isLast = index === markdown.length - 1;
     const said = index === 0 ? filled([before]) : [];
@@ -48,10 +50,11 @@ type Plain = { text: string; isBeginning: boolean; before: string; after: readon
 /** The same in mrkdwn. What follows the answer stands in a message of its own where the last one is full. */
 function plainParts({ text, isBeginning, before, after, reference }: Plain): Content[] {
   const mrkdwn = toMrkdwn(safeMarkdown(isBeginning ? beginningOf(text) : text));
-  const parts = splitAnswer({ text: filled([before, mrkdwn]).join("\n"), maxLength: maxMrkdwnLength });
+  const whole = splitAnswer({ text: filled([before, mrkdwn]).join("\n"), maxLength: maxMrkdwnLength });
+  const parts = whole.filter(hasVisibleMrkdwn);
   const end = plainLast({ text: after.join("\n"), reference }).text;
   const last = parts.pop() ?? "";
-  const together = `${last}\n\n${end}`;
+  const together = filled([last, end]).join("\n\n");
   const ends = together.length <= maxMrkdwnLength ? [together] : [last, cut({ text: end, maxLength: maxMrkdwnLength })];
   return [...parts, ...ends].map((part) => ({ text: part }));
 }

@@ -3,6 +3,7 @@ import type { Token } from "marked";
 import { isAsWritten, parseMarkdown } from "./markdown.ts";
 import { isDisguised, isLink, type LinkToken } from "./markdown-inline.ts";
 import { childrenOf, tokensWithin } from "./markdown-tokens.ts";
+import { hasVisibleLabel, isVisible } from "./visible-text.ts";
 
 /** What is put in may be read anew together with what stands beside it. */
 const mostRounds = 3;
@@ -34,7 +35,13 @@ function honestBlock(token: Token): string {
 
 /** In the order of the text; what is within the label of one of them comes in the next round. */
 function disguisedLinks(token: Token): LinkToken[] {
-  return isLink(token) && isDisguised(token) ? [token] : childrenOf(token).flatMap(disguisedLinks);
+  const isHidden = isLink(token) && (isDisguised(token) || isUnlabeled(token));
+  return isHidden ? [token] : childrenOf(token).flatMap(disguisedLinks);
+}
+
+/** Nobody would see that there is a link, or an image that Slack does not draw. */
+function isUnlabeled(link: LinkToken): boolean {
+  return /^!?\[/.test(link.raw) && !hasVisibleLabel(link) && isVisible(link.href);
 }
 
 /** Nothing where one of the links does not stand there as it was read: within quotes and lists the lines begin otherwise. */
@@ -50,8 +57,9 @@ function withShown({ text, links }: { text: string; links: readonly LinkToken[] 
   return shown + text.slice(from);
 }
 
-function shownAs({ text, href }: LinkToken): string {
-  return `${text} (${href.replace(/\s+/g, "%20")})`;
+function shownAs(link: LinkToken): string {
+  const address = link.href.replace(/\s+/g, "%20");
+  return isUnlabeled(link) ? address : `${link.text} (${address})`;
 }
 
 function withoutLinks(text: string): string {

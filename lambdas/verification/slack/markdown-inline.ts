@@ -43,7 +43,7 @@ export function isDisguised(link: LinkToken): boolean {
 /** As it is read: without formatting, and without HTML. */
 function labelOf(link: LinkToken): string {
   const children = childrenOf(link).filter(({ type }) => type !== "html");
-  return link.type === "image" || children.length === 0 ? decoded(link.text) : inlinePlain(children);
+  return link.type === "image" || children.length === 0 ? decodeEntities(link.text) : inlinePlain(children);
 }
 
 function piecesOf({ token, isBold }: { token: Token; isBold: boolean }): Piece[] {
@@ -56,11 +56,11 @@ function piecesOf({ token, isBold }: { token: Token; isBold: boolean }): Piece[]
     case "del":
       return [wrapped({ text: inner(), mark: "~" })];
     case "codespan":
-      return [wrapped({ text: escaped(decoded(token.text)).replaceAll("`", "ˋ"), mark: "`" })];
+      return [wrapped({ text: escaped(decodeEntities(token.text)).replaceAll("`", "ˋ"), mark: "`" })];
     case "link":
       return [text(linkMrkdwn({ link: token as Tokens.Link, label: inner() }))];
     case "image":
-      return [text(linkMrkdwn({ link: token as Tokens.Image, label: escaped(decoded(token.text)) }))];
+      return [text(linkMrkdwn({ link: token as Tokens.Image, label: escaped(decodeEntities(token.text)) }))];
     default:
       return childrenOf(token).length === 0
         ? [text(escaped(plainOf(token)))]
@@ -74,7 +74,7 @@ function plainOf(token: Token): string {
   if (token.type === "html") return token.raw;
   const children = childrenOf(token);
   if (token.type !== "image" && children.length > 0) return inlinePlain(children);
-  return "text" in token ? decoded(String(token.text)) : token.raw;
+  return "text" in token ? decodeEntities(String(token.text)) : token.raw;
 }
 
 /** Slack formats within a line only. */
@@ -116,7 +116,7 @@ const names: Record<string, string> = {
 };
 
 /** The entities that agents write; what is none of them stays as it is. */
-function decoded(value: string): string {
+export function decodeEntities(value: string): string {
   return value.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi, (entity, decimal, hex, name) => {
     if (name !== undefined) return names[String(name).toLowerCase()] ?? entity;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);

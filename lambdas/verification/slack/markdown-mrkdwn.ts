@@ -6,6 +6,7 @@ import { parseMarkdown } from "./markdown.ts";
 import { inlineMrkdwn } from "./markdown-inline.ts";
 import { tableLines } from "./markdown-table.ts";
 import { withoutJoiners } from "./slack-notation.ts";
+import { isVisible } from "./visible-text.ts";
 
 const rule = "─".repeat(12);
 const bullets = ["•", "◦", "▪"];
@@ -44,7 +45,7 @@ function blockMrkdwn({ token, depth }: { token: Token; depth: number }): string 
     case "heading":
       return bold(inlineMrkdwn({ tokens: token.tokens ?? [], isBold: true }));
     case "code":
-      return fenced(String(token.text));
+      return isVisible(String(token.text)) ? fenced(String(token.text)) : "";
     case "table":
       return fenced(tableLines(token as Tokens.Table).join("\n"));
     case "hr":

@@ -11,6 +11,7 @@ import { safeMarkdown, safePart } from "./safe-markdown.ts";
 import { shorten } from "./shorten.ts";
 import type { Block, Content } from "./slack.ts";
 import { maxMarkdownLength, maxMrkdwnLength } from "./split-answer.ts";
+import { hasVisibleText, isVisible } from "./visible-text.ts";
 
 const maxProgressLength = 300;
 /** The words around it have the rest of the room. */
@@ -36,7 +37,8 @@ export function statusText({ task, locale }: Request): string {
 function wordsOf({ task, locale }: Request): string {
   const { text = "", percent } = task.progress ?? {};
   const doing = doingWords({ what: doingOf(task), ahead: aheadOf(task), locale });
-  const said = task.ending === undefined ? escapeMrkdwn(shorten({ text, maxLength: maxProgressLength })) : "";
+  const line = task.ending === undefined ? shorten({ text, maxLength: maxProgressLength }) : "";
+  const said = isVisible(line) ? escapeMrkdwn(line) : "";
   return filled([doing, said, percent === undefined ? "" : percentBar(percent)]).join("\n");
 }
 
@@ -56,7 +58,8 @@ function aheadOf({ ahead = 0, state }: Task): number {
 function writtenSoFar({ progress, stream }: Task): string | undefined {
   const isStreamed = stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
   const text = progress?.partialText ?? "";
-  return isStreamed || text.trim() === "" ? undefined : text;
+  // An ellipsis says only that it was cut.
+  return isStreamed || !hasVisibleText(newest(text).replace(/^…/, "")) ? undefined : text;
 }
 
 function newest(text: string): string {

@@ -10,6 +10,7 @@ import { safeMarkdown, safePart } from "./safe-markdown.ts";
 import { shorten } from "./shorten.ts";
 import type { Block, Content } from "./slack.ts";
 import { maxMrkdwnLength } from "./split-answer.ts";
+import { hasVisibleText, isVisible } from "./visible-text.ts";
 
 const maxPromptLength = 8000;
 const maxPlainLength = 2500;
@@ -48,7 +49,9 @@ export function questionContent({ task, question, locale, nowMs }: Asked & { now
 /** In Markdown. A prompt may be as long as a response: first of all it is cut. */
 function promptOf({ question, locale }: { question: Question; locale: Locale }): string {
   const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
-  const prompt = fencedTables(safeMarkdown(written === "" ? noPromptWords(locale) : written));
+  const markdown = fencedTables(safeMarkdown(written));
+  // An ellipsis says only that it was cut.
+  const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPromptWords(locale);
   return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
 }
 
@@ -89,10 +92,8 @@ function hintOf({ question, locale, isPlain }: { question: Question; locale: Loc
 
 function labelOf({ question, index }: { question: Question; index: number }): string {
   const { id = "", label = "" } = question.options[index] ?? {};
-  const text = [label, id].find((said) => !isUnseen(said)) ?? String(index + 1);
-  return shorten({ text: text.trim(), maxLength: 75 });
-}
-
-function isUnseen(text: string): boolean {
-  return /^[\s\p{C}\p{M}\u115F\u1160\u3164\uFFA0]*$/u.test(text);
+  const [text = String(index + 1)] = [label, id]
+    .map((said) => shorten({ text: said, maxLength: 75 }))
+    .filter(isVisible);
+  return text;
 }

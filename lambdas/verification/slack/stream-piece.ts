@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { endOfPiece } from "./end-of-piece.ts";
 import { safeMarkdown } from "./safe-markdown.ts";
 import { closingOf } from "./scan-blocks.ts";
+import { isVisible } from "./visible-text.ts";
 
 /** What a message of the stream shows: Markdown of that `length`, made of the text from there on. */
 export type StreamShows = { from: number; length: number; digest: string };
@@ -32,7 +33,7 @@ export function nextPiece(request: { text: string; from: number; shows: StreamSh
   if (shows !== undefined && digestOf(whole.slice(0, shown)) !== shows.digest) return { type: "broken" };
   const markdown = whole.slice(shown);
   if (markdown.length > maxPieceLength) return { type: "broken" };
-  if (markdown.trim() === "") return { type: "none" };
+  if (!isVisible(markdown)) return { type: "none" };
   return { type: "piece", markdown, shows: { from: start, length: whole.length, digest: digestOf(whole) }, end };
 }
 
