@@ -3,6 +3,7 @@ import { readBlocks, type StandInBlock } from "./blocks.ts";
 import type { StandInMessage } from "./messages.ts";
 import { isStreaming, ownMessage } from "./own-message.ts";
 import { botUserOf, channelFor, failure, jsonOf, type Method, type MethodArgs, type MethodReply } from "./reply.ts";
+import { refusalOfTexts } from "./shown-text.ts";
 import { toSlack } from "./slack-message.ts";
 import type { StandInState } from "./state.ts";
 
@@ -18,12 +19,15 @@ export function chatMethods(state: StandInState): Record<string, Method> {
     text,
     blocks: json,
   }: MethodArgs): { text: string; blocks: readonly StandInBlock[] | undefined } | { error: MethodReply } {
-    if (json === undefined) return text ? { text, blocks: undefined } : { error: failure("no_text") };
+    const refusal = refusalOfTexts({ text, blocks: json });
+    if (refusal === "invalid_arguments") return { error: failure(refusal) };
+    if (json === undefined)
+      return text && refusal === undefined ? { text, blocks: undefined } : { error: failure("no_text") };
     const read = readBlocks({ json: jsonOf(json), refusesMarkdown: rules.refusesMarkdown });
     if ("problem" in read) {
       return { error: { ok: false, error: "invalid_blocks", response_metadata: { messages: [read.problem] } } };
     }
-    if (read.blocks.length === 0 && !text) return { error: failure("no_text") };
+    if (refusal !== undefined || (read.blocks.length === 0 && !text)) return { error: failure("no_text") };
     return { text: text ?? "", blocks: read.blocks.length === 0 ? undefined : read.blocks };
   }
 
