@@ -1,18 +1,17 @@
-/** Whether the record, the thread and the Execution zone's task say the same of one message. */
+/** Whether the thread shows what a person may expect of one message, and whether the records of both zones say the same. */
 import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
 import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts";
 import { placeholderPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
-import type { Task } from "../../lambdas/verification/task/task.ts";
+import type { Outcome, Task } from "../../lambdas/verification/task/task.ts";
 import type { HistoryEntry } from "../../lambdas/verification/usage-history/entry.ts";
+import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
-import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
 
 /** One message with what became of it everywhere. */
 export type Fate = {
   asked: Asked;
-  /** It is in the thread of another message, and nothing went wrong that could have kept that one back. */
-  isThreadKnown: boolean;
+  expected: Expectation;
   record: Task | undefined;
   /** What the usage history says of it. */
   noted: HistoryEntry | undefined;
@@ -22,38 +21,90 @@ export type Fate = {
   zoneAheadMs: number;
 };
 
+type Shown = readonly Pick<Post, "text" | "blocks">[];
+
 const taskText = createTaskText({ locale: "en" });
 
-/** What the thread shows, where that is not each part of the answer once, with its own text. */
-export function oddAnswer({ record, posts, asked, executed }: Fate): string | undefined {
-  const shown = posts
-    .filter(({ key }) => key !== undefined && key.part > placeholderPart && key.part < questionPart)
-    .map(({ text, blocks }) => ({ text, blocks }));
-  // The host keeps longer what it answered.
-  const text = executed?.outcome?.type === "success" ? executed.outcome.text : agentsAnswer(asked);
-  const outcome = record?.outcome ?? { type: "answer" as const, text };
-  // A file that cannot be uploaded for a quarter of a minute is told instead.
-  const untold = { ...outcome, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
-  const outcomes =
-    executed?.artifacts === undefined || outcome.type !== "answer" ? [outcome] : [outcome, untold as typeof outcome];
-  const [wanted = [], ...others] = outcomes.map((each) =>
-    record === undefined || isIgnored({ asked, record })
-      ? []
-      : taskText.parts({ ...record, outcome: each }).map((part) => ({ text: part.text, blocks: part.blocks ?? [] })),
-  );
-  if ([wanted, ...others].some((parts) => JSON.stringify(shown) === JSON.stringify(parts))) return undefined;
-  return `${shown.length} posts where ${wanted.length} are due: ${JSON.stringify(shown)}`;
+/** What the thread shows, where that is not each part of what is expected once, with its own text. */
+export function oddAnswer(fate: Fate): string | undefined {
+  const { expected, record } = fate;
+  const shown = shownOf(fate);
+  const isNone = shown.length === 0 && expected.answer !== "owed";
+  if (isNone) return undefined;
+  const wanted = expected.answer === "none" || record === undefined ? [] : wantedOf({ fate, record });
+  const text = JSON.stringify(shown);
+  if (wanted.some((parts) => JSON.stringify(parts) === text)) return undefined;
+  return `${shown.length} posts where ${wanted[0]?.length ?? 0} are due: ${text}`;
 }
 
-/** A reply that does not speak to the bot, and meant none of its tasks. */
-function isIgnored({ asked, record }: { asked: Asked; record: Task }): boolean {
-  return asked.isUnaddressed && record.outcome === undefined && record.deadlineAtMs === undefined;
+function shownOf({ posts }: Fate): Shown {
+  return posts
+    .filter(({ key }) => key !== undefined && key.part > placeholderPart && key.part < questionPart)
+    .map(({ text, blocks }) => ({ text, blocks }));
+}
+
+/**
+ * What the agent may have said; or what the record says that it said instead, for which there must be an excuse. The record
+ * is asked how these words look, not whether any are owed.
+ */
+function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record: Task }): Shown[] {
+  const { outcome } = record;
+  const isAnswer = outcome === undefined || outcome.type === "answer";
+  if (!isAnswer) return [render({ record, outcome })];
+  const known = outcome ?? { type: "answer" as const, text: "" };
+  return expected.texts.flatMap((text) => {
+    const answer = { ...known, text };
+    // A file that cannot be uploaded for a quarter of a minute is told instead.
+    const untold = { ...answer, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
+    const both = executed?.artifacts === undefined ? [answer] : [answer, untold as typeof answer];
+    return both.map((each) => render({ record, outcome: each }));
+  });
+}
+
+function render({ record, outcome }: { record: Task; outcome: Outcome }): Shown {
+  return taskText.parts({ ...record, outcome }).map(({ text, blocks = [] }) => ({ text, blocks }));
+}
+
+/** It was neither answered nor was an answer owed. */
+function isSilent(fate: Fate): boolean {
+  return fate.expected.answer !== "owed" && shownOf(fate).length === 0;
+}
+
+/** A wish to cancel came to nothing, although what it was about was still under way when it was dealt with. */
+export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaults: boolean }): string | undefined {
+  for (const wish of fates.filter(({ expected }) => expected.isCancel && expected.isThreadKnown)) {
+    const { requestId, threadTs, ts } = wish.asked;
+    if (shownOf(wish).length > 0) continue;
+    if (!hasFaults) return `${requestId} came to nothing`;
+    if (wish.record === undefined) return `${requestId} was dropped`;
+    const dealtWithMs = wish.record.history.find(({ state }) => state === "done")?.atMs ?? 0;
+    const meant = fates.filter(({ asked }) => asked.threadTs === threadTs && Number(asked.ts) < Number(ts));
+    const left = meant.find(({ record }) => overAtMs(record) > dealtWithMs);
+    if (left !== undefined) return `${requestId} came to nothing, and ${left.asked.requestId} was under way`;
+  }
+  return undefined;
+}
+
+function overAtMs(record: Task | undefined): number {
+  const over = record?.history.find(({ state }) => state === "delivering" || state === "done");
+  return over?.atMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** A reply to a question that stood in the thread was neither heard by the agent nor answered itself. */
+export function lostReply({ fates }: { fates: readonly Fate[] }): string | undefined {
+  for (const { expected, record, asked } of fates) {
+    if (expected.hasReply && record?.outcome?.type === "unanswered") return asked.requestId;
+  }
+  return undefined;
 }
 
 /** A task that is over and not in the usage history, or there although it was none, or with another end. */
-export function oddNote({ asked, record, noted }: Fate): string | undefined {
+export function oddNote(fate: Fate): string | undefined {
+  const { record, noted, expected } = fate;
   const { outcome } = record ?? {};
-  const isNone = record === undefined || isIgnored({ asked, record }) || outcome?.type === "canceling";
+  // Where the channel is gone nothing is shown, whatever it was.
+  const isNone = record === undefined || outcome?.type === "canceling" || (isSilent(fate) && outcome === undefined);
+  if (isNone && expected.answer === "either" && noted !== undefined && outcome?.type !== "canceling") return undefined;
   if (isNone) return noted === undefined ? undefined : `${noted.requestId} was no task`;
   if (record.state !== "done") return undefined;
   if (noted === undefined) return `${record.id} is not in it`;
@@ -83,11 +134,11 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   internal: ["nothing"],
 };
 
-export function disagreement({ asked, record, executed }: Fate): string | undefined {
+export function disagreement(fate: Fate): string | undefined {
+  const { record, executed } = fate;
   const state = executed?.state ?? "nothing";
   const outcome = record?.outcome;
-  const isUnheard = record === undefined ? asked.isUnaddressed : isIgnored({ asked, record });
-  const unsaid = isUnheard ? "ignored" : "answer";
+  const unsaid = isSilent(fate) ? "ignored" : "answer";
   const said = outcome?.type === "failed" ? outcome.reason : (outcome?.type ?? unsaid);
   if (fitting[said]?.includes(state) !== false) return undefined;
   return `the record says ${said}, the host says ${state}`;

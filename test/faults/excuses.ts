@@ -1,4 +1,4 @@
-/** What excuses a task that ends in words of failure although the agent would have answered. */
+/** What excuses a task that ends in other words than the agent's, although the agent would have answered. */
 import type { Fate } from "./agreement.ts";
 import type { Point } from "./faults.ts";
 import type { Step, World } from "./world.ts";
@@ -32,10 +32,31 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
 
 /** The reason, where it has no excuse. */
 export function needlessFailure({ world, fate }: { world: World; fate: Fate }): string | undefined {
-  const { record } = fate;
-  if (record?.outcome?.type !== "failed") return undefined;
-  const { reason } = record.outcome;
+  const outcome = fate.record?.outcome;
+  if (outcome === undefined || outcome.type === "answer") return undefined;
+  if (outcome.type !== "failed")
+    return isDue({ world, fate, type: outcome.type }) ? undefined : `it is ${outcome.type}`;
+  const { reason } = outcome;
   return excuses.some((holds) => holds({ world, fate, reason })) ? undefined : `it failed: ${reason}`;
+}
+
+/** Whether words that are no failure of the agent are what people brought about, or have an excuse. */
+function isDue({ world: { story, steps }, fate, type }: { world: World; fate: Fate; type: string }): boolean {
+  const { expected } = fate;
+  switch (type) {
+    case "refused":
+      return !story.isAllowed;
+    case "canceling":
+      return expected.isCancel;
+    // Nobody presses a button again that seems to have been taken. `lostReply` says of replies that they may not be lost.
+    case "unanswered":
+      return !expected.hasReply && (story.presses.length === 0 || steps.some(isMet));
+    // It could not be read for a quarter of a minute.
+    case "file_refused":
+      return steps.filter(isMet).filter(({ point }) => point === "files.in").length >= 3;
+    default:
+      return false;
+  }
 }
 
 function isMet({ fate }: Step): boolean {

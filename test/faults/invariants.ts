@@ -1,7 +1,7 @@
 /** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
 
 import { openingPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
-import { disagreement, type Fate, oddAnswer, oddNote } from "./agreement.ts";
+import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote } from "./agreement.ts";
 import { needlessFailure } from "./excuses.ts";
 import { buttonsOf } from "./presses.ts";
 import { agentsAnswer } from "./sim-agent.ts";
@@ -43,7 +43,7 @@ const operationsPerMinute = 30;
 const invariants: readonly Invariant[] = [
   {
     sentence: "Every accepted message has exactly one final answer in its thread.",
-    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates.filter(isOwed), oddAnswer)),
+    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates, oddAnswer)),
   },
   {
     sentence:
@@ -107,15 +107,16 @@ const invariants: readonly Invariant[] = [
     find({ fates, waiting, isOver }) {
       if (!isOver) return "there is no end in sight";
       if (waiting > 0) return `${waiting} messages are left in a queue`;
-      return firstOf(fates.filter(isOwed), ({ record }) =>
-        record?.state === "done" && record.swept ? undefined : `the record says ${record?.state ?? "nothing"}`,
-      );
+      return firstOf(fates, ({ record, expected }) => {
+        if (record === undefined) return expected.answer === "owed" ? "there is no record" : undefined;
+        return record.state === "done" && record.swept ? undefined : `the record says ${record.state}`;
+      });
     },
   },
   {
     sentence: "The record, the thread and the Execution zone's task agree.",
     // Where nobody could be answered, nothing needs to have been done either.
-    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates.filter(isOwed), disagreement)),
+    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates, disagreement)),
   },
   {
     sentence: "Each task that is over is in the usage history once, and nothing else is.",
@@ -124,10 +125,17 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "A task that fails has an excuse.",
-    find({ fates, world, isExempt }) {
-      if (isExempt || !world.story.isAllowed) return undefined;
-      return firstOf(fates.filter(isOwed), (fate) => needlessFailure({ world, fate }));
-    },
+    find: ({ fates, world, isExempt }) =>
+      isExempt ? undefined : firstOf(fates, (fate) => needlessFailure({ world, fate })),
+  },
+  {
+    sentence: "A wish to cancel is not lost.",
+    find: ({ fates, isExempt, world: { steps } }) =>
+      isExempt ? undefined : lostWish({ fates, hasFaults: steps.some(({ fate }) => fate !== undefined) }),
+  },
+  {
+    sentence: "A reply to a question that stands in the thread is not lost.",
+    find: ({ fates, isExempt }) => (isExempt ? undefined : lostReply({ fates })),
   },
   {
     sentence: "The tasks of a thread begin in the order of their messages.",
@@ -178,14 +186,6 @@ export function violationsOf(ending: Ending): Violation[] {
     const detail = find(ending);
     return detail === undefined ? [] : [{ invariant: sentence, detail }];
   });
-}
-
-/**
- * Slack heard that it was taken, or a record was made of it. What was not said to the bot is only owed an answer where the
- * bot knew the thread, which without a fault it does.
- */
-function isOwed({ asked, record, isThreadKnown }: Fate): boolean {
-  return record !== undefined || (asked.isTaken && (!asked.isUnaddressed || isThreadKnown));
 }
 
 function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {

@@ -15,6 +15,7 @@ export type Asked = {
   requestId: string;
   text: string;
   ts: string;
+  writtenAtMs: number;
   threadTs: string;
   isUnaddressed: boolean;
   isCommand: boolean;
@@ -44,7 +45,9 @@ export function writeMessages({
     const ts = tsOf({ atMs: startMs + afterMs, count: number });
     const parent = asked[inThreadOf ?? -1]?.ts;
     const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
-    const message = { requestId, text, ts, threadTs: parent ?? ts, isUnaddressed, isCommand, hasFile, isTaken: false };
+    const kind = { isUnaddressed, isCommand, hasFile };
+    const writtenAtMs = startMs + afterMs;
+    const message = { requestId, text, ts, writtenAtMs, threadTs: parent ?? ts, ...kind, isTaken: false };
     asked.push(message);
     for (const id of [requestId, ts]) world.names.add(id, `#${number + 1}`);
     const write = () => {

@@ -4,6 +4,7 @@ import { historyIdOf } from "../../lambdas/verification/usage-history/entry.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
+import { expectationOf } from "./expectation.ts";
 import type { Fault, Kind } from "./faults.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
 import { createLeaks } from "./leaks.ts";
@@ -66,6 +67,8 @@ export async function runPlan({
     said: [],
     whispers: [],
     turns: new Map(),
+    acceptedAtMs: new Map(),
+    questionsShownAtMs: new Map(),
     newId: () => `00000000-0000-4000-8000-${String(ids++).padStart(12, "0")}`,
   };
   startTime({ atMs: startMs, chance });
@@ -100,8 +103,8 @@ export async function runPlan({
         (post) =>
           uploads.includes(post) || (post.key?.requestId === requestId && (post.threadTs ?? post.ts) === threadTs),
       );
-      const isThreadKnown = message.threadTs !== message.ts && world.steps.every(({ fate }) => fate === undefined);
-      return { asked: message, isThreadKnown, record, noted, executed, posts, zoneAheadMs: lean * halfSkewMs };
+      const expected = expectationOf({ message, asked, world });
+      return { asked: message, expected, record, noted, executed, posts, zoneAheadMs: lean * halfSkewMs };
     }),
   );
   const faults = world.steps.flatMap(({ at, fate }): Fault[] => (fate === undefined ? [] : [{ at, kind: fate }]));

@@ -70,4 +70,18 @@ export const scenarios: readonly Scenario[] = [
       },
     ],
   },
+  {
+    name: "follow-up-overtakes-first-message",
+    what: "the first message of a thread is delayed by a minute and a half, and a follow-up without a mention comes meanwhile",
+    story: "followed",
+    engine: "sqlite",
+    faults: [{ point: "store.get", about: "task #1 absent", kind: "lost" }],
+  },
+  {
+    name: "cancel-overtakes-first-message",
+    what: "the first message of a thread is delayed by minutes, and the word to cancel comes meanwhile",
+    story: "canceled",
+    engine: "aws",
+    faults: [{ point: "store.get", about: "task #1 absent", kind: "dies_before" }],
+  },
 ];

@@ -11,7 +11,7 @@ const failed = () => new Error("the agent cannot be started");
 const failures = { refused: failed, unknown: failed };
 const tellings = 4;
 
-const options = [
+export const options = [
   { id: "yes", label: "Yes" },
   { id: "no", label: "No" },
 ];
@@ -48,10 +48,9 @@ export function createAgent({ world }: { world: World }): Agent {
   };
 }
 
-export function agentsAnswer({
-  text,
-  answers = [],
-}: Pick<AgentTask, "text"> & Partial<Pick<AgentTask, "answers">>): string {
+type Heard = Pick<AgentTask["answers"][number], "text" | "option_id">;
+
+export function agentsAnswer({ text, answers = [] }: { text: string; answers?: readonly Heard[] }): string {
   const heard = answers.map(({ option_id, text: said }) => ` after ${option_id ?? said}`).join("");
   return `This is what I found about: ${text.length} ${text.split(" ").toReversed().join(" ")}${heard}`;
 }

@@ -84,6 +84,7 @@ export function createSimQueue({
       receiveCount: 0,
     });
     world.leaks.see(body);
+    noteAccepted(world, body);
     ringAt(visibleAtMs);
   }
 
@@ -162,4 +163,10 @@ export function createSimQueue({
 
 function delayMsOf({ delayMs = 0 }: { delayMs?: number }): number {
   return delayMs;
+}
+
+function noteAccepted({ acceptedAtMs }: World, body: string): void {
+  if (!body.startsWith('{"type":"ask"')) return;
+  const { requestId } = JSON.parse(body) as { requestId: string };
+  if (!acceptedAtMs.has(requestId)) acceptedAtMs.set(requestId, worldMs());
 }

@@ -1,5 +1,6 @@
 /** Slack: a channel with threads, whose posts may be late, doubled, or made without anybody hearing of it. */
 
+import { openingPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
 import {
   type Block,
   type Content,
@@ -89,6 +90,11 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     return post;
   }
 
+  function noteQuestion({ part, requestId }: PostKey): void {
+    if (part < questionPart || part >= openingPart || world.questionsShownAtMs.has(requestId)) return;
+    world.questionsShownAtMs.set(requestId, worldMs());
+  }
+
   function looked<T>(seen: T): T {
     const process = currentProcess();
     if (process !== undefined) lastLookMs.set(process, worldMs());
@@ -135,6 +141,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
           if (key.part > 0 && known !== undefined && isAvoidable({ known, process })) {
             world.doubled.push(`part ${key.part} of ${key.requestId}`);
           }
+          noteQuestion(key);
           return { ts: add({ channel, threadTs, key, isLate: process === undefined, ...shown(content) }).ts };
         },
       }),

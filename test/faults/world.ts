@@ -66,6 +66,10 @@ export type World = {
   whispers: string[];
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;
+  /** By request id: when a message first stood in the queue. */
+  acceptedAtMs: Map<string, number>;
+  /** By request id: when the first question of the agent first stood in the thread. */
+  questionsShownAtMs: Map<string, number>;
   newId: () => string;
 };
 

@@ -1,0 +1,94 @@
+/** What a person may expect of a message. It follows from what people did and saw in Slack, never from the records of the zones. */
+import type { Asked } from "./people.ts";
+import { agentsAnswer, options } from "./sim-agent.ts";
+import type { World } from "./world.ts";
+
+export type Expectation = {
+  /** `either`: it may be answered or not. `none`: there must be no answer. */
+  answer: "owed" | "either" | "none";
+  /** What the agent may have said. Empty where nothing may be executed. */
+  texts: readonly string[];
+  /** It is the word to cancel, not a task. */
+  isCancel: boolean;
+  /** The bot was asked in the thread well before. */
+  isThreadKnown: boolean;
+  /** The asker replied to the agent's question when it stood in the thread. */
+  hasReply: boolean;
+};
+
+type About = { message: Asked; asked: readonly Asked[]; world: World };
+
+/** So long after the bot was asked there, a thread is known to be one of the bot. */
+const knownAfterMs = 10_000;
+
+/** `asked` are all messages of the story. */
+export function expectationOf(about: About): Expectation {
+  const { message, world } = about;
+  const isCancel = message.text === "cancel";
+  return {
+    answer: answerOf({ ...about, isCancel }),
+    texts: isCancel || !world.story.isAllowed ? [] : textsOf(about),
+    isCancel,
+    isThreadKnown: isThreadKnown(about),
+    hasReply: repliesTo(about).some((reply) => isToOpenQuestion({ reply, message, world })),
+  };
+}
+
+function answerOf({ message, asked, world, isCancel }: About & { isCancel: boolean }): Expectation["answer"] {
+  // Nobody took it: Slack was told so, or the person was.
+  if (!message.isTaken && acceptedAtMs(message, world) === undefined) return "none";
+  if (!message.isUnaddressed) return "owed";
+  const parent = asked.find(({ ts }) => ts === message.threadTs);
+  // What people say to each other.
+  if (parent === undefined || parent === message) return "none";
+  // It is acknowledged where it meets something under way: see `lostWish`.
+  if (isCancel) return "either";
+  // It is the answer to a question, or came at a moment at which it could be one: see `lostReply`.
+  if (world.story.agent.asks) return "either";
+  return isThreadKnown({ message, asked, world }) ? "owed" : "either";
+}
+
+function isThreadKnown({ message, asked, world }: About): boolean {
+  const before = asked.filter(
+    (other) => other !== message && other.threadTs === message.threadTs && !other.isUnaddressed,
+  );
+  return before.some((other) => {
+    const atMs = acceptedAtMs(other, world);
+    return atMs !== undefined && atMs + knownAfterMs <= message.writtenAtMs;
+  });
+}
+
+/** The story's first message is asked about, where its agent asks; by a button or in words. */
+function textsOf(about: About): string[] {
+  const { message, world } = about;
+  const { story } = world;
+  if (!asks(about)) return [agentsAnswer(message)];
+  const pressed = story.presses
+    .filter(({ by = "asker" }) => by === "asker")
+    .flatMap(({ option }) => options[option]?.id ?? []);
+  const answers = [
+    ...pressed.map((option_id) => ({ option_id, text: "" })),
+    ...repliesTo(about).map(({ text }) => ({ text })),
+  ];
+  return answers.map((answer) => agentsAnswer({ text: message.text, answers: [answer] }));
+}
+
+function asks({ message, asked, world }: About): boolean {
+  return world.story.agent.asks === true && message === asked[0];
+}
+
+function repliesTo(about: About): Asked[] {
+  const { message, asked } = about;
+  if (!asks(about)) return [];
+  return asked.filter((other) => other !== message && other.threadTs === message.ts && other.isUnaddressed);
+}
+
+function isToOpenQuestion({ reply, message, world }: { reply: Asked; message: Asked; world: World }): boolean {
+  const shownMs = world.questionsShownAtMs.get(message.requestId) ?? Number.POSITIVE_INFINITY;
+  return acceptedAtMs(reply, world) !== undefined && shownMs < reply.writtenAtMs;
+}
+
+/** When it first stood in the queue: from then on it is not lost. */
+function acceptedAtMs({ requestId }: Asked, { acceptedAtMs: byId }: World): number | undefined {
+  return byId.get(requestId);
+}
