@@ -32,7 +32,7 @@ export async function readRules({ store }: { store: Pick<RulePlace["store"], "ge
     return await store.get({ id: keptRulesId });
   } catch (thrown) {
     // What cannot be read arrives from AWS as the cause of a call that failed.
-    if (errorNameOf(thrown) !== "ZodError") throw thrown;
+    if (errorNameOf(thrown) !== "ItemError") throw thrown;
     throw new Error("The rules there are of another version of Sekisho, which this one does not touch.", {
       cause: thrown,
     });

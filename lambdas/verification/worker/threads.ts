@@ -29,8 +29,8 @@ export type Threads = {
   /** The tasks of its thread that may wait for the answer that this one's message may be. */
   asking(request: { task: Task }): Promise<Asking>;
   /**
-   * Whether the bot was asked in the message's thread (within 30 days) before the message. `undecided`: the thread's first message
-   * may have asked it, and is not settled yet.
+   * Whether the bot was asked in the message's thread (within 30 days) before the message, by somebody who may. `undecided`: the
+   * thread's first message asked it, and it is not known yet what becomes of that.
    */
   isKnown(request: { message: AskedMessage }): Promise<"known" | "undecided" | "unknown">;
   /** Asks the tasks of the thread to end whose message came before this one, as far as they may be; resolves to how many. */
@@ -109,7 +109,10 @@ export function createThreads({
       const { appId, channel, threadTs } = message;
       if (threadTs === undefined) return "unknown";
       const first = await taskOf(requestIdOf({ appId, channel, ts: threadTs }));
-      return first?.state === "received" ? "undecided" : "unknown";
+      if (first === undefined || first.message.unaddressed || first.thread !== threadKeyOf(message)) return "unknown";
+      if (first.state === "received") return "undecided";
+      // It may have failed before it had a place in its thread: the bot has said so there.
+      return first.outcome?.type === "refused" ? "unknown" : "known";
     },
     async cancelAll({ task, mayCancel }) {
       const thread = await store.get({ id: threadIdOf(task) });
