@@ -1,7 +1,7 @@
 /** Tells failures of our own pure code on a task's data from failures of what it talks to. Only the latter may be tried again. */
 import { ItemError } from "../../shared/engine/item-json.ts";
 
-export class PureStepError extends Error {
+class PureStepError extends Error {
   constructor(cause: unknown) {
     super("Pure code failed on the data of a task.", { cause });
     this.name = "PureStepError";
@@ -17,9 +17,12 @@ export function pureStep<T>(run: () => T): T {
   }
 }
 
-/** A stack or a text that became too long (RangeError) comes from data too, wherever it is thrown. */
+/**
+ * A stack or a text that became too long (RangeError) comes from data too, wherever it is thrown. An ItemError of an act is of
+ * another record than the task's own, such as the rules for who may ask: that may be put right meanwhile.
+ */
 export function isDataFailure(thrown: unknown): boolean {
-  return thrown instanceof PureStepError || thrown instanceof ItemError || thrown instanceof RangeError;
+  return thrown instanceof PureStepError || thrown instanceof RangeError;
 }
 
 /** The class of the error beneath, for the log; never its message. */
