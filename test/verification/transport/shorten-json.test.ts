@@ -13,8 +13,6 @@ function shortened(value: unknown, size = 7): unknown {
   return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces)));
 }
 
-const settings = { seed: 20_261_122, numRuns: 300, endOnFailure: true, interruptAfterTimeLimit: 20_000 };
-
 describe("JSON without its long strings", () => {
   it("keeps everything else, wherever the pieces end", () => {
     const value = { id: "t", long: "関".repeat(2000), list: [1, null, { short: 'a"\\' }], "key ]}": true };
@@ -37,7 +35,7 @@ describe("JSON without its long strings", () => {
         // An escaped pair may be cut between its halves; its first half is still the text's own.
         expect(whole.long.startsWith(cut)).toBe(true);
       }),
-      settings,
+      { numRuns: 300 },
     );
   });
 });

@@ -84,7 +84,8 @@ describe("an answer that cannot be shown", () => {
     });
     expect(world.answers()).toEqual([]);
     expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", outcome: instead });
-    expect(failures).toHaveLength(2);
+    // The answer, the words that stand in its place, and the cleanup.
+    expect(failures).toHaveLength(3);
     expect(undelivered).toMatchObject([{ reason: "internal", operation: "deliver" }]);
     expect(world.threads.get("thread:C1/1760000000.000100")?.tasks ?? []).toEqual([]);
   });
