@@ -51,7 +51,6 @@ function deliveryFailed({ task, again, event: { kind, retryAfterMs }, isGivenUp 
     const isOver = isGivenUp || again.attempts >= maxUploadTries;
     return isOver ? uploaded(task, { fileId: undefined }) : waitFor(again, retryAfterMs);
   }
-  // Blocks are the part of a message that Slack is most particular about.
   if (kind === "refused" && task.plain === undefined) return inPlainText(again);
   // An answer that Slack does not take is told in words of ours.
   if (kind === "refused" && task.outcome?.type === "answer") {
@@ -69,9 +68,13 @@ function deliveryFailed({ task, again, event: { kind, retryAfterMs }, isGivenUp 
 /** Nothing was sent anywhere yet. */
 function announcementFailed({ task, again, event: { kind, retryAfterMs }, isGivenUp }: Failure): Step {
   if (!isGivenUp) return waitFor(again, retryAfterMs);
+  // Blocks are what Slack is most particular about; a placeholder has some.
+  if (kind === "refused" && task.plain === undefined) return inPlainText(again);
   const isReading = task.retryOf !== undefined && task.message.text === "";
   if (isReading) return conclude(task, { type: "unreadable" });
-  if (kind === "gone" || task.message.unaddressed) return giveUpDelivery(task);
+  // Whether a message that does not mention the bot is for it is known once it has its place in the thread.
+  const isNobodys = task.message.unaddressed === true && task.ahead === undefined;
+  if (kind === "gone" || isNobodys) return giveUpDelivery(task);
   const { task: concluded, effects } = conclude(task, failed({ reason: "internal", lost: false }));
   return { task: { ...concluded, attempts: 1 }, effects };
 }

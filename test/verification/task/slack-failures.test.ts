@@ -84,8 +84,10 @@ describe("what Slack refuses for good", () => {
     expect(last.task).toMatchObject({ state: "delivering", undelivered: "last_words" });
   });
 
-  it("is told as a failure where it is the announcement", () => {
-    const { task } = play([failedWith("refused")], { task: sampleTask({ state: "received" }) });
+  it("is said in plain text where it is the announcement, and told as a failure where that is refused as well", () => {
+    const plain = play([failedWith("refused")], { task: sampleTask({ state: "received" }) });
+    expect(plain).toMatchObject({ task: { state: "received", plain: true }, last: [{ type: "wake", delayMs: 0 }] });
+    const { task } = play([failedWith("refused")], { task: plain.task });
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
   });
 });
