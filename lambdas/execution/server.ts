@@ -127,8 +127,15 @@ function exchangeOf({ platformPrincipal, closing, request, response }: Asked): E
 
 /** Closing at once could reset the connection before the client has read its answer (RFC 9112, section 9.6). */
 function linger(request: IncomingMessage): void {
+  const { socket } = request;
   const timer = setTimeout(() => request.destroy(), lingerMs);
-  request.once("close", () => clearTimeout(timer));
+  // A request whose answer has been sent hears nothing of the end of its connection.
+  const over = () => {
+    clearTimeout(timer);
+    socket.off("close", over);
+  };
+  socket.once("close", over);
+  request.once("close", over);
   request.resume();
 }
 

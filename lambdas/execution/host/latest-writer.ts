@@ -16,25 +16,27 @@ export function createLatestWriter<T>({
 }): LatestWriter<T> {
   let waiting: { value: T } | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let state: "idle" | "busy" | "closed" = "idle";
+  let isBusy = false;
+  let isClosed = false;
 
   async function writeWaiting(): Promise<void> {
-    if (state === "closed") return;
-    state = waiting === undefined ? "idle" : "busy";
+    if (isClosed) return;
+    isBusy = waiting !== undefined;
     if (waiting === undefined) return;
     const { value } = waiting;
     waiting = undefined;
     await write(value);
-    timer = setTimeout(writeWaiting, intervalMs);
+    // It may have been closed meanwhile: a timer would keep the process alive.
+    if (!isClosed) timer = setTimeout(writeWaiting, intervalMs);
   }
 
   return {
     put(value) {
       waiting = { value };
-      if (state === "idle") void writeWaiting();
+      if (!isBusy) void writeWaiting();
     },
     close() {
-      state = "closed";
+      isClosed = true;
       clearTimeout(timer);
     },
   };
