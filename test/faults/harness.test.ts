@@ -15,7 +15,9 @@ describe("a safeguard removed from the product", () => {
       const ended = await faults("--mutant", name);
       expect(ended.stderr.replace(/^all .*\n/gm, "")).toBe("");
       expect(figuresOf(ended)).toMatchObject({ failures: 1 });
-      expect(ended.stdout).toMatch(/VIOLATED: .+\nRepeat it with: npm run faults -- .*--replay '[^']+'/);
+      expect(ended.stdout).toMatch(
+        /VIOLATED: .+\n(As a scenario:\n({.+},\n)+)?Repeat it with: npm run faults -- .*--replay '[^']+'/,
+      );
       expect(ended.code).toBe(1);
     },
     2 * minutes,
