@@ -176,7 +176,9 @@ export function answerFailed({
     return { task: conclude(again, told).task, effects: [{ type: "cancel" }] };
   }
   // Whether it still asks says whether the answer arrived.
-  return mayDouble(again, policy) ? { task: again, effects: [{ type: "poll", by: "task_id" }] } : later(again, error);
+  return mayDouble(again, policy)
+    ? { task: again, effects: [{ type: "poll", by: "task_id" }] }
+    : later(again, error, nowMs);
 }
 
 function mayDouble(task: Task, policy: Policy): boolean {
@@ -200,7 +202,7 @@ export function lookFailed(task: Task, { error, nowMs }: { error: CallFailure; n
   const isAnswered = task.question?.answer !== undefined;
   if (isAnswered && isGivenUp(again, nowMs))
     return { task: conclude(task, inDoubt).task, effects: [{ type: "cancel" }] };
-  return later(again, error);
+  return later(again, error, nowMs);
 }
 
 /** A peer that is away may come back; one that lets us in no more, or answers nonsense, hardly does. */

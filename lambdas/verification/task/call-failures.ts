@@ -34,7 +34,7 @@ export function callFailed({ task, event, policy }: { task: Task; event: CallFai
   if (task.ending !== undefined) return endingFailed({ task, ending: task.ending, act, nowMs, error, policy });
   if (task.state === "asking")
     return act === "answer" ? answerFailed({ task, nowMs, error, policy }) : lookFailed(task, { error, nowMs });
-  if (error.unread) return unread(task, error);
+  if (error.unread) return unread(task, { error, nowMs });
   if (task.state === "waiting") return pollFailed({ task, nowMs, error, policy });
   return act === "send" ? sendFailed({ task, nowMs, error, policy }) : lookUpFailed({ task, nowMs, error, policy });
 }
@@ -75,10 +75,10 @@ function tryAgain(failure: Failure & { targets: readonly string[] }): Step | und
  * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task ends
  * in words, and the host is asked to cancel it, so that no agent goes on unseen.
  */
-function unread(task: Task, error: CallFailure): Step {
+function unread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Step {
   const known = task.state === "sent" ? { ...task, mayHaveArrived: true, bound: true as const } : task;
   const again = failedOnce(known, error);
-  if ((again.puzzles ?? 0) < maxUnread) return later(again, error);
+  if ((again.puzzles ?? 0) < maxUnread) return later(again, error, nowMs);
   return { task: conclude(again, failed(error)).task, effects: [{ type: "cancel" }] };
 }
 
@@ -87,9 +87,9 @@ function lookUpFailed({ task, nowMs, error, policy }: Failure): Step {
   if (endsTheTask(error)) return conclude(task, failed(error));
   const again = failedOnce(task, error);
   const { attempts, puzzles = 0 } = again;
-  if (isPassing(error) && attempts < maxAttempts) return later(again, error);
+  if (isPassing(error) && attempts < maxAttempts) return later(again, error, nowMs);
   if (error.reason === "invalid_response") {
-    if (puzzles < maxBroken && attempts < maxAttempts) return later(again, error);
+    if (puzzles < maxBroken && attempts < maxAttempts) return later(again, error, nowMs);
     // Nobody there has ever answered as the contract has it: then nobody has taken the task either.
     return conclude(task, failed(puzzles === attempts ? error : inDoubt));
   }

@@ -17,7 +17,13 @@ export const afterDeadLetterMs = 5 * 60_000;
  * Before the next `get_task`: what the host asks for (up to a quarter of an hour), and full jitter beyond it, up to half as
  * much again at each poll and up to 30 s in all, so that tasks that were sent together are not polled together.
  */
-export function pollDelay({ polls, pollAfterMs }: { polls: number; pollAfterMs: number | undefined }): Required<Delay> {
+export function pollDelay({
+  polls,
+  pollAfterMs,
+}: {
+  polls: number;
+  pollAfterMs?: number | undefined;
+}): Required<Delay> {
   const delayMs = Math.min(Math.max(pollAfterMs ?? pollBaseMs, 100), mostObeyedMs);
   const mostMs = Math.min(pollCeilingMs, delayMs * 1.5 ** Math.min(polls, 20));
   return { delayMs, jitterMs: Math.max(0, Math.floor(mostMs - delayMs)) };

@@ -1,12 +1,11 @@
 /** How a task ends before its agent has: its deadline has passed, nobody answered its question, or somebody asked for it. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import { waited } from "./asking.ts";
-import { retryDelayMs } from "./delays.ts";
 import type { CallAct, CallFailure, TaskEvent } from "./events.ts";
 import { hasMoved } from "./failover.ts";
 import type { Policy } from "./policy.ts";
 import { streamInDoubt } from "./progress.ts";
-import { advance, conclude, failed, graceMs, isPastDeadline, maxAttempts, type Step, wake } from "./step.ts";
+import { advance, againMs, conclude, failed, graceMs, isPastDeadline, maxAttempts, type Step, wake } from "./step.ts";
 import type { Outcome, Task } from "./task.ts";
 
 const endReasons: readonly ClientReason[] = [
@@ -108,7 +107,7 @@ export function endingFailed({
   const most = isLate ? maxLateCancels : neverTaken ? maxUntaken : maxAttempts;
   const hasTime = again.attempts < most && (ending !== "asked" || !isPastDeadline(task, nowMs - graceMs));
   if (hasTime && (mayStillCome || isPassing)) {
-    return { task: again, effects: [wake(retryDelayMs(again.attempts, error.retryAfterMs))] };
+    return { task: again, effects: [wake(againMs(again, error, nowMs))] };
   }
   // Nothing is known where it was sent: there is nothing that could go on. Anything else may go on.
   const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);

@@ -4,7 +4,7 @@ import { leftOutCountOf } from "../transport/take-result.ts";
 import { tokensOf } from "../usage-history/tokens.ts";
 import { answerInDoubt, asked, asks, stillAsks, waited, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
-import { afterDeadLetterMs, pollDelay, turnDelay } from "./delays.ts";
+import { afterDeadLetterMs, turnDelay } from "./delays.ts";
 import { shareRefused, uploaded, wokenDelivering } from "./delivering.ts";
 import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
@@ -27,7 +27,19 @@ import {
   withParams,
 } from "./received.ts";
 import { slackFailed } from "./slack-failures.ts";
-import { advance, conclude, failed, forget, graceMs, isPastDeadline, leaving, left, type Step, wake } from "./step.ts";
+import {
+  advance,
+  conclude,
+  failed,
+  forget,
+  graceMs,
+  isPastDeadline,
+  leaving,
+  left,
+  nextPoll,
+  type Step,
+  wake,
+} from "./step.ts";
 import { stepFailed } from "./step-failed.ts";
 import type { Task } from "./task.ts";
 
@@ -201,7 +213,7 @@ function answered({ task: before, event: { act, nowMs, result }, policy }: Given
   if (task.state === "waiting") return atWork({ ...task, ...anew, taskId: result.task_id }, { result, nowMs });
   const { params: _params, ...sent } = task;
   const waiting = advance(sent, { state: "waiting", taskId: result.task_id, pollAfterMs: result.poll_after_ms });
-  return { task: waiting, effects: [wake(pollDelay({ polls: task.polls, pollAfterMs: result.poll_after_ms }))] };
+  return { task: waiting, effects: [nextPoll(waiting, nowMs)] };
 }
 
 /**

@@ -1,9 +1,8 @@
 /** What the agent tells on its way, and when the thread shows it: at most once a second, and never just before the answer. */
 import type { TaskResult } from "../../../contracts/methods.ts";
-import { pollDelay } from "./delays.ts";
 import type { Shown } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
-import { type Step, wake } from "./step.ts";
+import { nextPoll, type Step, wake } from "./step.ts";
 import type { Task } from "./task.ts";
 
 /** Slack's own advice for edits of one message (https://docs.slack.dev/apis/web-api/rate-limits). */
@@ -23,7 +22,7 @@ export function atWork(task: Task, { result, nowMs }: { result: Accepted; nowMs:
   const polled: Task = { ...task, ...(pollAfterMs === undefined ? { pollAfterMs: undefined } : { pollAfterMs }) };
   const isTime = nowMs - (task.progress?.shownAtMs ?? Number.NEGATIVE_INFINITY) >= leastGapMs;
   if (progress === undefined || !isTime || !isNews(task, progress))
-    return { task: polled, effects: [nextPoll(polled)] };
+    return { task: polled, effects: [nextPoll(polled, nowMs)] };
   const { percent, partial_text: partialText } = progress;
   const text = progress.text?.slice(0, maxTextLength);
   const next = { text, percent, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
@@ -38,7 +37,7 @@ export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowM
     ...(stream === undefined ? {} : { stream }),
     progress: { ...progress, shownAtMs: nowMs + delayMs, ...(inDoubt ? { inDoubt: true as const } : {}) },
   };
-  return { task: kept, effects: [task.state === "waiting" ? soonAgain(kept) : wake(0)] };
+  return { task: kept, effects: [task.state === "waiting" ? soonAgain(kept, nowMs) : wake(0)] };
 }
 
 /** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
@@ -62,12 +61,8 @@ function isNews({ progress }: Task, news: NonNullable<Accepted["progress"]>): bo
   );
 }
 
-function nextPoll({ polls, pollAfterMs }: Task) {
-  return wake(pollDelay({ polls, pollAfterMs }));
-}
-
 /** Somebody watches what is being written, or how far it is: the polls are not to grow apart as those of a silent task. */
-function soonAgain({ polls, pollAfterMs, progress }: Task) {
-  const isWriting = progress?.partialText !== undefined;
-  return wake(pollDelay({ polls: isWriting ? 0 : Math.min(polls, mostGrowth), pollAfterMs }));
+function soonAgain(task: Task, nowMs: number) {
+  const isWriting = task.progress?.partialText !== undefined;
+  return nextPoll({ ...task, polls: isWriting ? 0 : Math.min(task.polls, mostGrowth) }, nowMs);
 }

@@ -1,5 +1,5 @@
 /** One step of the task machine: the next record and what it asks for; and the steps that more than one event leads to. */
-import { type Delay, retryDelayMs } from "./delays.ts";
+import { type Delay, pollDelay, retryDelayMs } from "./delays.ts";
 import type { CallFailure, TaskEffect } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import type { Outcome, Question, Task } from "./task.ts";
@@ -57,8 +57,21 @@ export function wake(delay: number | Delay): TaskEffect {
   return typeof delay === "number" ? { type: "wake", delayMs: delay } : { type: "wake", ...delay };
 }
 
-export function later(task: Task, error: CallFailure): Step {
-  return { task, effects: [wake(retryDelayMs(task.attempts, error.retryAfterMs))] };
+export function later(task: Task, error: CallFailure, nowMs: number): Step {
+  return { task, effects: [wake(againMs(task, error, nowMs))] };
+}
+
+/** How long a call waits before it is repeated. After the deadline a peer that asks for more time gets no more than any other. */
+export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
+  const mostMs = Math.max(retryDelayMs(task.attempts, undefined), untilDeadlineMs(task, nowMs - graceMs));
+  return Math.min(retryDelayMs(task.attempts, retryAfterMs), mostMs);
+}
+
+/** The next poll comes when the host wants it, but not after the time in which the host has to end the task. */
+export function nextPoll(task: Task, nowMs: number): TaskEffect {
+  const { delayMs, jitterMs } = pollDelay(task);
+  const mostMs = untilDeadlineMs(task, nowMs - graceMs);
+  return wake({ delayMs: Math.min(delayMs, mostMs), jitterMs: Math.min(jitterMs, Math.max(0, mostMs - delayMs)) });
 }
 
 /** The task is done: the next one of its thread may begin; then what is left to do for this one. */
