@@ -111,9 +111,11 @@ function endOf({
   deadlineAtMs,
   undelivered: isUndelivered,
 }: Task): { outcome: UsageOutcome; reason?: string } | undefined {
-  // Where nobody can post any more, a task ends before anything came of it; what did not speak to the bot may be none.
+  // Where nobody can post any more, a task ends before anything came of it. The answer to a question is no task, and what does not
+  // mention the bot may be none.
   if (outcome === undefined) {
-    return message.unaddressed && deadlineAtMs === undefined ? undefined : undelivered;
+    const isNone = isUndelivered === undefined || (message.unaddressed && deadlineAtMs === undefined);
+    return isNone ? undefined : undelivered;
   }
   if (outcome.type === "answer" && isUndelivered !== undefined) return undelivered;
   return endOfOutcome(outcome);

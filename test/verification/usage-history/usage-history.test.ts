@@ -74,7 +74,11 @@ describe("the usage history", () => {
     ["not theirs to answer", { outcome: { type: "not_yours" } }, { outcome: "refused", reason: "not_yours" }],
     ["answered by nobody", { outcome: { type: "unanswered" } }, { outcome: "unanswered" }],
     ["answered, and not delivered by Slack", { undelivered: "given_up" }, { outcome: "failed", reason: "slack" }],
-    ["ended by a Slack that is gone", { outcome: undefined }, { outcome: "failed", reason: "slack" }],
+    [
+      "ended by a Slack that is gone",
+      { outcome: undefined, undelivered: "given_up" },
+      { outcome: "failed", reason: "slack" },
+    ],
   ])("counts what was %s", async (_, changes, expected) => {
     const { note, entryOf } = historyOf();
     const task = ended(changes);
@@ -84,6 +88,7 @@ describe("the usage history", () => {
 
   it.each<[string, Partial<Task>]>([
     ["a word that cancels", { outcome: { type: "canceling", count: 1 } }],
+    ["the answer to a question", { outcome: undefined }],
     [
       "what nobody had said to the bot",
       { outcome: undefined, message: { ...sampleTask().message, unaddressed: true }, deadlineAtMs: undefined },
