@@ -28,11 +28,15 @@ export async function showQuestion(request: Request): Promise<void> {
   await updateQuestion(request).catch(() => {});
 }
 
-/** The message shows the question as it is in the record. Rejects with a SlackError. */
-export async function updateQuestion(request: Request): Promise<void> {
-  const { slack, task, text, nowMs, signal } = request;
+/** Where the question stands; undefined where it was never posted. Rejects with a SlackError. */
+export async function questionTsOf(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
   // A worker may have died between posting it and writing that down, and it was answered all the same.
-  const ts = task.question?.ts ?? (await findQuestion(request));
+  return request.task.question?.ts ?? (await findQuestion(request));
+}
+
+async function updateQuestion(request: Request): Promise<void> {
+  const { slack, task, text, nowMs, signal } = request;
+  const ts = await questionTsOf(request);
   if (ts === undefined) return;
   await slack.update({
     installation: installationOf(task),
@@ -45,7 +49,7 @@ export async function updateQuestion(request: Request): Promise<void> {
 }
 
 /** The earliest, should there be more. */
-async function findQuestion(request: Request): Promise<string | undefined> {
+async function findQuestion(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
   const posts = await ownPostsOrKnown(request);
   return posts.find(({ part }) => part === partOf(request.task))?.ts;
 }

@@ -1,10 +1,10 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 import { outgoingFiles } from "../files/outgoing.ts";
 import { answerPart, insteadPart, plainPart, questionPart, streamPart } from "../slack/post-parts.ts";
-import type { SlackApi } from "../slack/slack.ts";
+import type { Content, SlackApi } from "../slack/slack.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
-import { updateQuestion } from "./ask-question.ts";
+import { questionTsOf } from "./ask-question.ts";
 import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
 import { openings } from "./open-thread.ts";
 import { isSlackError, knownPosts, type OwnPost, ownPosts, ownPostsOrKnown, uploadsOf } from "./own-posts.ts";
@@ -27,7 +27,8 @@ export async function deliver(request: Request & { heal: boolean }): Promise<"de
     else if (!(await share(request))) return "share_refused";
   }
   // However it ended: nobody is to press its buttons any more.
-  if (task.question !== undefined) await unlessGone(updateQuestion({ ...request, nowMs: task.question.expiresAtMs }));
+  const questionTs = task.question === undefined ? undefined : await questionTsOf(request);
+  if (questionTs !== undefined) await closeQuestion(request, questionTs);
   if (task.placeholderTs !== undefined) await markOver(request);
   return "delivered";
 }
@@ -73,13 +74,36 @@ export async function sweep(request: Request): Promise<void> {
 
 /** The record holds the latest question alone; of an earlier one the text stays as Slack has it. */
 async function closeButtons(request: Request, { ts, part, buttons }: OwnPost): Promise<void> {
-  const { slack, task, text, signal } = request;
+  const { question } = request.task;
   if (buttons === undefined) return;
-  const { question } = task;
-  const isLatest = question !== undefined && part === questionPart + question.index;
-  const content = isLatest ? text.question({ task, nowMs: question.expiresAtMs }) : { text: buttons.text };
-  const post = { installation: installationOf(task), channel: placeOf(task).channel, ts, signal };
-  await unlessGone(slack.update({ ...post, content, key: { requestId: task.id, part } }));
+  if (question !== undefined && part === questionPart + question.index) await closeQuestion(request, ts);
+  else await showOneOf(request, { ts, part, contents: [{ text: buttons.text }] });
+}
+
+async function closeQuestion(request: Request, ts: string): Promise<void> {
+  const { task, text } = request;
+  const { index = 0, expiresAtMs: nowMs = 0 } = task.question ?? {};
+  const contents = [task, { ...task, plain: true as const }].map((shown) => text.question({ task: shown, nowMs }));
+  await showOneOf(request, { ts, part: questionPart + index, contents });
+}
+
+/** The message shows the first content that Slack takes. Where it takes none the message goes: its buttons would stay. */
+async function showOneOf(
+  request: Request,
+  { ts, part, contents }: { ts: string; part: number; contents: readonly Content[] },
+): Promise<void> {
+  const { slack, task, signal } = request;
+  const { channel } = placeOf(task);
+  const post = { installation: installationOf(task), channel, ts, key: { requestId: task.id, part }, signal };
+  for (const content of contents) {
+    try {
+      return await slack.update({ ...post, content });
+    } catch (thrown) {
+      if (isSlackError(thrown, ["no_such_message", "gone"])) return;
+      if (!isSlackError(thrown, ["refused"])) throw thrown;
+    }
+  }
+  await removeIn(request, { channel, ts });
 }
 
 /** A command's thread is opened once; a post that was answered late may have opened another one. */

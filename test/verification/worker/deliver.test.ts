@@ -171,6 +171,13 @@ describe("the sweep", () => {
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
 
+  it("removes a question that Slack does not let be edited: its buttons would stay", async () => {
+    const { slack, posts, add } = slackThread({ update: "refused" }, 1);
+    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
+    await sweep({ ...request, task: { ...task, question }, slack });
+    expect(posts.map(({ key: found }) => found?.part)).toEqual([1]);
+  });
+
   it("takes the buttons off a question that came after the task had ended", async () => {
     const { slack, posts, add } = slackThread({}, 1);
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
