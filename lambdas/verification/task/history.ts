@@ -21,3 +21,10 @@ export function withHistory({
   const history = [...after.history, { atMs, event: event.type, state: after.state }];
   return { ...after, history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history };
 }
+
+/** When the outcome was known that is, or was last, on its way into the thread. */
+export function concludedAtMs({ history }: Pick<Task, "history">): number | undefined {
+  const last = history.findLastIndex(({ state }) => state === "delivering");
+  const before = history.slice(0, last + 1).findLastIndex(({ state }) => state !== "delivering");
+  return last === -1 ? undefined : history[before + 1]?.atMs;
+}

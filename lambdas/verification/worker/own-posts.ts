@@ -1,7 +1,14 @@
 /** The posts of one task in its thread: looked up by their metadata, or as far as the record knows them. */
 import { filesPart, placeholderPart, streamPart } from "../slack/post-parts.ts";
 import { type PostedMessage, type SlackApi, SlackError, type SlackErrorKind } from "../slack/slack.ts";
+import { threadReleaseMs } from "../task/delays.ts";
+import { concludedAtMs } from "../task/history.ts";
+import { deliveryMs } from "../task/received.ts";
+import { graceMs } from "../task/step.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
+
+/** The call by which the placeholder tells Slack's clock from ours takes no longer. */
+const clockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
@@ -13,8 +20,7 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   const { task } = request;
   const messages = await messagesFromTask(request);
   const uploads = uploadsOf(task);
-  // Until it has left its thread nobody else streams there.
-  const nextTs = hasLeft(task) ? nextTaskTs(task, messages) : Number.POSITIVE_INFINITY;
+  const nextTs = hasLeft(task) ? nextTaskTs(task, messages) : passedTs(task);
   return messages.flatMap((message): OwnPost[] => {
     const { ts, key, from, fileIds, text, hasButtons } = message;
     const buttons = hasButtons ? { text } : undefined;
@@ -78,6 +84,15 @@ function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMes
   if (stream.messages.some((known) => known.ts === ts)) return true;
   const isBetween = Number(ts) > Number(placeholderTs ?? Number.POSITIVE_INFINITY) && Number(ts) < nextTs;
   return stream.inDoubt === true && isBetween;
+}
+
+/** Until it has left its thread, or was passed, nobody else streams there. What it began itself is there before it is passed. */
+function passedTs({ history, placeholderTs, announcedAtMs, deadlineAtMs = Number.POSITIVE_INFINITY }: Task): number {
+  const outcomeAtMs = concludedAtMs({ history }) ?? Number.POSITIVE_INFINITY;
+  const passedAtMs = Math.min(outcomeAtMs + threadReleaseMs, deadlineAtMs + graceMs + deliveryMs);
+  const isTold = placeholderTs !== undefined && announcedAtMs !== undefined;
+  const slackAheadMs = isTold ? Number(placeholderTs) * 1000 - announcedAtMs : 0;
+  return (passedAtMs + slackAheadMs - clockErrorMs) / 1000;
 }
 
 function hasLeft({ state, history }: Task): boolean {

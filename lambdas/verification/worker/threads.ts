@@ -2,6 +2,7 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { requestIdOf } from "../ingress/request-id.ts";
 import { threadReleaseMs } from "../task/delays.ts";
+import { concludedAtMs } from "../task/history.ts";
 import type { AskedMessage } from "../task/messages.ts";
 import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {
@@ -134,6 +135,6 @@ export function createThreads({
 /** Undefined where the outcome is not known yet. */
 function releaseTimeOf(task: Task | undefined): number | undefined {
   if (task?.state === "done") return 0;
-  const concludedAtMs = task?.history.findLast(({ state }) => state === "delivering")?.atMs;
-  return task?.state !== "delivering" || concludedAtMs === undefined ? undefined : concludedAtMs + threadReleaseMs;
+  const outcomeAtMs = task?.state === "delivering" ? concludedAtMs(task) : undefined;
+  return outcomeAtMs === undefined ? undefined : outcomeAtMs + threadReleaseMs;
 }

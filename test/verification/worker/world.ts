@@ -44,6 +44,7 @@ export function createWorld({
   unwritable = () => false,
   unreadable = () => false,
   streaming = false,
+  tsByClock = false,
   assistant,
   log = silentLog,
   ...policy
@@ -74,6 +75,8 @@ export function createWorld({
   unwritable?: (task: Task) => boolean;
   unreadable?: (task: Task) => boolean;
   streaming?: boolean;
+  /** The `ts` of posts follow the clock, as Slack has it. Otherwise all are of the first moments. */
+  tsByClock?: boolean;
   assistant?: { prompts: { title: string; message: string }[] };
   log?: Log;
 } & Pick<
@@ -92,7 +95,7 @@ export function createWorld({
   const underWay = new Set<string>();
   const uploads: { index: number; fileId: string }[] = [];
   const { operate, land } = createFates({ fate, now });
-  const newTs = () => `${(askedAtMs + 1000 + counter++) / 1000}`;
+  const newTs = () => ((tsByClock ? clockMs : askedAtMs + 1000) / 1000 + counter++ / 1000).toFixed(6);
   const slack = createWorldSlack({ operate, now, newTs, inSlack, refuses });
   const { posts } = slack;
   const answers = () => posts.filter(({ key }) => key !== undefined && key.part > 0 && key.part < 2001);

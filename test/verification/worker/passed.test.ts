@@ -1,0 +1,43 @@
+/** A task whose answer Slack does not take for a while is passed: what it does after that leaves the next task alone. */
+import { expect, it } from "@jest/globals";
+import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+
+const threadTs = `${askedAtMs / 1000}.000001`;
+const full = "A checkpoint on an old highway, where travellers were verified.";
+
+function askOf(n: number) {
+  const id = `00000000-0000-5000-8000-00000000000${n}`;
+  return { ...sampleAsk({ ts: `${askedAtMs / 1000}.00010${n}`, threadTs }), requestId: id };
+}
+
+it("a task that was passed neither edits nor removes the stream of the next one", async () => {
+  const [first, second] = [askOf(1), askOf(2)];
+  let streams = 0;
+  const world: ReturnType<typeof createWorld> = createWorld({
+    streaming: true,
+    tsByClock: true,
+    story: (id) => ({ status: "success", response_text: `${full} ${id.at(-1)}` }),
+    progress: (polls) => ({ partial_text: full.slice(0, polls + 1) }),
+    pollsUntilDone: 50,
+    fate({ party, name }): Fate {
+      if (party !== "slack") return "ok";
+      if (name === "startStream") {
+        streams += 1;
+        return streams === 1 ? "done_unknown" : "ok";
+      }
+      // From the first stream on, until the second task has one, Slack takes nothing else.
+      if (streams === 1) throw new SlackError("unavailable");
+      return "ok";
+    },
+  });
+  const stateOf = ({ requestId }: { requestId: string }) => world.records.get(requestId)?.state;
+  world.deliver(first);
+  world.deliver(second);
+  await world.run({ until: () => stateOf(first) === "done" });
+  expect(stateOf(second)).toBe("waiting");
+  expect(world.posts.filter(({ streamingSinceMs }) => streamingSinceMs !== undefined)).toHaveLength(1);
+  await world.run();
+  expect(world.posts.map(({ text }) => text).sort()).toEqual([`${full} 1`, `${full} 2`]);
+});
