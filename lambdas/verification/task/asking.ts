@@ -43,20 +43,36 @@ export function asks(
   const { prompt, options, kind, question_id: id, expires_at, task_id: taskId } = result;
   const mostMs = nowMs + destinationOf(task, policy).questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
+  // The zones' clocks may differ.
+  const expiresAtMs = Number.isNaN(givenMs) ? mostMs : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs);
+  const earlier = kind === "auth" ? openAuth(task) : undefined;
   const question: Question = {
-    index: (task.question?.index ?? -1) + 1,
+    index: (task.question?.index ?? -1) + (earlier === undefined ? 1 : 0),
     ...(id === undefined ? {} : { id }),
     ...shownQuestion({ prompt, options }),
     ...(kind === undefined ? {} : { kind }),
     askedAtMs: nowMs,
-    // The zones' clocks may differ.
-    expiresAtMs: Number.isNaN(givenMs) ? mostMs : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs),
+    expiresAtMs: Math.min(expiresAtMs, earlier?.expiresAtMs ?? expiresAtMs),
+    ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
   };
   const { progress: _progress, params: _params, stream, ...rest } = task;
   // What is written after the answer begins a message of its own.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
-  return { task: advance({ ...rest, ...anew }, { state: "asking", taskId, question }), effects: [wake(0)] };
+  const asking = advance({ ...rest, ...anew }, { state: "asking", taskId, question });
+  return { task: asking, effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }] };
+}
+
+/** A peer may word anew at every read which credentials it lacks: that is still one question, with one message and one end. */
+function openAuth({ state, question }: Task): Question | undefined {
+  return state === "asking" && question?.kind === "auth" && question.answer === undefined ? question : undefined;
+}
+
+/** Its message shows the question as it is by now. */
+export function questionShown(task: Task, { nowMs }: { nowMs: number }): Step {
+  const { question } = task;
+  if (question === undefined || question.answer !== undefined) return { task, effects: [{ type: "answer" }] };
+  return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
 }
 
 /** As much as Slack shows, and a record holds beside everything else. */

@@ -40,7 +40,7 @@ export type TaskEvent =
   | { type: "thread_held" }
   | { type: "question_asked"; nowMs: number; ts: string }
   /** The message of the question says how it was answered. */
-  | { type: "question_shown" }
+  | { type: "question_shown"; nowMs: number }
   | { type: "canceled"; nowMs: number }
   /** The text of the message that is to be tried again; undefined where it is gone. */
   | { type: "message_read"; nowMs: number; text: string | undefined }

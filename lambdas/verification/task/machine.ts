@@ -2,7 +2,7 @@
 
 import { leftOutCountOf } from "../transport/take-result.ts";
 import { tokensOf } from "../usage-history/tokens.ts";
-import { answerInDoubt, asked, asks, stillAsks, waited, wokenAsking } from "./asking.ts";
+import { answerInDoubt, asked, asks, questionShown, stillAsks, waited, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
 import { afterDeadLetterMs, turnDelay } from "./delays.ts";
 import { shareRefused, uploaded, wokenDelivering } from "./delivering.ts";
@@ -84,7 +84,7 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "question_asked":
       return asked(task, event);
     case "question_shown":
-      return { task, effects: [{ type: "answer" }] };
+      return questionShown(task, event);
     case "cancel_asked":
       return cancelAsked({ task, event, policy });
     case "canceled":

@@ -101,7 +101,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         };
       case "show_question":
         await showQuestion({ ...request, nowMs: now() });
-        return { type: "question_shown" };
+        return { type: "question_shown", nowMs: now() };
       case "upload":
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":

@@ -10,7 +10,7 @@ const hourMs = 3600_000;
 const foreign = samplePolicy({ idempotent: false });
 const poll = { type: "poll", by: "task_id" } as const;
 const shown: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
-const questionShown: TaskEvent = { type: "question_shown" };
+const questionShown: TaskEvent = { type: "question_shown", nowMs };
 const at = <E extends TaskEvent>(event: E, atMs: number) => ({ ...event, nowMs: atMs });
 const answerCall = (event: ReturnType<typeof failure>) => ({ ...event, act: "answer" }) as const;
 const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));

@@ -9,7 +9,7 @@ import { samplePolicy, sampleTask } from "./sample.ts";
 
 const hourMs = 3600_000;
 const shown: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
-const questionShown: TaskEvent = { type: "question_shown" };
+const questionShown: TaskEvent = { type: "question_shown", nowMs };
 const yes: GivenAnswer = { user: "U1", atMs: nowMs + 5000, option: 0, callId: "call-1" };
 const sent = [woken, announced, woken];
 
@@ -259,6 +259,22 @@ describe("missing credentials", () => {
     expect(look.last).toEqual([{ type: "poll", by: "task_id" }]);
     expect(play([asking({ kind: "auth" })], { task: look.task }).last).toEqual([{ type: "wake", delayMs: 30_000 }]);
     expect(play([{ ...accepted, act: "poll" }], { task: look.task }).task.state).toBe("waiting");
+    expect(play([at(woken, nowMs + hourMs)], { task }).last).toEqual([{ type: "cancel" }]);
+  });
+
+  it("stay one question with one end where the agent words it anew at every look", () => {
+    let task = open({ kind: "auth", prompt: "Sign in: /0", question_id: "q0" });
+    const minuteMs = 60_000;
+    for (let minute = 1; minute < 60; minute += 1) {
+      const atMs = nowMs + minute * minuteMs;
+      const words = { kind: "auth", prompt: `Sign in: /${minute}`, question_id: `q${minute}` } as const;
+      const look = play([at(woken, atMs), asking(words, { atMs })], { task });
+      expect(look.last).toEqual([{ type: "show_question" }]);
+      expect(look.task.question).toMatchObject({ index: 0, ts: "2.1", prompt: words.prompt, id: words.question_id });
+      const shownAgain = play([{ type: "question_shown", nowMs: atMs }], { task: look.task });
+      expect(shownAgain.last).toEqual([{ type: "wake", delayMs: 30_000 }]);
+      task = shownAgain.task;
+    }
     expect(play([at(woken, nowMs + hourMs)], { task }).last).toEqual([{ type: "cancel" }]);
   });
 });

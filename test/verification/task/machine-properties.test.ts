@@ -94,7 +94,7 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     .map((shown): TaskEvent => ({ type: "progress_shown", nowMs, shown })),
   hold_thread: always({ type: "thread_held" }),
   ask_question: fc.oneof(always({ type: "question_asked", nowMs, ts: "2.2" }), slackFailure),
-  show_question: always({ type: "question_shown" }),
+  show_question: always({ type: "question_shown", nowMs }),
   upload: fc.oneof(
     fc
       .option(fc.constant("F1"), { nil: undefined })
@@ -210,7 +210,7 @@ function calm(act: TaskEffect, task: Task): TaskEvent {
     show_progress: { type: "progress_shown", nowMs, shown: {} },
     hold_thread: { type: "thread_held" },
     ask_question: { type: "question_asked", nowMs, ts: "2.2" },
-    show_question: { type: "question_shown" },
+    show_question: { type: "question_shown", nowMs },
     cancel: { type: "canceled", nowMs },
     upload: { type: "uploaded", index: 0, fileId: "F1" },
     deliver: { type: "delivered" },
