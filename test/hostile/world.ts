@@ -19,9 +19,11 @@ export type HostileWorld = Awaited<ReturnType<typeof startHostileWorld>>;
 
 export async function startHostileWorld({
   entries,
+  callTimeoutMs,
   openEngine,
 }: {
   entries: readonly Entry[];
+  callTimeoutMs: number;
   /** sqlite where absent. */
   openEngine?: ((zone: "verification" | "execution") => Engine) | undefined;
 }) {
@@ -52,7 +54,7 @@ export async function startHostileWorld({
       json: {
         destinations: Object.fromEntries(["peer", ...away].map((name) => [name, destination])),
         routes: [...away.map((word) => ({ word, destination: word })), { destination: "peer" }],
-        limits: { callTimeoutMs: 1500, leaseMs: 20_000, visibilityTimeoutMs: 25_000 },
+        limits: { callTimeoutMs, leaseMs: 20_000, visibilityTimeoutMs: 25_000 },
       },
     }),
     directory: join(__dirname, "../.."),
