@@ -99,11 +99,14 @@ async function showOneOf(
     try {
       return await slack.update({ ...post, content });
     } catch (thrown) {
-      if (isSlackError(thrown, ["no_such_message", "gone"])) return;
-      if (!isSlackError(thrown, ["refused"])) throw thrown;
+      if (isSlackError(thrown, ["no_such_message"])) return;
+      if (!isSlackError(thrown, ["refused", "gone"])) throw thrown;
     }
   }
-  await removeIn(request, { channel, ts });
+  // Where nobody may post, one may still be allowed to delete.
+  await removeIn(request, { channel, ts }).catch((thrown: unknown) => {
+    if (!isSlackError(thrown, ["gone"])) throw thrown;
+  });
 }
 
 /** A command's thread is opened once; a post that was answered late may have opened another one. */
