@@ -29,12 +29,38 @@ const taskText = createTaskText({ locale: "en" });
 export function oddAnswer(fate: Fate): string | undefined {
   const { expected, record } = fate;
   const shown = shownOf(fate);
+  if (expected.texts === undefined) return oddWords(fate);
   const isNone = shown.length === 0 && expected.answer !== "owed";
   if (isNone) return undefined;
   const wanted = expected.answer === "none" || record === undefined ? [] : wantedOf({ fate, record });
   const text = JSON.stringify(shown);
   if (wanted.some((parts) => JSON.stringify(parts) === text)) return undefined;
   return `${shown.length} posts where ${wanted[0]?.length ?? 0} are due: ${text}`;
+}
+
+/** Of an answer of which only is known that it must be there: each part once, and something to be seen. */
+function oddWords(fate: Fate): string | undefined {
+  const parts = fate.posts.flatMap(({ key }) =>
+    key !== undefined && key.part > placeholderPart && key.part < questionPart ? key.part : [],
+  );
+  if (fate.expected.answer !== "owed") return parts.length === 0 ? undefined : "an answer to what needs none";
+  const [first = 0] = parts;
+  const isWhole = parts.length > 0 && parts.every((part, index) => part === first + index);
+  const isVisible = shownOf(fate).some((post) => /[\p{L}\p{N}]/u.test(seenIn(post)));
+  return isWhole && isVisible ? undefined : `parts ${parts.join(",")}${isVisible ? "" : ", with nothing to be seen"}`;
+}
+
+/** What people see of a post: its blocks where there are any. Markdown shows neither link definitions nor fences. */
+function seenIn({ text, blocks }: Shown[number]): string {
+  const words = blocks.length === 0 ? text : blocks.flatMap(wordsOf).join("\n");
+  return words.replace(/^\s*\[[^\]]+\]:\s*\S+.*$/gm, "").replace(/^\s*(`{3,}|~{3,}).*$/gm, "");
+}
+
+/** Only those of its own words: buttons say nothing of an answer. */
+function wordsOf({ type, text }: Post["blocks"][number]): string[] {
+  if (type === "markdown") return [String(text)];
+  if (type === "section") return [String((text as { text?: string } | undefined)?.text ?? "")];
+  return type === "actions" || type === "context" ? [] : [JSON.stringify(text ?? type)];
 }
 
 function shownOf({ posts }: Fate): Shown {
@@ -52,7 +78,7 @@ function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record
   const isAnswer = outcome === undefined || outcome.type === "answer";
   if (!isAnswer) return [render({ record, outcome })];
   const known = outcome ?? { type: "answer" as const, text: "" };
-  return expected.texts.flatMap((text) => {
+  return (expected.texts ?? []).flatMap((text) => {
     const answer = { ...known, text };
     // A file that cannot be uploaded for a quarter of a minute is told instead.
     const untold = { ...answer, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
@@ -72,7 +98,7 @@ function isSilent(fate: Fate): boolean {
 
 /** A wish to cancel came to nothing, although what it was about was still under way when it was dealt with. */
 export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaults: boolean }): string | undefined {
-  for (const wish of fates.filter(({ expected }) => expected.isCancel && expected.isThreadKnown)) {
+  for (const wish of fates.filter(isKnownWish)) {
     const { requestId, threadTs, ts } = wish.asked;
     if (shownOf(wish).length > 0) continue;
     if (!hasFaults) return `${requestId} came to nothing`;
@@ -85,22 +111,28 @@ export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaul
   return undefined;
 }
 
+function isKnownWish({ expected }: Fate): boolean {
+  return expected.isCancel && expected.isThreadKnown && expected.answer !== "none";
+}
+
 function overAtMs(record: Task | undefined): number {
   const over = record?.history.find(({ state }) => state === "delivering" || state === "done");
   return over?.atMs ?? Number.POSITIVE_INFINITY;
 }
 
 /** A reply to a question that stood in the thread was neither heard by the agent nor answered itself. */
-export function lostReply({ fates }: { fates: readonly Fate[] }): string | undefined {
+export function lostReply({ fates, isQuestionOver }: { fates: readonly Fate[]; isQuestionOver: boolean }) {
   for (const { expected, record, asked } of fates) {
-    if (expected.hasReply && record?.outcome?.type === "unanswered") return asked.requestId;
+    if (!isQuestionOver && expected.hasReply && record?.outcome?.type === "unanswered") return asked.requestId;
   }
   return undefined;
 }
 
 /** A task that is over and not in the usage history, or there although it was none, or with another end. */
-export function oddNote(fate: Fate): string | undefined {
-  const { record, noted, expected } = fate;
+export function oddNote({ fate, isExempt }: { fate: Fate; isExempt: boolean }): string | undefined {
+  const { record, noted, expected, asked } = fate;
+  // It may have been given up before it was known to be for the bot.
+  if (isExempt && asked.isUnaddressed) return undefined;
   const { outcome } = record ?? {};
   // Where the channel is gone nothing is shown, whatever it was.
   const isNone = record === undefined || outcome?.type === "canceling" || (isSilent(fate) && outcome === undefined);
@@ -134,11 +166,13 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   internal: ["nothing"],
 };
 
-export function disagreement(fate: Fate): string | undefined {
+/** `isApart`: the zones could not reach each other for so long that each came to its own end, or has forgotten the task. */
+export function disagreement({ fate, isApart }: { fate: Fate; isApart: boolean }): string | undefined {
   const { record, executed } = fate;
   const state = executed?.state ?? "nothing";
   const outcome = record?.outcome;
   const unsaid = isSilent(fate) ? "ignored" : "answer";
+  if (isApart && (outcome?.type === "failed" || executed === undefined)) return undefined;
   const said = outcome?.type === "failed" ? outcome.reason : (outcome?.type ?? unsaid);
   if (fitting[said]?.includes(state) !== false) return undefined;
   return `the record says ${said}, the host says ${state}`;

@@ -8,7 +8,7 @@ type Given = { point: Point; process?: string; beganIn: number; doneIn?: number 
 
 function deaths(given: readonly Given[], afterAt = 0) {
   const steps = given.map(({ point, process = "worker 1", beganIn, doneIn }, index): Step => {
-    const always = { atMs: 0, zone: "verification", about: "", detail: "", fate: undefined } as const;
+    const always = { atMs: 0, zone: "verification", isOutage: false, about: "", detail: "", fate: undefined } as const;
     return { ...always, at: index + 1, process, point, beganIn, doneIn, possible: remoteFaults[point] };
   });
   return Object.fromEntries(earlierDeaths({ steps, afterAt }));

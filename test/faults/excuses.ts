@@ -1,15 +1,18 @@
 /** What excuses a task that ends in other words than the agent's, although the agent would have answered. */
 import type { Fate } from "./agreement.ts";
 import type { Point } from "./faults.ts";
+import { awayMs, type Outage } from "./outages.ts";
 import type { Step, World } from "./world.ts";
 
 type Case = { world: World; fate: Fate; reason: string };
 
 /** Any one of them is enough. */
 const excuses: readonly ((failed: Case) => boolean)[] = [
+  /** What the host said cannot be shown. */
+  ({ world: { story } }) => story.agent.says !== undefined,
   /** Its host died, or lost its claim, and says so. */
-  ({ world: { steps }, fate: { executed } }) =>
-    steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) &&
+  ({ world: { steps, outages }, fate: { executed } }) =>
+    (steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) || outages.some(isOfHost)) &&
     executed?.outcome?.type === "failure" &&
     executed.outcome.lost === true,
   /** Somebody wished it to end. */
@@ -19,6 +22,12 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   /** More than one fault together took so long that its time was over: no agent here takes as long as it may. */
   ({ world: { steps }, fate: { executed } }) =>
     steps.filter(isMet).length > 1 && executed?.outcome?.type === "failure" && executed.outcome.reason === "timeout",
+  /** The host, or the way to it, was away for longer than eight tries take. */
+  ({ world: { outages }, reason }) =>
+    ["unavailable", "ambiguous", "timeout"].includes(reason) && awayMs(outages.filter(isOfHost)) >= givenUpAfterMs,
+  /** It was off, or out of reach, until its time was over. */
+  ({ world: { outages }, reason }) =>
+    ["unavailable", "ambiguous", "timeout"].includes(reason) && awayMs(outages) >= deadlineMs,
   /** The ways to the host were cut so often that it was given up. */
   ({ world: { steps }, reason }) =>
     ["unavailable", "ambiguous", "timeout"].includes(reason) && steps.filter(isMet).filter(isOnTheWay).length >= 8,
@@ -29,6 +38,17 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   ({ world: { story, steps }, reason }) =>
     story.isForeign && reason === "ambiguous" && steps.filter(isMet).some((step) => !isHarmless(step)),
 ];
+
+/** Eight tries of a call, with growing delays, take about two minutes. */
+const givenUpAfterMs = 100_000;
+/** The default of a destination. */
+const deadlineMs = 8 * 3600_000 - 10 * 60_000;
+/** A message that waited longer is told so, and never executed. */
+const tooOldMs = 24 * 3600_000;
+
+function isOfHost({ parties }: Outage): boolean {
+  return parties.some((party) => party === "way" || party === "tasks" || party === "execution");
+}
 
 /** The reason, where it has no excuse. */
 export function needlessFailure({ world, fate }: { world: World; fate: Fate }): string | undefined {
@@ -41,7 +61,7 @@ export function needlessFailure({ world, fate }: { world: World; fate: Fate }): 
 }
 
 /** Whether words that are no failure of the agent are what people brought about, or have an excuse. */
-function isDue({ world: { story, steps }, fate, type }: { world: World; fate: Fate; type: string }): boolean {
+function isDue({ world: { story, steps, outages }, fate, type }: { world: World; fate: Fate; type: string }): boolean {
   const { expected } = fate;
   switch (type) {
     case "refused":
@@ -50,10 +70,13 @@ function isDue({ world: { story, steps }, fate, type }: { world: World; fate: Fa
       return expected.isCancel;
     // Nobody presses a button again that seems to have been taken. `lostReply` says of replies that they may not be lost.
     case "unanswered":
+      if (awayMs(outages) >= story.questionMs) return true;
       return !expected.hasReply && (story.presses.length === 0 || steps.some(isMet));
     // It could not be read for a quarter of a minute.
     case "file_refused":
       return steps.filter(isMet).filter(({ point }) => point === "files.in").length >= 3;
+    case "too_old":
+      return awayMs(outages) >= tooOldMs;
     default:
       return false;
   }

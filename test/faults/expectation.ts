@@ -6,8 +6,8 @@ import type { World } from "./world.ts";
 export type Expectation = {
   /** `either`: it may be answered or not. `none`: there must be no answer. */
   answer: "owed" | "either" | "none";
-  /** What the agent may have said. Empty where nothing may be executed. */
-  texts: readonly string[];
+  /** What the agent may have said; empty where nothing may be executed. Undefined: any words that can be seen. */
+  texts: readonly string[] | undefined;
   /** It is the word to cancel, not a task. */
   isCancel: boolean;
   /** The bot was asked in the thread well before. */
@@ -59,9 +59,10 @@ function isThreadKnown({ message, asked, world }: About): boolean {
 }
 
 /** The story's first message is asked about, where its agent asks; by a button or in words. */
-function textsOf(about: About): string[] {
+function textsOf(about: About): string[] | undefined {
   const { message, world } = about;
   const { story } = world;
+  if (story.agent.says !== undefined) return undefined;
   if (!asks(about)) return [agentsAnswer(message)];
   const pressed = story.presses
     .filter(({ by = "asker" }) => by === "asker")

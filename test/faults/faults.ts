@@ -19,7 +19,11 @@ export const kinds = [
   "dies_before",
   /** The process dies when it is done, and does not hear of it. */
   "dies_after",
-  /** The channel is gone from then on: exempt from the promise of an answer. */
+  /** Slack was asked too often, and says how long to wait. */
+  "limited",
+  /** Slack does not take the blocks of this content, nor of any like it. */
+  "blocks_refused",
+  /** Nobody may post there from then on: exempt from the promise of an answer. */
   "gone",
 ] as const;
 export type Kind = (typeof kinds)[number];
@@ -71,12 +75,35 @@ export type FaultTable = Readonly<Record<Point, readonly Kind[]>>;
 const everywhere = {
   "slack.event": ["lost", "answer_lost", "repeated"],
   "slack.press": ["lost"],
-  "slack.post": ["refused", "lost", "answer_lost", "slow", "repeated", "dies_before", "dies_after", "gone"],
-  "slack.update": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after", "gone"],
-  "slack.remove": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after"],
+  "slack.post": [
+    "refused",
+    "lost",
+    "answer_lost",
+    "slow",
+    "repeated",
+    "overtaken",
+    "dies_before",
+    "dies_after",
+    "limited",
+    "blocks_refused",
+    "gone",
+  ],
+  "slack.update": [
+    "refused",
+    "lost",
+    "answer_lost",
+    "slow",
+    "overtaken",
+    "dies_before",
+    "dies_after",
+    "limited",
+    "blocks_refused",
+    "gone",
+  ],
+  "slack.remove": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after", "limited"],
   "slack.react": ["refused", "slow", "dies_before"],
-  "slack.stream": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after", "gone"],
-  "slack.replies": ["refused", "lost", "slow", "dies_before"],
+  "slack.stream": ["refused", "lost", "answer_lost", "slow", "dies_before", "dies_after", "limited", "gone"],
+  "slack.replies": ["refused", "lost", "slow", "dies_before", "limited"],
   "slack.upload": ["refused", "lost", "dies_before"],
   "files.in": ["refused", "lost", "dies_before"],
   "transport.request": ["refused", "lost", "slow", "repeated", "overtaken", "dies_before", "dies_after"],

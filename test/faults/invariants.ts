@@ -3,6 +3,7 @@
 import { openingPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
 import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote } from "./agreement.ts";
 import { needlessFailure } from "./excuses.ts";
+import { awayMs } from "./outages.ts";
 import { buttonsOf } from "./presses.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
@@ -19,6 +20,8 @@ export type Ending = {
   isOver: boolean;
   /** The channel was gone: nobody could answer. */
   isExempt: boolean;
+  /** Nor could anybody read or remove anything there. */
+  isShut: boolean;
   /** Something went wrong in the Execution zone itself, so that an agent may have been lost. */
   isHostHit: boolean;
   /** Rejections that nobody handled. */
@@ -39,6 +42,8 @@ type Invariant = { sentence: string; find: (ending: Ending) => string | undefine
 const operationsFactor = 2;
 const operationsPerFault = 130;
 const operationsPerMinute = 30;
+/** The time that a task has, after which both zones give it up. */
+const apartMs = 8 * 3600_000 - 10 * 60_000;
 
 const invariants: readonly Invariant[] = [
   {
@@ -59,10 +64,10 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "Nothing else of ours is in a thread.",
-    find: ({ posts, fates, isExempt }) =>
+    find: ({ posts, fates, isExempt, isShut }) =>
       firstOf(posts, (post) =>
-        // What has no key cannot be removed where nobody can do anything.
-        fates.some((fate) => fate.posts.includes(post)) || (isExempt && post.key === undefined)
+        // What has no key cannot be found again by whoever gave up.
+        isShut || fates.some((fate) => fate.posts.includes(post)) || (isExempt && post.key === undefined)
           ? undefined
           : `the post at ${post.ts}`,
       ),
@@ -80,6 +85,13 @@ const invariants: readonly Invariant[] = [
             );
             return same.length > 1 || buttonsOf(post).length > 0 ? `the question at ${post.ts}` : undefined;
           }),
+  },
+  {
+    sentence: "Where nobody may post any more, what could be removed has no live buttons.",
+    find: ({ posts, isExempt, isShut }) =>
+      !isExempt || isShut
+        ? undefined
+        : firstOf(posts, (post) => (buttonsOf(post).length > 0 ? `the post at ${post.ts}` : undefined)),
   },
   {
     sentence: "The files of an answer are in the thread, once.",
@@ -116,12 +128,16 @@ const invariants: readonly Invariant[] = [
   {
     sentence: "The record, the thread and the Execution zone's task agree.",
     // Where nobody could be answered, nothing needs to have been done either.
-    find: ({ fates, isExempt }) => (isExempt ? undefined : firstOf(fates, disagreement)),
+    find({ fates, isExempt, world: { outages } }) {
+      const isApart = awayMs(outages) >= apartMs;
+      return isExempt ? undefined : firstOf(fates, (fate) => disagreement({ fate, isApart }));
+    },
   },
   {
     sentence: "Each task that is over is in the usage history once, and nothing else is.",
-    find: ({ fates, world: { historyIds } }) =>
-      firstOf(fates, oddNote) ?? historyIds.find((id, at) => historyIds.indexOf(id) !== at),
+    find: ({ fates, isExempt, world: { historyIds } }) =>
+      firstOf(fates, (fate) => oddNote({ fate, isExempt })) ??
+      historyIds.find((id, at) => historyIds.indexOf(id) !== at),
   },
   {
     sentence: "A task that fails has an excuse.",
@@ -130,12 +146,15 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "A wish to cancel is not lost.",
-    find: ({ fates, isExempt, world: { steps } }) =>
-      isExempt ? undefined : lostWish({ fates, hasFaults: steps.some(({ fate }) => fate !== undefined) }),
+    find({ fates, isExempt, world: { steps, outages } }) {
+      const hasFaults = outages.length > 0 || steps.some(({ fate }) => fate !== undefined);
+      return isExempt ? undefined : lostWish({ fates, hasFaults });
+    },
   },
   {
     sentence: "A reply to a question that stands in the thread is not lost.",
-    find: ({ fates, isExempt }) => (isExempt ? undefined : lostReply({ fates })),
+    find: ({ fates, isExempt, world: { outages, story } }) =>
+      isExempt ? undefined : lostReply({ fates, isQuestionOver: awayMs(outages) >= story.questionMs }),
   },
   {
     sentence: "The tasks of a thread begin in the order of their messages.",
@@ -173,7 +192,7 @@ const invariants: readonly Invariant[] = [
     sentence: "The number of operations is bounded.",
     find({ world: { steps }, usualOperations }) {
       if (usualOperations === undefined) return undefined;
-      const faults = steps.filter(({ fate }) => fate !== undefined).length;
+      const faults = steps.filter(({ fate, isOutage }) => fate !== undefined && !isOutage).length;
       const minutes = ((steps.at(-1)?.atMs ?? 0) - (steps[0]?.atMs ?? 0)) / 60_000;
       const most = operationsFactor * usualOperations + operationsPerFault * faults + operationsPerMinute * minutes;
       return steps.length > most ? `${steps.length} operations, where ${usualOperations} are usual` : undefined;

@@ -12,8 +12,9 @@ import { tell } from "./tell.ts";
 import { realMs } from "./virtual-time.ts";
 
 const progressMs = 5000;
-/** Failures that are told in full; further ones are only counted. */
-const maxTold = 5;
+/** Failures that are told in full, in all and of those that violate the same; further ones are only counted. */
+const maxTold = 12;
+const maxToldAlike = 2;
 /** After so many failures the point is made; of a mutant one is enough. */
 const maxFailures = 200;
 /** A real turn of the event loop, for signals and for the garbage that waits for one. */
@@ -57,6 +58,7 @@ async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Op
   const places = placesOf(where);
   const figures = createFigures();
   const told = new Set<string>();
+  const toldAlike = new Map<string, number>();
   const endMs = realMs() + 1000 * seconds;
   let nextProgressMs = realMs() + progressMs;
   let isInterrupted = false;
@@ -80,7 +82,10 @@ async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Op
   }
 
   async function report(found: Run): Promise<void> {
-    if (told.size >= maxTold) return;
+    const kind = found.violations.map(({ invariant }) => invariant).join(" ");
+    const alike = (toldAlike.get(kind) ?? 0) + 1;
+    if (told.size >= maxTold || alike > maxToldAlike) return;
+    toldAlike.set(kind, alike);
     const usualOperations = (await usualRun(found.plan)).steps.length;
     const shortest = await shrink({ run: found, usualOperations });
     const plan = compact(shortest.plan);

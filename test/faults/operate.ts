@@ -5,7 +5,14 @@ import { chance, currentEvent, later } from "./virtual-time.ts";
 import { meet, type World } from "./world.ts";
 
 /** How a party's seam says that something went wrong. */
-export type Failures = { refused: () => Error; unknown: () => Error; gone?: () => Error };
+export type Failures = {
+  refused: () => Error;
+  unknown: () => Error;
+  gone?: () => Error;
+  limited?: () => Error;
+  /** Absent where there are no blocks. */
+  blocksRefused?: (() => Error) | undefined;
+};
 
 /** `usualMs` is what an operation takes; the caller of a slow one gives up after `giveUpMs`, and it is done `landMs` after its begin at the latest. */
 export type Times = { usualMs: number; giveUpMs: number; landMs: number };
@@ -67,6 +74,12 @@ export function operate<T>({
       break;
     case "refused":
       after(delayMs, () => reject(failures.refused()));
+      break;
+    case "limited":
+      after(delayMs, () => reject((failures.limited ?? failures.refused)()));
+      break;
+    case "blocks_refused":
+      after(delayMs, () => (failures.blocksRefused ? reject(failures.blocksRefused()) : resolve(attempt(effect))));
       break;
     case "answer_lost":
       after(delayMs, () => {

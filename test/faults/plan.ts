@@ -1,25 +1,34 @@
 /** A plan says everything about a run: which story on which engine, which chance, and which operations meet which fault. */
 import { type EngineName, engineNames } from "./engines.ts";
 import { type Fault, type Kind, kinds } from "./faults.ts";
+import { compactOutage, type Outage, parseOutage } from "./outages.ts";
 import { stories } from "./stories.ts";
 
 /** With the seed 0 the world is quiet: latencies and orders are always the same. */
-export type Plan = { story: string; engine: EngineName; seed: number; faults: readonly Fault[] };
+export type Plan = {
+  story: string;
+  engine: EngineName;
+  seed: number;
+  faults: readonly Fault[];
+  outages?: readonly Outage[];
+};
 
-/** Such as `sync/aws/0/12:lost,30:dies_after`. */
-export function compact({ story, engine, seed, faults }: Plan): string {
-  return [story, engine, seed, faults.map(({ at, kind }) => `${at}:${kind}`).join(",")].join("/");
+/** Such as `sync/aws/0/12:lost,30:dies_after`, and with outages `sync/aws/0/12:lost/store@5+600:lost`. */
+export function compact({ story, engine, seed, faults, outages = [] }: Plan): string {
+  const always = [story, engine, seed, faults.map(({ at, kind }) => `${at}:${kind}`).join(",")];
+  return [...always, ...(outages.length === 0 ? [] : [outages.map(compactOutage).join(",")])].join("/");
 }
 
 /** Throws an Error for a person where the text is no plan. */
 export function parsePlan(text: string): Plan {
-  const [story = "", engine = "", seed = "", faults = ""] = text.split("/");
+  const [story = "", engine = "", seed = "", faults = "", outages = ""] = text.split("/");
   const engineName = engineNames.find((name) => name === engine);
   if (!stories.some(({ name }) => name === story)) throw new Error(`There is no story "${story}".`);
   if (engineName === undefined) throw new Error(`There is no engine "${engine}".`);
   if (!/^\d{1,10}$/.test(seed)) throw new Error(`"${seed}" is no seed.`);
   const list = faults === "" ? [] : faults.split(",");
-  return { story, engine: engineName, seed: Number(seed), faults: list.map(parseFault) };
+  const plan = { story, engine: engineName, seed: Number(seed), faults: list.map(parseFault) };
+  return outages === "" ? plan : { ...plan, outages: outages.split(",").map(parseOutage) };
 }
 
 function parseFault(text: string): Fault {

@@ -1,5 +1,5 @@
 /** The processes that can do the same work: some live, some are just being started again. */
-import { createProcess, outside, type Process, type Zone } from "./processes.ts";
+import { createProcess, kill, outside, type Process, type Zone } from "./processes.ts";
 import { chance, later } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
@@ -21,7 +21,7 @@ const quietSpreadMs = 5000;
 
 /** `boot` starts what a process does, with an empty memory. */
 export function createPool<W>({
-  world: { engine, isRestless },
+  world: { engine, isRestless, pools },
   name,
   zone,
   skewMs,
@@ -38,8 +38,10 @@ export function createPool<W>({
   const instances: Instance<W>[] = [];
   const listeners: (() => void)[] = [];
   let count = 0;
+  let isOff = false;
 
   function start(): void {
+    if (isOff || instances.length >= size) return;
     count += 1;
     const process = createProcess({ name: `${name}${count}`, zone, skewMs: skewMs + aheadMs() });
     const instance: Instance<W> = { process, work: boot(process), isBusy: false };
@@ -61,7 +63,22 @@ export function createPool<W>({
     return isRestless ? spreadMs * (2 * chance() - 1) : quietSpreadMs * (count % 2 === 0 ? 1 : -1);
   }
 
-  for (let number = 0; number < size; number++) start();
+  function startAll(): void {
+    for (let number = 0; number < size; number++) start();
+  }
+
+  startAll();
+  pools.push({
+    zone,
+    off() {
+      isOff = true;
+      for (const { process } of [...instances]) kill(process);
+    },
+    on() {
+      isOff = false;
+      startAll();
+    },
+  });
   return {
     find({ mayShare }) {
       const index = instances.findIndex(({ isBusy }) => !isBusy || mayShare);

@@ -15,6 +15,7 @@ type Button = { action_id: string; value: string };
 /** Whoever does not see the question yet looks again, for a quarter of an hour. */
 const lookEveryMs = 5000;
 const mostLooks = 180;
+const mostTries = 20;
 
 export function pressButtons({
   world,
@@ -35,17 +36,18 @@ export function pressButtons({
   function look({ option, user, looks }: { option: number; user: string; looks: number }): void {
     const question = slack.posts.find(({ key }) => key?.part === questionPart);
     const button = question && buttonsOf(question)[option];
-    if (question !== undefined && button !== undefined) press({ question, button, user });
+    if (question !== undefined && button !== undefined) press({ question, button, user, tries: 1 });
     if (question === undefined && looks < mostLooks)
       later({ delayMs: lookEveryMs, run: () => look({ option, user, looks: looks + 1 }) });
   }
 
-  function press({ question, button, user }: { question: Post; button: Button; user: string }): void {
+  function press(pressed: { question: Post; button: Button; user: string; tries: number }): void {
+    const { question, button, user, tries } = pressed;
     const { fate } = meet({ world, process, point: "slack.press", about: () => `${user} ${button.action_id}` });
     const instance = ingresses.find({ mayShare: true });
-    // What was lost the person sees, and presses again.
+    // What was lost the person sees, and presses again, for a minute.
     if (fate === "lost" || instance === undefined) {
-      later({ delayMs: 3000, run: () => press({ question, button, user }) });
+      if (tries < mostTries) later({ delayMs: 3000, run: () => press({ ...pressed, tries: tries + 1 }) });
       return;
     }
     const payload = {

@@ -9,6 +9,7 @@ import type { Fault, Kind } from "./faults.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
 import { createLeaks } from "./leaks.ts";
 import { createNames } from "./names.ts";
+import { awayMs } from "./outages.ts";
 import { writeMessages } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
@@ -16,7 +17,7 @@ import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimSlack } from "./sim-slack.ts";
 import { type Story, stories } from "./stories.ts";
 import { createVerification } from "./verification.ts";
-import { runUntilIdle, startTime, unheardRejections } from "./virtual-time.ts";
+import { later, runUntilIdle, startTime, unheardRejections } from "./virtual-time.ts";
 import { maxOperations, type Step, type World } from "./world.ts";
 
 export type Run = {
@@ -31,7 +32,8 @@ export type Run = {
 export type FateOf = World["fateOf"];
 
 const startMs = 1_762_750_300_000;
-const longestMs = 48 * 3600_000;
+const dayMs = 24 * 3600_000;
+const longestMs = 96 * 3600_000;
 /** The zones' clocks differ by up to 5 minutes. */
 const halfSkewMs = 150_000;
 
@@ -59,6 +61,9 @@ export async function runPlan({
     isRestless: plan.seed !== 0,
     steps: [],
     isTold,
+    startMs,
+    outages: plan.outages ?? [],
+    pools: [],
     names: createNames(),
     leaks: createLeaks(),
     historyIds: [],
@@ -82,6 +87,7 @@ export async function runPlan({
   const ofVerification = { world, slack: slack.api, zones, completions };
   const verification = createVerification({ ...ofVerification, skewMs: lean * halfSkewMs });
   const asked = writeMessages({ world, slack, ingresses: verification.ingresses });
+  switchZones(world);
   const isOver = await runUntilIdle({ maxEvents: 20 * maxOperations, endMs: startMs + longestMs });
   const unheard = await unheardRejections();
 
@@ -107,8 +113,10 @@ export async function runPlan({
       return { asked: message, expected, record, noted, executed, posts, zoneAheadMs: lean * halfSkewMs };
     }),
   );
-  const faults = world.steps.flatMap(({ at, fate }): Fault[] => (fate === undefined ? [] : [{ at, kind: fate }]));
-  const isExempt = slack.gone();
+  const faults = world.steps.flatMap(({ at, fate, isOutage }): Fault[] =>
+    fate === undefined || isOutage ? [] : [{ at, kind: fate }],
+  );
+  const isExempt = slack.gone() || isSlackAwayForADay(world);
   const violations = violationsOf({
     world,
     fates,
@@ -119,11 +127,30 @@ export async function runPlan({
     ),
     isOver,
     isExempt,
+    isShut: slack.shut() || isSlackAwayForADay(world),
     unheard,
-    isHostHit: world.steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined),
+    isHostHit:
+      world.steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) ||
+      world.outages.some(({ parties }) => parties.includes("execution")),
     usualOperations,
   });
   return { plan: { ...plan, faults }, steps: world.steps, violations, isExempt };
+}
+
+/** A delivery is given up after a day. */
+function isSlackAwayForADay({ outages }: World): boolean {
+  return awayMs(outages.filter(({ parties }) => parties.includes("slack"))) >= dayMs;
+}
+
+/** Zones that are off as a whole, and come back. */
+function switchZones({ outages, pools }: World): void {
+  for (const { parties, fromSeconds, seconds } of outages) {
+    const switched = pools.filter(({ zone }) => parties.some((party) => party === zone));
+    for (const { off, on } of switched) {
+      later({ delayMs: 1000 * fromSeconds, run: off });
+      later({ delayMs: 1000 * (fromSeconds + seconds), run: on });
+    }
+  }
 }
 
 /** The Execution zones that are there. */

@@ -1,11 +1,11 @@
 /** Which plans are run: every one with one or two faults, or as many as wanted with faults that chance draws. */
 import { earlierDeaths } from "./deaths.ts";
 import type { EngineName } from "./engines.ts";
-import type { Fault, Kind } from "./faults.ts";
+import type { Fault } from "./faults.ts";
+import { manners, type Outage, parties } from "./outages.ts";
 import { createRandom } from "./random.ts";
 import { type FateOf, type Run, runPlan } from "./run-plan.ts";
-import { worldMs } from "./virtual-time.ts";
-import type { Strike } from "./world.ts";
+import { hostileAnswers } from "./stories.ts";
 
 export type Place = { story: string; engine: EngineName };
 
@@ -17,8 +17,9 @@ export type Part = { number: number; of: number };
 
 const usual = new Map<string, Run>();
 
-/** The story without a fault in a quiet world. */
-export async function usualRun({ story, engine }: Place): Promise<Run> {
+/** The story without a fault in a quiet world; what a host says is to cost no more operations than any other answer. */
+export async function usualRun({ story: name, engine }: Place): Promise<Run> {
+  const story = name in hostileAnswers ? "sync" : name;
   const key = `${story}/${engine}`;
   const known = usual.get(key) ?? (await runPlan({ plan: { story, engine, seed: 0, faults: [] } }));
   usual.set(key, known);
@@ -35,8 +36,8 @@ export async function searchAll({
   part,
   onRun,
 }: Watch & { place: Place; depth: 1 | 2; part: Part }): Promise<void> {
-  const base = await usualRun(place);
-  const usualOperations = base.steps.length;
+  const usualOperations = (await usualRun(place)).steps.length;
+  const base = await runPlan({ plan: { ...place, seed: 0, faults: [] }, usualOperations });
   const run = (faults: Fault[]) => runPlan({ plan: { ...place, seed: 0, faults }, usualOperations });
   const isKnown = knownDeaths({ run: base, afterAt: 0 });
   let isOver = part.number === 1 && !(await onRun(base));
@@ -64,10 +65,11 @@ export async function searchRandomly({
   for (let number = 0; number < runs; number++) {
     const place = places[number % places.length];
     if (place === undefined) return;
-    const usualOperations = (await usualRun(place)).steps.length;
+    const usual = await usualRun(place);
     const ownSeed = ((seed * 1_000_003 + number) % 4_294_967_295) + 1;
-    const fateOf = drawnFates({ seed: ownSeed, usualOperations });
-    const run = await runPlan({ plan: { ...place, seed: ownSeed, faults: [] }, fateOf, usualOperations });
+    const { fateOf, outages } = drawn({ seed: ownSeed, usual });
+    const plan = { ...place, seed: ownSeed, faults: [], outages };
+    const run = await runPlan({ plan, fateOf, usualOperations: usual.steps.length });
     if (!(await onRun(run))) return;
   }
 }
@@ -86,32 +88,43 @@ function knownDeaths({ run: { steps }, afterAt }: { run: Run; afterAt: number })
 
 /**
  * One to six faults anywhere; in every fourth run a bad patch besides, operations in a row of which every second one fails;
- * and in every eighth a party that is away for up to ten minutes.
+ * and in some an outage.
  */
-function drawnFates({ seed, usualOperations }: { seed: number; usualOperations: number }): FateOf {
+function drawn({ seed, usual }: { seed: number; usual: Run }): { fateOf: FateOf; outages: Outage[] } {
   const chance = createRandom(seed ^ 0x5bd1e995);
   const upTo = (most: number) => Math.floor(chance() * most);
-  const anywhere = () => 1 + upTo(usualOperations * 1.3);
+  const anywhere = () => 1 + upTo(usual.steps.length * 1.3);
   const single = new Set(Array.from({ length: 1 + upTo(6) }, anywhere));
   const patchAt = chance() < 0.25 ? anywhere() : Number.POSITIVE_INFINITY;
   const patchEnd = patchAt + 4 + upTo(16);
-  const party = chance() < 0.125 ? awayParties[upTo(awayParties.length)] : undefined;
-  const awayAt = anywhere();
-  const awayMs = upTo(600_000);
-  let sinceMs: number | undefined;
-  return ({ at, point, possible }) => {
-    if (at === awayAt) sinceMs = worldMs();
-    const isAway = party !== undefined && sinceMs !== undefined && worldMs() < sinceMs + awayMs;
-    if (isAway && point.startsWith(party)) {
-      return struck(possible.find((kind) => kind === "refused") ?? possible.find((kind) => kind === "lost"));
-    }
+  const outages = drawnOutages({ chance, usual });
+  const fateOf: FateOf = ({ at, possible }) => {
     const isHit = single.has(at) || (at >= patchAt && at < patchEnd && chance() < 0.5);
-    return isHit ? struck(possible[upTo(possible.length)]) : undefined;
+    const kind = isHit ? possible[upTo(possible.length)] : undefined;
+    return kind === undefined ? undefined : { kind };
   };
+  return { fateOf, outages };
 }
 
-function struck(kind: Kind | undefined): Strike | undefined {
-  return kind === undefined ? undefined : { kind };
-}
+/** How long, in the share of all runs that is left by the ones before. Most runs are to be short. */
+const lengths = [
+  { upTo: 1 / 128, fromMinutes: 25 * 60, toMinutes: 30 * 60 },
+  { upTo: 5 / 128, fromMinutes: 15, toMinutes: 8 * 60 },
+  { upTo: 21 / 128, fromMinutes: 0.5, toMinutes: 15 },
+];
 
-const awayParties = ["slack.", "queue.send", "store.", "transport.", "tasks.", "work.send"] as const;
+/** Of one party or two at once, from about a moment at which something happens in the story. */
+function drawnOutages({ chance, usual: { steps } }: { chance: () => number; usual: Run }): Outage[] {
+  const upTo = (most: number) => Math.floor(chance() * most);
+  const share = chance();
+  const length = lengths.find(({ upTo: most }) => share < most);
+  if (length === undefined) return [];
+  const minutes = length.fromMinutes + chance() * (length.toMinutes - length.fromMinutes);
+  const beganMs = steps[0]?.atMs ?? 0;
+  const atMs = steps[upTo(steps.length)]?.atMs ?? beganMs;
+  const two = [0, 1].map(() => parties[upTo(parties.length)]).filter((party) => party !== undefined);
+  const away = chance() < 0.3 ? [...new Set(two)] : two.slice(0, 1);
+  const manner = manners[upTo(manners.length)] ?? "lost";
+  const fromSeconds = Math.max(0, Math.floor((atMs - beganMs) / 1000) + upTo(3) - 1);
+  return [{ parties: away, fromSeconds, seconds: Math.floor(60 * minutes), manner }];
+}

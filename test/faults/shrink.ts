@@ -38,11 +38,20 @@ export async function shrink({
 }
 
 function* simpler(plan: Plan): Generator<Plan> {
-  const { faults } = plan;
+  const { faults, outages = [] } = plan;
+  for (const index of outages.keys()) yield { ...plan, outages: outages.toSpliced(index, 1) };
   if (plan.seed !== 0) yield { ...plan, seed: 0 };
   for (const index of faults.keys()) yield { ...plan, faults: faults.toSpliced(index, 1) };
   for (const [index, { at, kind }] of faults.entries()) {
     for (const simple of kinds.slice(0, kinds.indexOf(kind))) yield withFault(index, { at, kind: simple });
+  }
+  for (const [index, outage] of outages.entries()) {
+    const { parties, seconds } = outage;
+    const alone = parties.length > 1 ? parties.map((party) => ({ ...outage, parties: [party] })) : [];
+    const shorter = [0.25, 0.5, 0.9].map((share) => ({ ...outage, seconds: Math.max(1, Math.floor(share * seconds)) }));
+    for (const less of [...alone, ...shorter.filter((shorter) => shorter.seconds < seconds)]) {
+      yield { ...plan, outages: outages.with(index, less) };
+    }
   }
   for (const [index, { at, kind }] of faults.entries()) {
     const before = faults[index - 1]?.at ?? 0;

@@ -4,6 +4,7 @@ import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { queuedName } from "./names.ts";
 import { operate } from "./operate.ts";
+import { isDuring, type Party } from "./outages.ts";
 import { outside } from "./processes.ts";
 import { chance, later, worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
@@ -63,7 +64,10 @@ export function createSimQueue({
   const messages: Message[] = [];
   const listeners: (() => void)[] = [];
   const { isOrdered } = world.engine;
+  const party: Party = point === "work.send" ? "tasks" : "queue";
+  const outages = world.outages.filter(({ parties }) => parties.includes(party));
   let count = 0;
+  for (const { fromSeconds, seconds } of outages) ringAt(world.startMs + 1000 * (fromSeconds + seconds));
 
   function ringAt(atMs: number): void {
     const ring = () => {
@@ -94,6 +98,11 @@ export function createSimQueue({
     put({ body, delayMs: DelaySeconds * 1000, group, attributes: MessageAttributes });
   }
 
+  /** Nothing comes out of it while it is away. */
+  function isAway(): boolean {
+    return outages.some((outage) => isDuring(outage, worldMs() - world.startMs));
+  }
+
   function isVisible({ visibleAtMs }: Message): boolean {
     return visibleAtMs <= worldMs() + roundingMs;
   }
@@ -116,7 +125,7 @@ export function createSimQueue({
     describe,
     first: () => describe(dueOnes()[0] ?? { body: "{}" }),
     put,
-    isDue: () => messages.some(isVisible),
+    isDue: () => messages.some(isVisible) && !isAway(),
     sender: {
       send: (request) =>
         operate({
@@ -130,6 +139,7 @@ export function createSimQueue({
         }),
     },
     take({ max, visibilityTimeoutMs }) {
+      if (isAway()) return [];
       const due = dueOnes();
       if (world.isRestless && !isOrdered) due.sort(() => chance() - 0.5);
       const taken: Delivery[] = [];

@@ -1,6 +1,7 @@
 /** What else Slack can do: streams, files, direct messages, whispers. */
 import { type SlackApi, SlackError } from "../../lambdas/verification/slack/slack.ts";
 import type { At, NewPost, Post } from "./sim-slack.ts";
+import { requirePiece } from "./slack-limits.ts";
 import type { World } from "./world.ts";
 
 type Extras = Omit<SlackApi, "post" | "update" | "remove" | "react" | "replies" | "posts">;
@@ -32,7 +33,10 @@ export function createSimSlackExtras({
         point: "slack.stream",
         about: () => `stream of ${world.names.of(requestId)}`,
         signal,
-        effect: () => ({ ts: add({ channel, threadTs, key: undefined, text: markdown, streams: true }).ts }),
+        effect() {
+          requirePiece(markdown);
+          return { ts: add({ channel, threadTs, key: undefined, text: markdown, streams: true }).ts };
+        },
       }),
     appendStream: ({ ts, markdown, requestId, signal }) =>
       at({
@@ -40,6 +44,7 @@ export function createSimSlackExtras({
         about: () => `stream of ${world.names.of(requestId)} grows`,
         signal,
         effect() {
+          requirePiece(markdown);
           open(ts).text += markdown;
         },
       }),

@@ -14,11 +14,17 @@ import { operate, type Times } from "./operate.ts";
 import { currentProcess, type Process } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { createSimSlackExtras } from "./sim-slack-extras.ts";
-import { worldMs } from "./virtual-time.ts";
+import { refusal, requireContent } from "./slack-limits.ts";
+import { chance, worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
-/** A call is given up after 10 s; a post that timed out lands within 60 s or never. */
-const times: Times = { usualMs: 120, giveUpMs: 10_000, landMs: 59_000 };
+/** A call is given up after 10 s; a post that timed out lands within a minute of that or never. */
+const times: Times = { usualMs: 120, giveUpMs: 10_000, landMs: 70_000 };
+const quietRetryAfterMs = 30_000;
+const mostRetryAfterMs = 90_000;
+
+/** Where nobody may post any more. */
+const stillPossible: readonly Point[] = ["slack.remove", "slack.replies"];
 
 /** In a thread, or (without `threadTs`) in the channel itself. */
 export type Post = PostedMessage & {
@@ -32,7 +38,8 @@ export type Post = PostedMessage & {
   isLate: boolean;
 };
 
-export type SimSlack = { api: SlackApi; posts: Post[]; gone: () => boolean };
+/** `gone`: nobody can post; `shut`: nor read or remove. */
+export type SimSlack = { api: SlackApi; posts: Post[]; gone: () => boolean; shut: () => boolean };
 
 /** One call: what it is for, what it does, and what may become of it. */
 export type At = <T>(request: {
@@ -41,6 +48,8 @@ export type At = <T>(request: {
   detail?: () => string;
   signal: AbortSignal;
   effect: () => T;
+  /** What is to be shown. */
+  content?: Content;
 }) => Promise<T>;
 export type NewPost = Pick<Post, "channel" | "threadTs" | "key"> & Partial<Post>;
 
@@ -48,23 +57,40 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
   const posts: Post[] = [];
   let count = 0;
   let isGone = false;
+  let isShut = false;
   /** When each process was last shown a thread. */
   const lastLookMs = new Map<Process, number>();
+  /** Blocks that Slack did not take once. */
+  const refusedBlocks = new Set<string>();
   const failures = {
-    refused: () => new SlackError(isGone ? "gone" : "unavailable"),
     unknown: () => new SlackError("ambiguous"),
     gone() {
       isGone = true;
+      isShut = world.isRestless && chance() < 0.5;
       return new SlackError("gone");
     },
+    limited: () =>
+      new SlackError("rate_limited", {
+        retryAfterMs: world.isRestless ? Math.ceil(chance() * mostRetryAfterMs) : quietRetryAfterMs,
+      }),
   };
 
-  const at: At = (request) => {
+  const at: At = ({ content, ...request }) => {
+    const blocks = content?.blocks?.length ? JSON.stringify(content.blocks) : undefined;
+    const isOut = () => isShut || (isGone && !stillPossible.includes(request.point));
     const effect = () => {
-      if (isGone) throw new SlackError("gone");
+      if (isOut()) throw new SlackError("gone");
+      if (blocks !== undefined && refusedBlocks.has(blocks)) throw refusal("invalid_blocks");
+      if (content !== undefined) requireContent(content);
       return request.effect();
     };
-    return operate({ world, times, failures, ...request, effect });
+    const refused = () => new SlackError(isOut() ? "gone" : "unavailable");
+    const blocksRefused = () => {
+      refusedBlocks.add(blocks ?? "");
+      return refusal("invalid_blocks");
+    };
+    const all = { ...failures, refused, blocksRefused: blocks === undefined ? undefined : blocksRefused };
+    return operate({ world, times, failures: all, ...request, effect });
   };
 
   function add(post: NewPost): Post {
@@ -135,6 +161,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
         point: "slack.post",
         about: () => partName(key),
         signal,
+        content,
         effect() {
           const process = currentProcess();
           const known = posts.find((post) => post.key?.requestId === key.requestId && post.key.part === key.part);
@@ -151,6 +178,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
         about: () => partName(key),
         detail: () => `at ${ts}`,
         signal,
+        content,
         effect() {
           const post = find(ts);
           if (post.streams) throw new SlackError("unavailable");
@@ -193,7 +221,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
           ),
       }),
   };
-  return { posts, gone: () => isGone, api };
+  return { posts, gone: () => isGone, shut: () => isShut, api };
 }
 
 function shown({ text, blocks = [] }: Content): Pick<Post, "text" | "blocks"> {

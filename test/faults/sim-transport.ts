@@ -9,6 +9,7 @@ import { operate } from "./operate.ts";
 import type { Pool } from "./pool.ts";
 import { within } from "./processes.ts";
 import { secrets } from "./settings.ts";
+import { hostileAnswers } from "./stories.ts";
 import type { World } from "./world.ts";
 
 /** A caller's own time, 30 s, is over before a slow request arrives. */
@@ -49,7 +50,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
         failures: { refused: ambiguous, unknown: ambiguous },
         signal,
         stale: () => responseToAnother,
-        effect: () => back(response),
+        effect: () => hostile({ world, response: back(response) }),
       });
     },
   };
@@ -116,6 +117,17 @@ function summaryOf({ body }: TransportResponse): string {
     error?: { data: { reason: string } };
   };
   return result?.status ?? error?.data.reason ?? "";
+}
+
+/** A success of a host of another party, which says what it likes. */
+function hostile({ world, response }: { world: World; response: TransportResponse }): TransportResponse {
+  const says = hostileAnswers[world.story.agent.says ?? ""];
+  if (says === undefined) return response;
+  const { result, ...envelope } = JSON.parse(Buffer.from(response.body).toString()) as { result?: { status: string } };
+  if (result?.status !== "success") return response;
+  const artifacts = says.artifact === undefined ? "" : `,"artifacts":[${says.artifact}]`;
+  const text = `{"status":"success","response_text":${JSON.stringify(says.text)}${artifacts}}`;
+  return { ...response, body: Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"result":${text}}`) };
 }
 
 type Ids = { there: TransportRequest; back: (response: TransportResponse) => TransportResponse };

@@ -35,9 +35,23 @@ export type Story = {
   presses: readonly Pressed[];
   /** How long a question stays open. */
   questionMs: number;
-  /** What the agent does beside answering. */
-  agent: { asks?: boolean; tells?: boolean; makesFiles?: boolean };
+  /** What the agent does beside answering; `says`: its host answers with those words of `hostileAnswers` instead. */
+  agent: { asks?: boolean; tells?: boolean; makesFiles?: boolean; says?: string };
 };
+
+/** What a host of another party may answer: each is due one visible answer. The text, and an artifact as JSON. */
+export const hostileAnswers: Readonly<Record<string, { text: string; artifact?: string }>> = {
+  halfpair: { text: "All done \u{1F600}".slice(0, -1) },
+  invisible: { text: "\u202e" },
+  definition: { text: "[a]: https://example.com/" },
+  fences: { text: "```\n```\n".repeat(1500) },
+  deep: { text: "Here it is.", artifact: nested(2500) },
+  deeper: { text: "Here it is.", artifact: nested(9000) },
+};
+
+function nested(depth: number): string {
+  return `{"name":"data","data":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+}
 
 const sync: Story = {
   name: "sync",
@@ -128,5 +142,6 @@ export const stories: readonly Story[] = [
       { afterMs: 31_000, text: "Good morning", isUnaddressed: true },
     ],
   },
+  ...Object.keys(hostileAnswers).map((name) => ({ ...sync, name, agent: { says: name } })),
   { ...sync, name: "commanded", messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }] },
 ];

@@ -4,6 +4,7 @@ import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
 import type { Names } from "./names.ts";
+import { type Outage, outageFate } from "./outages.ts";
 import type { Process, Zone } from "./processes.ts";
 import type { Story } from "./stories.ts";
 import { currentEvent, worldMs } from "./virtual-time.ts";
@@ -20,6 +21,8 @@ export type Step = {
   /** What else is worth telling. */
   detail: string;
   fate: Kind | undefined;
+  /** It met an outage. */
+  isOutage: boolean;
   /** The event in which it began, and the one in which it was done, where nothing kept it from that. */
   beganIn: number;
   doneIn: number | undefined;
@@ -50,6 +53,10 @@ export type World = {
   /** What each operation is about is found out, which takes time. */
   isTold: boolean;
   names: Names;
+  startMs: number;
+  outages: readonly Outage[];
+  /** All pools of processes, each with a switch. */
+  pools: { zone: Zone; off(): void; on(): void }[];
   /** Latencies and orders vary. */
   isRestless: boolean;
   steps: Step[];
@@ -96,7 +103,10 @@ export function meet({
   const at = world.steps.length + 1;
   const possible = world.engine.faults[point];
   const about = world.isTold ? describe() : "";
-  const strike = world.fateOf({ at, point, about, possible });
+  const { outages, startMs } = world;
+  const away =
+    outages.length === 0 ? undefined : outageFate({ outages, sinceMs: worldMs() - startMs, point, possible });
+  const strike: Strike | undefined = away === undefined ? world.fateOf({ at, point, about, possible }) : { kind: away };
   const fate = strike?.kind;
   const { name, zone } = process;
   const step: Step = {
@@ -108,6 +118,7 @@ export function meet({
     about,
     detail: world.isTold ? detail() : "",
     fate,
+    isOutage: away !== undefined,
     beganIn: currentEvent(),
     doneIn: undefined,
     possible,

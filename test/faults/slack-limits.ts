@@ -1,0 +1,40 @@
+/** What Slack does not take, as the real adapter tells it. */
+import { readBlocks } from "../../bin/local/stand-in/blocks.ts";
+import type { Content } from "../../lambdas/verification/slack/slack.ts";
+import { toSlackError } from "../../lambdas/verification/slack/to-slack-error.ts";
+
+const maxTextLength = 40_000;
+const maxPieceLength = 12_000;
+
+/** Throws a SlackError where Slack, or the encoding on the way to it, refuses the content. */
+export function requireContent({ text, blocks = [] }: Content): void {
+  requireEncodable(text);
+  if (text === "" && blocks.length === 0) throw refusal("no_text");
+  if (text.length > maxTextLength) throw refusal("msg_too_long");
+  // Blocks go as JSON, which escapes half a surrogate pair; Slack then does not know the character.
+  const json = JSON.stringify(blocks);
+  if (/\\ud[89a-f]/i.test(json)) throw refusal("invalid_blocks");
+  if (blocks.length > 0 && "problem" in readBlocks({ json: JSON.parse(json), refusesMarkdown: false })) {
+    throw refusal("invalid_blocks");
+  }
+}
+
+/** The same of a piece of a stream. */
+export function requirePiece(markdown: string): void {
+  requireEncodable(markdown);
+  if (markdown === "") throw refusal("no_text");
+  if (markdown.length > maxPieceLength) throw refusal("msg_too_long");
+}
+
+/** The Slack SDK sends forms. */
+function requireEncodable(text: string): void {
+  try {
+    encodeURIComponent(text);
+  } catch (thrown) {
+    throw toSlackError(thrown);
+  }
+}
+
+export function refusal(error: string): Error {
+  return toSlackError({ code: "slack_webapi_platform_error", data: { error } });
+}
