@@ -14,6 +14,8 @@ import { isNestedTooDeep } from "../../shared/json-depth.ts";
 /** Slack shows twenty of them. The others are counted only. */
 const maxArtifacts = 100;
 const maxOptions = 100;
+/** Checking each of half a million things takes seconds. Nobody is told of so many. */
+const maxListed = 100;
 const maxNameLength = 255;
 
 /** The member of a taken result that counts its missing artifacts. A peer's own member of that name is dropped. */
@@ -33,8 +35,9 @@ export function leftOutCountOf(result: TaskResult): number {
  */
 export function takeResult(result: unknown): unknown {
   if (!isObject(result)) return result;
-  const { artifacts, [leftOutMember]: _, ...others } = result;
-  const members = shallowMembers(others);
+  const { artifacts, attachments, [leftOutMember]: _, ...others } = result;
+  const listed = Array.isArray(attachments) ? attachments.slice(0, maxListed) : attachments;
+  const members = shallowMembers({ ...others, ...(attachments !== undefined && { attachments: listed }) });
   switch (members.status) {
     case "success":
       return takeSuccess(members, artifacts);
@@ -52,9 +55,9 @@ export function isSuccess(result: unknown): boolean {
   return isObject(result) && result.status === "success";
 }
 
-/** Details of an error: not at all where they are nested too deeply. */
+/** Details of an error: not at all where they are nested too deeply, and of each list the beginning alone. */
 export function takeErrorData(data: unknown): unknown {
-  return isNestedTooDeep(data) ? undefined : wellFormed(data);
+  return isNestedTooDeep(data) ? undefined : wellFormed(withShortLists(data));
 }
 
 function takeSuccess(members: Members, artifacts: unknown): Members {
@@ -143,6 +146,12 @@ function wellFormed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(wellFormed);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), wellFormed(member)]));
+}
+
+function withShortLists(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, maxListed).map(withShortLists);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withShortLists(member)]));
 }
 
 function mapTexts(members: Members, change: (text: string) => string): Members {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { methods } from "../../../contracts/methods.ts";
 import { readResponse } from "../../../lambdas/verification/transport/read-response.ts";
-import { leftOutCountOf } from "../../../lambdas/verification/transport/take-result.ts";
+import { leftOutCountOf, takeErrorData } from "../../../lambdas/verification/transport/take-result.ts";
 
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 
@@ -158,4 +158,21 @@ it("whatever JSON a peer answers with is taken, or refused with a reason, and ca
     }),
     { numRuns: 500 },
   );
+});
+
+describe("long lists", () => {
+  const long = Array.from({ length: 500 }, () => ({ fieldViolations: Array.from({ length: 500 }, () => 0) }));
+
+  it("of an error's details are read at their beginning alone, since each entry takes time", () => {
+    const short = takeErrorData(long) as typeof long;
+    expect(short).toHaveLength(100);
+    expect(short[0]?.fieldViolations).toHaveLength(100);
+    expect((takeErrorData({ issues: long }) as { issues: unknown[] }).issues).toHaveLength(100);
+  });
+
+  it("of attachments too, one of which would spoil them all", () => {
+    const attachments = JSON.stringify([...Array.from({ length: 100 }, () => ({})), 0]);
+    const result = read(`{"status":"success","response_text":"done","attachments":${attachments}}`);
+    expect((result as { attachments?: unknown[] }).attachments).toHaveLength(100);
+  });
 });
