@@ -6,6 +6,9 @@ export const defaultMaxResponseBytes = 1024 * 1024;
 /** A body that is read without its long strings may be so many times as large as the limit. */
 export const maxShortening = 16;
 
+/** A chunk takes much more memory than its bytes where it has only one or two. */
+const mostChunks = 4096;
+
 /** `shortened`: there were more bytes than `maxBytes`, so long strings of the JSON are cut. */
 export type CappedBody = { body: Uint8Array; shortened?: true };
 
@@ -23,8 +26,10 @@ export function createBodyCollector({ maxBytes, shortens = false }: { maxBytes: 
   let shorten: ReturnType<typeof createShortener> | undefined;
 
   function keep(chunk: Uint8Array): void {
+    if (chunk.byteLength === 0) return;
     chunks.push(chunk);
     keptBytes += chunk.byteLength;
+    if (chunks.length >= mostChunks) chunks = [Buffer.concat(chunks, keptBytes)];
   }
 
   function join(): Uint8Array {

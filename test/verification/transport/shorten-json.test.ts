@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createBodyCollector } from "../../../lambdas/verification/transport/read-capped.ts";
@@ -40,8 +42,25 @@ describe("JSON without its long strings", () => {
   });
 });
 
+/** Of what is still needed. */
+function heapUsed(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return process.memoryUsage().heapUsed;
+}
+
 describe("the body of a response", () => {
   const chunk = (bytes: number) => Buffer.from(`"${"x".repeat(bytes - 2)}"`);
+
+  it("takes no more memory where it comes byte by byte", () => {
+    const collector = createBodyCollector({ maxBytes: 100_000, shortens: true });
+    const before = heapUsed();
+    collector.add(Buffer.from('"'));
+    for (let count = 0; count < 1_000_000; count += 1) collector.add(Buffer.from("x"));
+    expect(heapUsed() - before).toBeLessThan(20_000_000);
+    collector.add(Buffer.from('"'));
+    expect(JSON.parse(Buffer.from(collector.end().body).toString())).toMatch(/^x+$/);
+  });
 
   it("is cut only where it is larger than the limit", () => {
     const collector = createBodyCollector({ maxBytes: 4000, shortens: true });
