@@ -8,11 +8,13 @@ import { toMrkdwn } from "./markdown-mrkdwn.ts";
 import { safeMarkdown } from "./safe-markdown.ts";
 import type { Block, Content } from "./slack.ts";
 import { maxMrkdwnLength, splitAnswer } from "./split-answer.ts";
-import { hasVisibleMrkdwn, hasVisibleText } from "./visible-text.ts";
+import { hasVisibleMrkdwn, hasVisibleText, isVisible } from "./visible-text.ts";
 import { emptyAnswerWords, goesOnWords, missingFilesWords, referenceWords, retriedWords } from "./words.ts";
 
 /** How much of an answer is shown that is attached as a file. */
 const beginningLength = 3500;
+/** Words of ours in place of a text; the reference stands below them. */
+const maxEmptyLength = maxMrkdwnLength - 100;
 
 type Answer = Extract<Outcome, { type: "answer" }>;
 
@@ -28,12 +30,14 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   const after = filled([isBeginning ? goesOnWords({ locale, name: longAnswerName }) : "", missing]);
   // Only what is made of the text says whether there is anything to see.
   const markdown = (isBeginning ? [beginningOf(answer.text)] : markdownParts(answer.text)).filter(hasVisibleText);
-  if (markdown.length === 0) {
+  const plain = task.plain && markdown.length > 0 ? plainTexts({ text: answer.text, isBeginning, before }) : [];
+  if (plain.length > 0) return plainParts({ texts: plain, after, reference });
+  if (markdown.length === 0 || task.plain) {
     const words = emptyAnswerWords({ locale, files: files.length - failed.length });
-    const text = filled([before, words, missing]).join("\n");
+    // Names of files are escaped, which makes them longer.
+    const text = cut({ text: filled([before, words, missing]).join("\n"), maxLength: maxEmptyLength });
     return [task.plain ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference })];
   }
-  if (task.plain) return plainParts({ text: answer.text, isBeginning, before, after, reference });
   return markdown.map((part, index) => {
     const isLast = index === markdown.length - 1;
     const said = index === 0 ? filled([before]) : [];
@@ -45,13 +49,23 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   });
 }
 
-type Plain = { text: string; isBeginning: boolean; before: string; after: readonly string[]; reference: string };
+type PlainText = { text: string; isBeginning: boolean; before: string };
 
-/** The same in mrkdwn. What follows the answer stands in a message of its own where the last one is full. */
-function plainParts({ text, isBeginning, before, after, reference }: Plain): Content[] {
+/** The same in mrkdwn. None where nothing of the answer itself would be seen. */
+function plainTexts({ text, isBeginning, before }: PlainText): string[] {
   const mrkdwn = toMrkdwn(safeMarkdown(isBeginning ? beginningOf(text) : text));
+  if (!isVisible(mrkdwn)) return [];
   const whole = splitAnswer({ text: filled([before, mrkdwn]).join("\n"), maxLength: maxMrkdwnLength });
-  const parts = whole.filter(hasVisibleMrkdwn);
+  const shown = whole.filter(hasVisibleMrkdwn);
+  // An answer of signs alone, a check mark for example, is shown as it is.
+  return shown.length > 0 ? shown : whole;
+}
+
+type Plain = { texts: readonly string[]; after: readonly string[]; reference: string };
+
+/** What follows the answer stands in a message of its own where the last one is full. */
+function plainParts({ texts, after, reference }: Plain): Content[] {
+  const parts = [...texts];
   const end = plainLast({ text: after.join("\n"), reference }).text;
   const last = parts.pop() ?? "";
   const together = filled([last, end]).join("\n\n");

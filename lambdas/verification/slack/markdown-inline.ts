@@ -112,6 +112,8 @@ function escaped(value: string): string {
 
 const names: Record<string, string> = {
   ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0" },
+  ...{ ensp: "\u2002", emsp: "\u2003", thinsp: "\u2009", tab: "\t" },
+  ...{ shy: "\u00AD", zwj: "\u200D", zwnj: "\u200C", lrm: "\u200E", rlm: "\u200F" },
   ...{ period: ".", colon: ":", sol: "/", commat: "@", lowbar: "_", num: "#", quest: "?", equals: "=" },
 };
 

@@ -26,7 +26,8 @@ export function questionContent({ task, question, locale, nowMs }: Asked & { now
   const plainPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxPlainLength });
   if (question.answer !== undefined || standing !== "open") {
     const end = question.answer === undefined ? closedWords({ standing: closed(standing), locale }) : answered();
-    return { text: `${plainPrompt}\n\n${end}`, ...unlessPlain([markdownBlock(prompt), section(end)]) };
+    const text = cut({ text: `${plainPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
+    return { text, ...unlessPlain([markdownBlock(prompt), section(end)]) };
   }
   const hint = hintOf({ question, locale, isPlain: task.plain === true });
   return {

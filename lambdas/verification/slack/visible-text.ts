@@ -46,7 +46,7 @@ function isVisibleToken(token: Token): boolean {
     case "list":
       return token.ordered === true;
     case "html":
-      return isVisible(token.raw.replace(/<!--[\s\S]*?(?:-->|$)/g, ""));
+      return isVisible(token.raw.replace(/<!--[\s\S]*?(?:-->|$)|<br\s*\/?>/gi, ""));
     case "image":
       return hasVisibleLabel(token);
     default:

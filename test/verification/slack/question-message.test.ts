@@ -141,6 +141,11 @@ describe("a question that is over", () => {
     );
   });
 
+  it("fits into an edit, however long the question and its answer are", () => {
+    const long = show({ prompt: "Shall I? ".repeat(1000), answer: { ...answer, text: "&".repeat(1000) } });
+    expect(long.text.length).toBeLessThanOrEqual(4000);
+  });
+
   it("says so where nobody answered in time", () => {
     expect(show({}, {}, question.expiresAtMs - 1).text).not.toMatch(/in time/);
     for (const shown of [

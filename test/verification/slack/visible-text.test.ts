@@ -17,6 +17,8 @@ const nothing: readonly (readonly [what: string, text: string])[] = [
   ["fences of blanks", "```\n \n\u200b\n```"],
   ["an HTML comment", "<!-- nothing -->"],
   ["blanks as entities", "&nbsp;&#8203;&#x200B; &nbsp;"],
+  ["blanks as named entities", "&zwnj;&shy;&ensp;&emsp;&thinsp;&zwj;&lrm;&rlm;&Tab;"],
+  ["line breaks in HTML", "<br>\n<br/> <BR />"],
   ["an empty heading", "#"],
   ["empty list items", "- \n- \n* "],
   ["rules", "---\n\n***"],
@@ -31,6 +33,12 @@ const something: readonly string[] = [
   "🏯",
   "42.",
   "**",
+  "☑",
+  "•",
+  "~",
+  "`",
+  "────",
+  "\\*",
   "?",
   "`x`",
   "```\nx\n```",
@@ -68,6 +76,19 @@ describe("an answer of which nobody would see anything", () => {
   });
 });
 
+describe("words of ours in place of an answer", () => {
+  it("fit into an edit, whatever the files are called that could not be attached", () => {
+    const artifacts = Array.from({ length: 20 }, (_, n) => ({ name: `${"&".repeat(99)}${n}`, text: "x" }));
+    const uploads = artifacts.map(() => ({ failed: true as const }));
+    for (const form of [{}, { plain: true as const }]) {
+      const task = sampleTask({ outcome: { type: "answer", text: "", artifacts, uploads }, ...form });
+      const [part] = text.parts(task);
+      expect(part?.text.length).toBeLessThanOrEqual(4000);
+      expect(JSON.stringify(part)).toContain("Reference");
+    }
+  });
+});
+
 describe("an answer of which somebody sees something", () => {
   it.each(something)("is shown: %s", (shown) => {
     expect(hasVisibleText(safeMarkdown(shown))).toBe(true);
@@ -75,6 +96,8 @@ describe("an answer of which somebody sees something", () => {
       const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown }, ...form }));
       expect(parts).toHaveLength(1);
       expect(parts[0]?.text).not.toMatch(/^The agent answered/);
+      // The answer itself, not only the reference below it.
+      expect(parts[0]?.text).toMatch(/^(?!_Reference)\S/);
     }
   });
 
