@@ -33,7 +33,7 @@ export const threadSchema = z.object({
   expiresAtMs: z.int(),
   /** The `ts` of the first message by which the bot was asked here. */
   sinceTs: z.string().optional(),
-  /** The latest tasks that asked a person and have left: whose answer came last may still be found out. */
+  /** The latest tasks that asked a person and have left, or were passed: whose answer came last may still be found out. */
   asked: z.array(z.string()).optional(),
   tasks: z.array(entrySchema),
 });
@@ -97,6 +97,7 @@ export function lineUp({
   return {
     thread: {
       ...thread,
+      ...askedBy(thread, [...others, own]),
       sinceTs: thread.sinceTs !== undefined && Number(thread.sinceTs) < Number(own.ts) ? thread.sinceTs : own.ts,
       tasks: [...before, placed, ...after],
       expiresAtMs: nowMs + recordLifeMs,
@@ -113,12 +114,16 @@ export function leave({ thread, id, nowMs }: { thread: Thread; id: string; nowMs
   const tasks = thread.tasks.filter((other) => other.id !== id && other.untilMs > nowMs);
   const head = tasks.find(({ parallel }) => !parallel);
   const isSame = tasks.length === thread.tasks.length;
-  const hasAsked = thread.tasks.some((task) => task.id === id && task.asks);
-  const asked = hasAsked ? { asked: [...(thread.asked ?? []), id].slice(-maxAsked) } : {};
   return {
-    thread: isSame ? thread : { ...thread, ...asked, tasks },
+    thread: isSame ? thread : { ...thread, ...askedBy(thread, tasks), tasks },
     next: head?.begun === false ? head.id : undefined,
   };
+}
+
+/** Those that asked and are not among `kept` any more: they left, or were passed. */
+function askedBy({ tasks, asked = [] }: Thread, kept: readonly { id: string }[]): Pick<Thread, "asked"> {
+  const gone = tasks.filter(({ id, asks }) => asks && !kept.some((other) => other.id === id)).map(({ id }) => id);
+  return gone.length === 0 ? {} : { asked: [...asked, ...gone].slice(-maxAsked) };
 }
 
 /** The task asks, and holds its place for as long as that may take. */

@@ -124,3 +124,15 @@ describe("a task that asks", () => {
     expect(before.length).toBeLessThanOrEqual(50);
   });
 });
+
+it("knows of a task that asked also when that was passed, whoever took it out", () => {
+  const asking = hold({ thread: enter(empty, 1).thread, id: "task-1", untilMs: nowMs + turnMs });
+  const passed = lineUp({
+    ...{ thread: asking, task: taskOf(2), parallel: false, turnMs, nowMs },
+    releasedAtMs: new Map([["task-1", nowMs]]),
+  });
+  expect(passed?.place.ahead).toBe(0);
+  expect(passed?.thread.asked).toEqual(["task-1"]);
+  const leftByOther = leave({ thread: enter(asking, 2).thread, id: "task-2", nowMs: nowMs + turnMs });
+  expect(leftByOther.thread.asked).toEqual(["task-1"]);
+});
