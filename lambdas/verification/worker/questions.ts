@@ -44,6 +44,7 @@ const maxAttempts = 20;
 
 export function createQuestions({
   store,
+  taskOf,
   queue,
   threads,
   gate,
@@ -53,7 +54,9 @@ export function createQuestions({
   newId,
   now,
 }: {
-  store: TaskStore<Task>;
+  store: Pick<TaskStore<Task>, "replace">;
+  /** By request id; undefined also where the record cannot be read. */
+  taskOf: (requestId: string) => Promise<Task | undefined>;
   queue: TaskQueue;
   threads: Threads;
   gate: Gate;
@@ -66,7 +69,7 @@ export function createQuestions({
   async function give(request: Parameters<Questions["give"]>[0]): Promise<Verdict> {
     const { requestId, index, saidTs, answer, signal } = request;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const task = await store.get({ id: requestId });
+      const task = await taskOf(requestId);
       if (task === undefined) return { type: "over" };
       if (isRepeated({ task, index, answer })) return { type: "taken" };
       // Until it is known when the question came into the thread, nobody knows what was said to it.

@@ -1,5 +1,6 @@
 /** The worker with everything that it acts through, put together in one place for every engine. */
 import type { Config } from "../../shared/config/schema.ts";
+import { ItemError } from "../../shared/engine/item-json.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
@@ -57,9 +58,9 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
   const decor: Decor = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
   const text = createSafeText(options.text);
   const usageHistory = createUsageHistory({ store: historyStore, settings: config.usageHistory, now });
-  const taskOf = (id: string) => store.get({ id });
+  const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
   const threads = createThreads({ store: threadStore, taskOf, queue, now });
-  const questions = createQuestions({ store, queue, threads, gate, slack, text, decor, newId, now });
+  const questions = createQuestions({ store, taskOf, queue, threads, gate, slack, text, decor, newId, now });
   return createWorker({
     store,
     queue,
@@ -80,4 +81,9 @@ export function createZoneWorker(options: ZoneWorkerOptions): Worker {
     random,
     ...(observe === undefined ? {} : { observe }),
   });
+}
+
+/** One task does not end because the record of another one cannot be read. That one's own messages see to it. */
+function undefinedIfUnreadable(thrown: unknown): undefined {
+  if (!(thrown instanceof ItemError)) throw thrown;
 }

@@ -41,3 +41,22 @@ it("a task that was passed neither edits nor removes the stream of the next one"
   await world.run();
   expect(world.posts.map(({ text }) => text).sort()).toEqual([`${full} 1`, `${full} 2`]);
 });
+
+it.each(["And then?", "cancel"])("a record that cannot be read ends no other task of its thread (%s)", async (text) => {
+  const [first, second] = [askOf(1), askOf(2)];
+  let isUnreadable = false;
+  const world = createWorld({
+    pollsUntilDone: 3,
+    unreadable: ({ id }) => isUnreadable && id === first.requestId,
+  });
+  world.deliver(first);
+  await world.run({ until: () => world.records.get(first.requestId)?.state === "waiting" });
+  isUnreadable = true;
+  world.deliver({ ...second, message: { ...second.message, text } });
+  await world.run({ maxSteps: 6 });
+  isUnreadable = false;
+  await world.run();
+  const answers = world.answers();
+  expect(answers).toHaveLength(2);
+  expect(answers.filter((answer) => answer.includes("failed"))).toEqual([]);
+});
