@@ -18,11 +18,16 @@ export function pureStep<T>(run: () => T): T {
 }
 
 /**
- * A stack or a text that became too long (RangeError) comes from data too, wherever it is thrown. An ItemError of an act is of
- * another record than the task's own, such as the rules for who may ask: that may be put right meanwhile.
+ * A stack or a text that became too long comes from data too, wherever it is thrown. An ItemError of an act is of another record
+ * than the task's own, such as the rules for who may ask: that may be put right meanwhile.
  */
 export function isDataFailure(thrown: unknown): boolean {
-  return thrown instanceof PureStepError || thrown instanceof RangeError;
+  return thrown instanceof PureStepError || isTooLong(thrown);
+}
+
+/** V8 says with a RangeError also that memory is short (`Array buffer allocation failed`), which passes. */
+function isTooLong(thrown: unknown): boolean {
+  return thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message);
 }
 
 /** The class of the error beneath, for the log; never its message. */
