@@ -1,7 +1,7 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 import { outgoingFiles } from "../files/outgoing.ts";
 import { answerPart, insteadPart, plainPart, questionPart, streamPart } from "../slack/post-parts.ts";
-import type { Content, SlackApi } from "../slack/slack.ts";
+import { type Content, type SlackApi, SlackError } from "../slack/slack.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 import { questionTsOf } from "./ask-question.ts";
@@ -33,10 +33,17 @@ export async function deliver(request: Request & { heal: boolean }): Promise<"de
   return "delivered";
 }
 
-/** One post, whatever else stands in the thread: the cleanup removes that. It is posted again only where it certainly is not there. */
+/**
+ * One post, where the thread does not show the whole outcome: then it was the cleanup that failed. Where the thread cannot be
+ * looked at, it is posted all the same, unless it may be there already.
+ */
 async function sayLastWords(request: Request & { heal: boolean }): Promise<"delivered"> {
-  const found = request.heal ? await ownPosts(request) : [];
-  if (found.some(({ part }) => part === insteadPart)) return "delivered";
+  const found = await ownPosts(request).catch((thrown: unknown) => {
+    if (request.heal || !(thrown instanceof SlackError)) throw thrown;
+    return [];
+  });
+  const isThere = planOf(request, { found, asNew: true }).every(({ type }) => type === "remove");
+  if (isThere || found.some(({ part }) => part === insteadPart)) return "delivered";
   const [content] = request.text.parts(request.task);
   if (content !== undefined) await perform(request, { type: "post", part: insteadPart, content });
   return "delivered";

@@ -128,7 +128,7 @@ describe("a delivery", () => {
 describe("the last words", () => {
   const undelivered = { ...task, undelivered: "last_words" } as const;
 
-  it("are one post, without a look at the thread and without an edit", async () => {
+  it("are one post, without an edit, also where the thread cannot be looked at", async () => {
     const { slack, posts } = slackThread({ replies: "rate_limited", update: "rate_limited", remove: "rate_limited" });
     await deliver({ ...request, task: undelivered, slack, heal: false });
     expect(posts.map(({ key }) => key?.part)).toEqual([0, insteadPart]);

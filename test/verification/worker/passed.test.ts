@@ -1,4 +1,4 @@
-/** A task whose answer Slack does not take for a while is passed: what it does after that leaves the next task alone. */
+/** What goes wrong with one task for long leaves the next one of its thread alone, and an answer that is there. */
 import { expect, it } from "@jest/globals";
 import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
@@ -59,4 +59,16 @@ it.each(["And then?", "cancel"])("a record that cannot be read ends no other tas
   const answers = world.answers();
   expect(answers).toHaveLength(2);
   expect(answers.filter((answer) => answer.includes("failed"))).toEqual([]);
+});
+
+it("an answer that is in the thread stays there, however long what is beside it cannot be removed", async () => {
+  const ask = askOf(1);
+  const dayMs = 24 * 3600_000;
+  const world: ReturnType<typeof createWorld> = createWorld({
+    pollsUntilDone: 20,
+    fate: ({ name }): Fate => (name === "remove" && world.now() < askedAtMs + dayMs + 2 * 3600_000 ? "lost" : "ok"),
+  });
+  world.deliver(ask);
+  await world.run({ maxSteps: 6000 });
+  expect(world.posts.map(({ key }) => key?.part)).toEqual([1]);
 });
