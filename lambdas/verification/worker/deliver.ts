@@ -23,12 +23,13 @@ export async function deliver(request: Request & { heal: boolean }): Promise<"de
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
   for (const action of planOf(request, { found, asNew: isNew(request) })) {
-    if (action.type !== "share") await perform(request, action);
+    if (action.type === "remove") await tidy(request, perform(request, action));
+    else if (action.type !== "share") await perform(request, action);
     else if (!(await share(request))) return "share_refused";
   }
   // However it ended: nobody is to press its buttons any more.
   const questionTs = task.question === undefined ? undefined : await questionTsOf(request);
-  if (questionTs !== undefined) await closeQuestion(request, questionTs);
+  if (questionTs !== undefined) await tidy(request, closeQuestion(request, questionTs));
   if (task.placeholderTs !== undefined) await markOver(request);
   return "delivered";
 }
@@ -198,6 +199,22 @@ function sharesOf(task: Task): { fileId: string; title: string }[] {
   return (task.outcome.uploads ?? []).flatMap((upload, index) =>
     "fileId" in upload ? [{ fileId: upload.fileId, title: names[index] ?? "" }] : [],
   );
+}
+
+/**
+ * What is done when the outcome is there. Where it fails, the next try of the delivery looks first what is there; where Slack
+ * does not let us look, that try would post the outcome again: then the rest is the cleanup's.
+ */
+async function tidy(request: Request, change: Promise<void>): Promise<void> {
+  try {
+    await change;
+  } catch (thrown) {
+    const isUnseen = await ownPosts(request).then(
+      () => false,
+      (failure: unknown) => isSlackError(failure, ["refused", "gone", "rate_limited"]),
+    );
+    if (!(thrown instanceof SlackError) || !isUnseen) throw thrown;
+  }
 }
 
 async function unlessGone(change: Promise<void>): Promise<void> {

@@ -72,3 +72,16 @@ it("an answer that is in the thread stays there, however long what is beside it 
   await world.run({ maxSteps: 6000 });
   expect(world.posts.map(({ key }) => key?.part)).toEqual([1]);
 });
+
+it("an answer is posted once where the thread cannot be looked at and nothing beside it can be removed", async () => {
+  const world = createWorld({
+    pollsUntilDone: 20,
+    fate({ name }): Fate {
+      if (name === "replies") throw new SlackError("refused");
+      return name === "remove" ? "lost" : "ok";
+    },
+  });
+  world.deliver(askOf(1));
+  await world.run({ maxSteps: 300 });
+  expect(world.answers()).toHaveLength(1);
+});
