@@ -9,7 +9,7 @@ import { questionContent } from "./question-message.ts";
 import { refusalWords } from "./question-words.ts";
 import type { Content } from "./slack.ts";
 import type { TaskText } from "./task-text.ts";
-import { referenceWords, retriedWords, sentencesFor, undeliveredText } from "./words.ts";
+import { referenceWords, replacedText, retriedWords, sentencesFor, undeliveredText } from "./words.ts";
 
 /** `locale` counts where a task has none of its own; `contact` is whom a person who is refused is to ask, in mrkdwn. */
 export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
@@ -40,6 +40,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
         ? placeholderContent({ task, locale })
         : questionContent({ task, question, locale, nowMs });
     },
+    replaced: (task) => ({ text: replacedText({ locale: localeOf(task) }) }),
     opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
     status: (task) => statusText({ task, locale: localeOf(task) }),
     pressRefused: ({ refusal, locale }) => refusalWords({ refusal, locale: locale ?? options.locale }),

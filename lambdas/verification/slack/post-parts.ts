@@ -13,5 +13,7 @@ export const questionPart = 2001;
 export const openingPart = 3001;
 /** The message with the answer's files: Slack posts it, and it is known by the files. */
 export const filesPart = 4001;
+/** A message that was to go and cannot be deleted. */
+export const replacedPart = 6001;
 /** A native stream that was not made the answer yet: Slack gives it no key, and it is known by its `ts`. */
 export const streamPart = 5001;

@@ -23,6 +23,8 @@ export type TaskText = {
   parts(task: Task): Content[];
   /** The question of the agent: open with its buttons, or how it was answered, or that its time is over. `nowMs` decides the last. */
   question(request: { task: Task; nowMs: number }): Content;
+  /** Stands in a message that is to go and that Slack does not delete. */
+  replaced(task: Task): Content;
   /** What opens the thread of a slash command. */
   opening(task: Task): Content;
   /** The assistant's status while the task is under way. */

@@ -76,6 +76,16 @@ const undelivered: Record<Locale, string> = {
   ja: "エージェントは回答しましたが、Slackに投稿できませんでした。下の照会番号を管理者に伝えてください。管理者は回答を再送できます。",
 };
 
+const replaced: Record<Locale, string> = {
+  en: "_My answer is in another message of this thread._",
+  ja: "_回答はこのスレッドの別のメッセージにあります。_",
+};
+
+/** Stands in a message that cannot be deleted. */
+export function replacedText({ locale }: { locale: Locale }): string {
+  return replaced[locale];
+}
+
 /** Stands in place of an answer that Slack took at none of many tries. */
 export function undeliveredText({ locale }: { locale: Locale }): string {
   return undelivered[locale];

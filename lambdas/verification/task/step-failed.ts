@@ -10,7 +10,9 @@ const internal = failed({ reason: "internal", lost: false });
  * given up. Like a dead letter, a task that may be at work is canceled at its host.
  */
 export function stepFailed(task: Task): Step {
-  const { state, outcome } = task;
+  const { state, outcome, message, ahead } = task;
+  // Whether a message that does not mention the bot is for it is not known before it has its place in the thread.
+  if (state === "received" && message.unaddressed && ahead === undefined) return giveUpDelivery(task);
   if (state === "done") return { task: forget(task), effects: [] };
   if (state === "delivering") {
     if (outcome?.type === "failed" && outcome.insteadOfAnswer) return giveUpDelivery(task);

@@ -1,6 +1,6 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 import { outgoingFiles } from "../files/outgoing.ts";
-import { answerPart, insteadPart, plainPart, questionPart, streamPart } from "../slack/post-parts.ts";
+import { answerPart, insteadPart, plainPart, questionPart, replacedPart, streamPart } from "../slack/post-parts.ts";
 import { type Content, type SlackApi, SlackError } from "../slack/slack.ts";
 import type { TaskText } from "../slack/task-text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
@@ -189,8 +189,18 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
   await slack.post({ ...post, threadTs });
 }
 
-function removeIn({ slack, task, signal }: Request, { channel, ts }: { channel: string; ts: string }): Promise<void> {
-  return unlessGone(slack.remove({ installation: installationOf(task), channel, ts, requestId: task.id, signal }));
+/** Some workspaces let nobody delete: then the message loses its buttons, and says that it is no answer. */
+async function removeIn(request: Request, { channel, ts }: { channel: string; ts: string }): Promise<void> {
+  const { slack, task, text, signal } = request;
+  const installation = installationOf(task);
+  try {
+    await slack.remove({ installation, channel, ts, requestId: task.id, signal });
+  } catch (thrown) {
+    if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
+    if (thrown instanceof SlackError && thrown.slackError === "message_not_found") return;
+    const key = { requestId: task.id, part: replacedPart };
+    await unlessGone(slack.update({ installation, channel, ts, content: text.replaced(task), key, signal }));
+  }
 }
 
 function sharesOf(task: Task): { fileId: string; title: string }[] {

@@ -14,6 +14,7 @@ export function createSafeText(text: TaskText): TaskText {
     opening: (task) => withFallback(text.opening, task, withoutTexts(task)),
     status: (task) => withFallback(text.status, task, withoutTexts(task)),
     parts: (task) => pureStep(() => text.parts(task)),
+    replaced: text.replaced,
     pressRefused: text.pressRefused,
   };
 }

@@ -113,7 +113,8 @@ export function createThreads({
       if (first === undefined || first.message.unaddressed || first.thread !== threadKeyOf(message)) return "unknown";
       if (first.state === "received") return "undecided";
       // It may have failed before it had a place in its thread: the bot has said so there.
-      return first.outcome?.type === "refused" ? "unknown" : "known";
+      const isAsked = first.outcome?.type !== "refused" && first.outcome?.type !== "canceling";
+      return isAsked ? "known" : "unknown";
     },
     async cancelAll({ task, mayCancel }) {
       const thread = await store.get({ id: threadIdOf(task) });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
-import { insteadPart, openingPart, questionPart } from "../../../lambdas/verification/slack/post-parts.ts";
+import {
+  insteadPart,
+  openingPart,
+  questionPart,
+  replacedPart,
+} from "../../../lambdas/verification/slack/post-parts.ts";
 import { type SlackApi, SlackError, type SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
 import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
 import { announce } from "../../../lambdas/verification/worker/announce.ts";
@@ -70,6 +75,14 @@ describe("a delivery", () => {
     const { slack, texts } = slackThread({ react: "refused" });
     await deliver({ ...request, slack, heal: false });
     expect(texts()).toEqual(["A checkpoint."]);
+  });
+
+  it("leaves no button where Slack lets nobody delete the placeholder", async () => {
+    const { slack, posts, texts } = slackThread({ remove: "no_such_message" });
+    const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
+    await deliver({ ...late, task: { ...task, announcedAtMs: task.receivedAtMs }, slack, heal: false });
+    expect(texts()).toEqual(["Replaced.", "A checkpoint."]);
+    expect(posts[0]).toMatchObject({ hasBlocks: false, key: { part: replacedPart } });
   });
 
   it("is a new message after a minute, since an edit notifies nobody", async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "@jest/globals";
 import { ItemError } from "../../../lambdas/shared/engine/item-json.ts";
-import { isDataFailure, PureStepError } from "../../../lambdas/verification/worker/pure-step.ts";
+import { isDataFailure, pureStep } from "../../../lambdas/verification/worker/pure-step.ts";
 
 function thrownBy(run: () => unknown): unknown {
   try {
@@ -14,8 +14,12 @@ it("what is too long for a stack or a text is the data's fault, and memory that 
   const recurse = (): unknown => [recurse()];
   expect(isDataFailure(thrownBy(recurse))).toBe(true);
   expect(isDataFailure(thrownBy(() => "x".repeat(2 ** 30)))).toBe(true);
-  expect(isDataFailure(new PureStepError(new TypeError()))).toBe(true);
-  expect(isDataFailure(new ItemError({ cause: new TypeError() }))).toBe(true);
+  const defect = () => {
+    throw new TypeError();
+  };
+  expect(isDataFailure(thrownBy(() => pureStep(defect)))).toBe(true);
+  // An act reads other records than the task's own.
+  expect(isDataFailure(new ItemError({ cause: new TypeError() }))).toBe(false);
   // As V8 says it, of a realm that is not the test runner's.
   const short = new RangeError("Array buffer allocation failed");
   expect(isDataFailure(short)).toBe(false);
