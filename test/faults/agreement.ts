@@ -105,7 +105,7 @@ export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaul
     if (wish.record === undefined) return `${requestId} was dropped`;
     const dealtWithMs = wish.record.history.find(({ state }) => state === "done")?.atMs ?? 0;
     const meant = fates.filter(({ asked }) => asked.threadTs === threadTs && Number(asked.ts) < Number(ts));
-    const left = meant.find(({ record }) => overAtMs(record) > dealtWithMs);
+    const left = meant.find(({ record }) => overAtMs(record) > dealtWithMs + clocksApartMs);
     if (left !== undefined) return `${requestId} came to nothing, and ${left.asked.requestId} was under way`;
   }
   return undefined;
@@ -114,6 +114,9 @@ export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaul
 function isKnownWish({ expected }: Fate): boolean {
   return expected.isCancel && expected.isThreadKnown && expected.answer !== "none";
 }
+
+/** So far the clocks of two processes of a zone can be apart, and a little more. */
+const clocksApartMs = 30_000;
 
 function overAtMs(record: Task | undefined): number {
   const over = record?.history.find(({ state }) => state === "delivering" || state === "done");

@@ -25,9 +25,9 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   /** The host, or the way to it, was away for longer than eight tries take. */
   ({ world: { outages }, reason }) =>
     ["unavailable", "ambiguous", "timeout"].includes(reason) && awayMs(outages.filter(isOfHost)) >= givenUpAfterMs,
-  /** It was off, or out of reach, until its time was over. */
+  /** It was off, or out of reach, until its time was over: then it may say that it lost the agent, and have forgotten the task since. */
   ({ world: { outages }, reason }) =>
-    ["unavailable", "ambiguous", "timeout"].includes(reason) && awayMs(outages) >= deadlineMs,
+    ["unavailable", "ambiguous", "timeout", "execution_failed"].includes(reason) && awayMs(outages) >= deadlineMs,
   /** The ways to the host were cut so often that it was given up. */
   ({ world: { steps }, reason }) =>
     ["unavailable", "ambiguous", "timeout"].includes(reason) && steps.filter(isMet).filter(isOnTheWay).length >= 8,
