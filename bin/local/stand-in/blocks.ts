@@ -63,6 +63,8 @@ const blockSchema = z.discriminatedUnion("type", [
   }),
 ]);
 
+const blocksSchema = z.array(blockSchema).max(maxBlocks);
+
 /** The blocks, or what is wrong with them in a sentence. Without the argument there are none. */
 export function readBlocks({
   json,
@@ -71,7 +73,7 @@ export function readBlocks({
   json: unknown;
   refusesMarkdown: boolean;
 }): { blocks: readonly StandInBlock[] } | { problem: string } {
-  const parsed = z.array(blockSchema).max(maxBlocks).safeParse(json);
+  const parsed = blocksSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return { problem: `[ERROR] ${issue?.message} [json-pointer:/blocks/${issue?.path.join("/")}]` };
