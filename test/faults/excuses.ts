@@ -43,6 +43,8 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
 const givenUpAfterMs = 100_000;
 /** The default of a destination. */
 const deadlineMs = 8 * 3600_000 - 10 * 60_000;
+/** People press a button that does nothing for a minute, and no longer. */
+const patienceMs = 60_000;
 /** A message that waited longer is told so, and never executed. */
 const tooOldMs = 24 * 3600_000;
 
@@ -71,6 +73,7 @@ function isDue({ world: { story, steps, outages }, fate, type }: { world: World;
     // Nobody presses a button again that seems to have been taken. `lostReply` says of replies that they may not be lost.
     case "unanswered":
       if (awayMs(outages) >= story.questionMs) return true;
+      if (!expected.hasReply && awayMs(outages) >= patienceMs) return true;
       return !expected.hasReply && (story.presses.length === 0 || steps.some(isMet));
     // It could not be read for a quarter of a minute.
     case "file_refused":

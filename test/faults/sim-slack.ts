@@ -11,6 +11,7 @@ import {
 } from "../../lambdas/verification/slack/slack.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";
+import { buttonsOf } from "./presses.ts";
 import { currentProcess, type Process } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { createSimSlackExtras } from "./sim-slack-extras.ts";
@@ -148,10 +149,13 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
 
   /** What people wrote is there as well. */
   function list(isWanted: (post: PostedMessage & { threadTs: string | undefined; channel: string }) => boolean) {
-    return [...world.said, ...posts]
+    const own = posts.map((post) => ({ ...post, ...(buttonsOf(post).length > 0 && { hasButtons: true as const }) }));
+    return [...world.said, ...own]
       .filter(isWanted)
       .sort((a, b) => Number(a.ts) - Number(b.ts))
-      .map(({ ts, text, key, from, user, fileIds }) => ({ ts, text, key, from, user, fileIds }));
+      .map(({ ts, text, key, from, user, fileIds, hasButtons }) => {
+        return { ts, text, key, from, user, fileIds, ...(hasButtons && { hasButtons }) };
+      });
   }
 
   const api: SlackApi = {
