@@ -104,7 +104,8 @@ export async function runPlan({
       const taken = items.filter(({ correlationId }) => correlationId === requestId);
       const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];
       const threadTs = record?.place?.threadTs ?? message.threadTs;
-      const uploads = executed === undefined ? [] : slack.posts.filter(({ fileIds }) => fileIds.length > 0);
+      // The host may have forgotten its task by now; only the story of one message has files.
+      const uploads = slack.posts.filter(({ fileIds }) => fileIds.length > 0);
       const posts = slack.posts.filter(
         (post) =>
           uploads.includes(post) || (post.key?.requestId === requestId && (post.threadTs ?? post.ts) === threadTs),
