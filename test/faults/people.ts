@@ -69,7 +69,11 @@ export function writeMessages({
     });
     let isHeard = false;
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;
-    for (let time = 0; time < times; time++) void hand({ message, type: typeOf(message, attempt + time), attempt });
+    const { isShared = false } = world.story;
+    for (let time = 0; time < times; time++)
+      void hand({ message, type: isShared ? "app_mention" : typeOf(message, attempt + time), attempt });
+    // Slack tells of it in both events, each for itself. There the other one does not say that it is for the bot.
+    if (isShared && attempt === 0) void hand({ message, type: "message", attempt, isBeside: true });
     later({
       delayMs: answerMs,
       run() {
@@ -79,12 +83,17 @@ export function writeMessages({
       },
     });
 
-    async function hand(given: { message: Asked; type: "app_mention" | "message"; attempt: number }): Promise<void> {
+    async function hand(given: {
+      message: Asked;
+      type: "app_mention" | "message";
+      attempt: number;
+      isBeside?: boolean;
+    }): Promise<void> {
       const instance = ingresses.find({ mayShare: true });
       if (instance === undefined) return;
-      const request = requestOf(given);
+      const request = requestOf({ ...given, isShared: world.story.isShared === true });
       const { status } = await within({ process: instance.process, run: () => instance.work(request) });
-      if (status !== 200) return;
+      if (status !== 200 || given.isBeside) return;
       message.isTaken = true;
       isHeard ||= fate !== "answer_lost";
     }
@@ -96,13 +105,18 @@ function typeOf({ isUnaddressed }: Asked, attempt: number): "app_mention" | "mes
   return !isUnaddressed && attempt % 2 === 0 ? "app_mention" : "message";
 }
 
-function requestOf(given: { message: Asked; type: "app_mention" | "message"; attempt: number }): IngressRequest {
-  const { message, type, attempt } = given;
+function requestOf(given: {
+  message: Asked;
+  type: "app_mention" | "message";
+  attempt: number;
+  isShared: boolean;
+}): IngressRequest {
+  const { message, type, attempt, isShared } = given;
   if (message.isCommand) return signed({ body: commandOf(message), type: "form" });
   const { ts, threadTs, isUnaddressed, hasFile } = message;
-  const { team, app, bot, channel, user } = workspace;
+  const { team, app, bot, otherBot, channel, user } = workspace;
   const inThread = threadTs === ts ? {} : { thread_ts: threadTs };
-  const text = isUnaddressed ? message.text : `<@${bot}> ${message.text}`;
+  const text = isUnaddressed ? message.text : `<@${isShared ? otherBot : bot}> ${message.text}`;
   const file = {
     id: "FIN",
     name: "in.txt",
@@ -118,6 +132,7 @@ function requestOf(given: { message: Asked; type: "app_mention" | "message"; att
     team_id: team,
     event_id: `Ev${type}${attempt}`,
     authorizations: [{ user_id: bot, is_bot: true }],
+    ...(isShared && { is_ext_shared_channel: true }),
     event,
   };
   return signed({ body: JSON.stringify(payload), type: "json" });

@@ -16,6 +16,8 @@ export const workspace = {
   team: "T0TEAM0001",
   app: "A0APP00001",
   bot: "U0BOT00001",
+  /** The app's bot user in the other workspace of a shared channel. */
+  otherBot: "U0BOT00002",
   channel: "C0CHAN0001",
   user: "U0USER0001",
   stranger: "U0USER0002",

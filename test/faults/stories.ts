@@ -29,6 +29,8 @@ export type Story = {
   isForeign: boolean;
   /** The end of a task is pushed. */
   isPushed: boolean;
+  /** A channel of Slack Connect with the app in both workspaces: people mention the bot user that Slack's events do not list. */
+  isShared?: boolean;
   /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
   first?: "away" | "there";
   messages: readonly Written[];
@@ -143,5 +145,12 @@ export const stories: readonly Story[] = [
     ],
   },
   ...Object.keys(hostileAnswers).map((name) => ({ ...sync, name, agent: { says: name } })),
+  /** Both mentions name the bot user of the other workspace. */
+  {
+    ...sync,
+    name: "connected",
+    isShared: true,
+    messages: [...sync.messages, { afterMs: 30_000, text: "And who kept it?", inThreadOf: 0 }],
+  },
   { ...sync, name: "commanded", messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }] },
 ];
