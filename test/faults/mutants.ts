@@ -105,8 +105,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "sweep",
     file: `${verification}/worker/deliver.ts`,
-    find: 'for (const action of plan) if (action.type === "remove") await perform(request, action);',
-    replace: "void plan;",
+    find: '    if (action.type !== "remove") continue;\n    await perform(request, action);',
+    replace: "    continue;",
     story: "sync",
     engine: "sqlite",
   },
@@ -153,8 +153,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "question-is-closed",
     file: `${verification}/worker/deliver.ts`,
-    find: "if (task.question !== undefined) await",
-    replace: "if (task.question === undefined) await",
+    find: "  await showOneOf(request, { ts, part: questionPart + index, contents });",
+    replace: "  void contents;",
     story: "unanswered",
     engine: "sqlite",
   },

@@ -1,6 +1,7 @@
 /** A run whose faults are addressed by what they hit, so that it stays the same run when the product's operations are counted anew. */
 import type { EngineName } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
+import type { Outage } from "./outages.ts";
 import { outside } from "./processes.ts";
 import { type FateOf, type Run, runPlan } from "./run-plan.ts";
 import { usualRun } from "./search.ts";
@@ -27,15 +28,22 @@ export type Scenario = {
   /** 0 unless it needs chance. */
   seed?: number;
   faults: readonly NamedFault[];
+  outages?: readonly Outage[];
 };
 
 /** `missed`: faults that did not strike as often as they should have. The run then proves nothing. */
 export type Played = { run: Run; missed: readonly NamedFault[] };
 
-export async function play({ story, engine, seed = 0, faults }: Omit<Scenario, "name" | "what">): Promise<Played> {
+export async function play(scenario: Omit<Scenario, "name" | "what">): Promise<Played> {
+  const { story, engine, seed = 0, faults, outages = [] } = scenario;
   const usualOperations = (await usualRun({ story, engine })).steps.length;
   const { fateOf, missed } = namedFates(faults);
-  const run = await runPlan({ plan: { story, engine, seed, faults: [] }, fateOf, usualOperations, isTold: true });
+  const run = await runPlan({
+    plan: { story, engine, seed, faults: [], outages },
+    fateOf,
+    usualOperations,
+    isTold: true,
+  });
   return { run, missed: missed() };
 }
 
