@@ -1,11 +1,13 @@
 /** The simulation itself: it can fail, it can be repeated, and it says what is wrong with a command line. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
 import { faults, figuresOf } from "./command.ts";
 import { mutants } from "./mutants.ts";
 
 const minutes = 60_000;
+/** Each test starts processes, which give way to everything else on a busy machine. */
+jest.setTimeout(2 * minutes);
 const mutant = ["--mutant", "response-id"];
 
 describe("a safeguard removed from the product", () => {
