@@ -1,5 +1,5 @@
 /** Whatever an Execution zone answers, the person reads one visible answer within seconds, and nothing stands still. */
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "../e2e/aws-engines.ts";
@@ -21,6 +21,9 @@ function shownBy({ text, blocks = [] }: StandInMessage): string {
 
 type Engine = "sqlite" | "aws";
 const engines: readonly Engine[] = whyNoDynamoDb === undefined ? ["sqlite", "aws"] : ["sqlite"];
+/** A story may begin late on a busy machine: it waits for those before it. */
+jest.setTimeout(120_000);
+
 type Story = ReturnType<HostileWorld["askFor"]>;
 const worlds = new Map<Engine, HostileWorld[]>();
 const stories = new Map<Engine, Map<Entry, Story>>();
