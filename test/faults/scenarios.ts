@@ -124,6 +124,17 @@ export const scenarios: readonly Scenario[] = [
     outages: [{ parties: ["store", "queue"], fromSeconds: 30, seconds: 3 * 3600, manner: "lost" }],
   },
   {
+    name: "orphaned-stream-at-the-deadline",
+    what: "a worker begins a native stream and fails, and the zone is off until the deadline of the task has passed",
+    story: "told",
+    engine: "aws",
+    faults: [
+      { point: "work.send", about: "task of #1", kind: "lost" },
+      { point: "queue.send", about: "wake 4 of #1", kind: "lost" },
+    ],
+    outages: [{ parties: ["verification"], fromSeconds: 16, seconds: 29_188, manner: "lost" }],
+  },
+  {
     name: "more-than-a-day-off",
     what: "the machine is off for 26 hours with an answer on its way, and the first delivery after that is limited",
     story: "accepted",

@@ -145,13 +145,16 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       }
       return sending(task, { nowMs, policy });
     }
-    case "waiting":
-      if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
-      if (isPastDeadline(task, nowMs - graceMs)) return end(task, "deadline");
+    case "waiting": {
+      // However it goes on: a worker that died may have begun a stream.
+      const known = resumed ? streamInDoubt(task, policy) : task;
+      if (task.ending !== undefined) return { task: known, effects: [{ type: "cancel" }] };
+      if (isPastDeadline(task, nowMs - graceMs)) return end(known, "deadline");
       return {
-        task: { ...(resumed ? streamInDoubt(task, policy) : task), polls: task.polls + 1, polledAtMs: nowMs },
+        task: { ...known, polls: task.polls + 1, polledAtMs: nowMs },
         effects: [{ type: "poll", by: "task_id" }],
       };
+    }
     case "asking":
       return wokenAsking(task, { nowMs, heal, resumed, policy });
     case "delivering":

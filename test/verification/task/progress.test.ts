@@ -72,6 +72,8 @@ describe("a stream", () => {
     // What the worker that died had heard from the host is in no record.
     expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
     expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
+    const late: TaskEvent = { ...resumed, nowMs: nowMs + 24 * 3600_000 };
+    expect(play([late], { task: { ...waiting, deadlineAtMs: nowMs } }).task.stream?.inDoubt).toBe(true);
     const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
     expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
     const held = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
