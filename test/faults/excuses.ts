@@ -32,12 +32,15 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   ({ world: { steps }, reason }) =>
     ["unavailable", "ambiguous", "timeout"].includes(reason) && steps.filter(isMet).filter(isOnTheWay).length >= 8,
   /** A call to where nobody is was interrupted: nobody knows that nobody was there. */
-  ({ world: { story, steps }, reason }) =>
-    story.first === "away" && reason === "ambiguous" && steps.filter(isMet).some((step) => !isHarmless(step)),
+  ({ world, reason }) => world.story.first === "away" && reason === "ambiguous" && wasInterrupted(world),
   /** A call to a peer that does not deduplicate was interrupted. A message that merely came twice interrupts nothing. */
-  ({ world: { story, steps }, reason }) =>
-    story.isForeign && reason === "ambiguous" && steps.filter(isMet).some((step) => !isHarmless(step)),
+  ({ world, reason }) => world.story.isForeign && reason === "ambiguous" && wasInterrupted(world),
 ];
+
+/** By a fault, or because a zone was off. */
+function wasInterrupted({ steps, outages }: World): boolean {
+  return outages.length > 0 || steps.filter(isMet).some((step) => !isHarmless(step));
+}
 
 /** Eight tries of a call, with growing delays, take about two minutes. */
 const givenUpAfterMs = 100_000;
