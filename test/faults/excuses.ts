@@ -25,6 +25,11 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   /** The host, or the way to it, was away for longer than eight tries take. */
   ({ world: { outages }, reason }) =>
     ["unavailable", "ambiguous", "timeout"].includes(reason) && awayMs(outages.filter(isOfHost)) >= givenUpAfterMs,
+  /** It was away for most of those tries, and a fault took the last one. */
+  ({ world: { steps, outages }, reason }) =>
+    ["unavailable", "ambiguous"].includes(reason) &&
+    awayMs(outages.filter(isOfHost)) >= givenUpAfterMs / 2 &&
+    steps.filter(isMet).some(isOnTheWay),
   /** It was off, or out of reach, until its time was over: then it may say that it lost the agent, and have forgotten the task since. */
   ({ world: { outages }, reason }) =>
     ["unavailable", "ambiguous", "timeout", "execution_failed"].includes(reason) && awayMs(outages) >= deadlineMs,
