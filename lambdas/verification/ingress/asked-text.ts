@@ -8,7 +8,7 @@ export function mentions({ text, botUsers }: { text: string; botUsers: readonly 
   return botUsers.some((user) => text.includes(`<@${user}>`) || text.includes(`<@${user}|`));
 }
 
-/** Whether it mentions anybody. */
+/** Tells whether the text mentions anybody. */
 export function mentionsSomebody(text: string): boolean {
   return /<@[A-Z0-9]/.test(text);
 }

@@ -1,4 +1,4 @@
-/** Whether a reader sees anything of a text: what is there may be invisible, or formatting around nothing. Pure. */
+/** Tells texts that show something from those that are invisible, or formatting around nothing. Pure. */
 import type { Token } from "marked";
 import { parseMarkdown } from "./markdown.ts";
 import { decodeEntities } from "./markdown-inline.ts";
@@ -9,7 +9,7 @@ const visible = /[^\p{C}\p{Z}\p{M}\s\u115F\u1160\u3164\uFFA0\u2800]/u;
 /** Signs that Slack draws as formatting, or that stand before lines. */
 const mrkdwnMarks = /```|[*_~`]|^[\s>•◦▪☐☑─]+/gm;
 
-/** Of a plain text. */
+/** Checks a plain text. */
 export function isVisible(text: string): boolean {
   return visible.test(text);
 }
