@@ -1,11 +1,12 @@
-# The Execution zone as an image: one file and Node, nothing else; no shell, no package manager, no root.
+# The Execution zone as an image: three files and Node, nothing else; no shell, no package manager, no root.
 #
 #   docker build --build-arg CONFIG=sekisho.config.json -t sekisho-execution .
 #
 # What is built in: the agent and the `execution` section of CONFIG. `sekisho execution bundle --help` lists the variables that
 # the container reads, and docs/release.md says more of the image.
 
-# By tag, since a digest would have to be raised by hand with every patch of theirs. Give a digest where a build must be repeatable.
+# Renovate writes the digest of each tag behind it and raises both (renovate.json). Until its first run they are tags alone: give a
+# digest by --build-arg where a build must be repeatable.
 ARG NODE_IMAGE=node:24.21.0-trixie-slim
 ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 
@@ -18,7 +19,7 @@ COPY . .
 ARG CONFIG=sekisho.config.json
 ARG CREATED=""
 RUN node bin/sekisho.mjs execution bundle --config "$CONFIG" --out /out
-RUN node bin/release/sbom.ts --bundle container --config "$CONFIG" --at "$CREATED" --out /out/sbom.cdx.json
+RUN node lib/cli/release/sbom.ts --bundle container --config "$CONFIG" --at "$CREATED" --out /out/sbom.cdx.json
 RUN mkdir /data
 
 FROM ${RUNTIME_IMAGE}
@@ -30,7 +31,7 @@ LABEL org.opencontainers.image.title="sekisho-execution" \
       org.opencontainers.image.version="$VERSION" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.created="$CREATED"
-COPY --from=build /out/server.cjs /out/sbom.cdx.json /app/
+COPY --from=build /out/server.cjs /out/agent.cjs /out/config.json /out/sbom.cdx.json /app/
 # The store is made in the working directory, the only place that is written to: mount a volume there to keep it.
 COPY --from=build --chown=65532:65532 /data /data
 VOLUME ["/data"]

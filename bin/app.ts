@@ -1,7 +1,7 @@
 /** The CDK app: reads the configuration, chooses the stage (`-c stage=NAME`), and synthesizes its stacks. */
-import { readCdkEnvironment } from "../lambdas/shared/config/cdk-environment.ts";
+import { readCdkEnvironment } from "../lambdas/shared/config/environment.ts";
 import { ConfigError, configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
-import { synthesize } from "../lib/app.ts";
+import { synthesize } from "../lib/cdk/app.ts";
 
 /** Resolves to the exit code. Without `-c stage` it is the first stage of the file, which is said. */
 export async function main(): Promise<number> {

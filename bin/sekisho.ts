@@ -1,7 +1,8 @@
 /** The `sekisho` command: finds the command, gives it its words, turns what it throws into a line and an exit code. */
 import { ConfigError } from "../lambdas/shared/config/load.ts";
 import { fileErrorOf } from "../lambdas/shared/engine/sqlite/file-error.ts";
-import { AwsFailure } from "./aws/aws-failure.ts";
+import { escapeActing } from "../lambdas/shared/safe-characters.ts";
+import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
 import { type Command, exitCodes, UsageError } from "./commands/command.ts";
 
 const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
@@ -19,7 +20,7 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
   },
   "execution bundle": {
     summary: "the Execution zone as one file, for a container",
-    load: async () => (await import("./commands/execution-bundle.ts")).executionBundle,
+    load: async () => (await import("./commands/execution.ts")).executionBundle,
   },
   send: {
     summary: "one task over a configured transport, its answer on the terminal",
@@ -37,37 +38,41 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
     summary: "is everything well, here or in a stage; and what to do where it is not",
     load: async () => (await import("./commands/doctor.ts")).doctor,
   },
+  smoke: {
+    summary: "real tasks through a new stage on AWS, and what differs from what is assumed",
+    load: async () => (await import("./commands/smoke.ts")).smoke,
+  },
   "config check": {
     summary: "checks sekisho.config.json and lists every problem",
-    load: async () => (await import("./commands/config-check.ts")).configCheck,
+    load: async () => (await import("./commands/config.ts")).configCheck,
   },
   "config push": {
     summary: "brings routes and live settings to a stage on AWS, without a deploy",
-    load: async () => (await import("./commands/config-push.ts")).configPush,
+    load: async () => (await import("./commands/config.ts")).configPush,
   },
   "allow list": {
     summary: "who may ask: the rules that were added, and the configuration's",
-    load: async () => (await import("./commands/allow-list.ts")).allowList,
+    load: async () => (await import("./commands/allow.ts")).allowList,
   },
   "allow add": {
     summary: "lets a workspace, a channel, a person or a user group in, without a deploy",
-    load: async () => (await import("./commands/allow-add.ts")).allowAdd,
+    load: async () => (await import("./commands/allow.ts")).allowAdd,
   },
   "allow remove": {
     summary: "takes a rule out again",
-    load: async () => (await import("./commands/allow-remove.ts")).allowRemove,
+    load: async () => (await import("./commands/allow.ts")).allowRemove,
   },
   "allow why": {
     summary: "may somebody ask there, by which rule, and what to add",
-    load: async () => (await import("./commands/allow-why.ts")).allowWhy,
+    load: async () => (await import("./commands/allow.ts")).allowWhy,
   },
   "destinations list": {
     summary: "where tasks can go, and where those of a channel would",
-    load: async () => (await import("./commands/destinations-list.ts")).destinationsList,
+    load: async () => (await import("./commands/destinations.ts")).destinationsList,
   },
   "destinations check": {
     summary: "calls them for real: who answers, how fast, or why not",
-    load: async () => (await import("./commands/destinations-check.ts")).destinationsCheck,
+    load: async () => (await import("./commands/destinations.ts")).destinationsCheck,
   },
   "destinations set": {
     summary: "changes where a route leads, here and in a stage",
@@ -75,11 +80,11 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
   },
   "federation enable": {
     summary: "lets AWS vouch for the Verification role elsewhere; of an account, once",
-    load: async () => (await import("./commands/federation-enable.ts")).federationEnable,
+    load: async () => (await import("./commands/federation.ts")).federationEnable,
   },
   "federation show": {
     summary: "what another cloud must be told to trust that role",
-    load: async () => (await import("./commands/federation-show.ts")).federationShow,
+    load: async () => (await import("./commands/federation.ts")).federationShow,
   },
   "secrets put": {
     summary: "writes the secrets of a stage to AWS Secrets Manager",
@@ -87,35 +92,35 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
   },
   "dead-letters list": {
     summary: "the messages that a stage's workers gave up on",
-    load: async () => (await import("./commands/dead-letters-list.ts")).deadLettersList,
+    load: async () => (await import("./commands/dead-letters.ts")).deadLettersList,
   },
   "dead-letters redrive": {
     summary: "gives them another chance",
-    load: async () => (await import("./commands/dead-letters-redrive.ts")).deadLettersRedrive,
+    load: async () => (await import("./commands/dead-letters.ts")).deadLettersRedrive,
   },
   "tasks list": {
     summary: "the tasks of the local run or of a stage, oldest first",
-    load: async () => (await import("./commands/tasks-list.ts")).tasksList,
+    load: async () => (await import("./commands/tasks.ts")).tasksList,
   },
   "tasks show": {
     summary: "what is known of one task, and how it came there",
-    load: async () => (await import("./commands/tasks-show.ts")).tasksShow,
+    load: async () => (await import("./commands/tasks.ts")).tasksShow,
   },
   "tasks cancel": {
     summary: "ends a task that is under way",
-    load: async () => (await import("./commands/tasks-cancel.ts")).tasksCancel,
+    load: async () => (await import("./commands/tasks.ts")).tasksCancel,
   },
   "tasks retry": {
     summary: "does what a task was asked once more, as a new task",
-    load: async () => (await import("./commands/tasks-retry.ts")).tasksRetry,
+    load: async () => (await import("./commands/tasks.ts")).tasksRetry,
   },
   "data show": {
     summary: "what is kept of one person, in numbers",
-    load: async () => (await import("./commands/data-show.ts")).dataShow,
+    load: async () => (await import("./commands/data.ts")).dataShow,
   },
   "data delete": {
     summary: "deletes what is kept of one person",
-    load: async () => (await import("./commands/data-delete.ts")).dataDelete,
+    load: async () => (await import("./commands/data.ts")).dataDelete,
   },
   usage: {
     summary: "who asked when, where, and how it ended; as CSV too",
@@ -161,8 +166,9 @@ export async function main(words: string[]): Promise<number> {
       words: rest,
       directory: process.cwd(),
       signal: stop.signal,
-      print: (text) => process.stdout.write(`${text}\n`),
-      note: (text) => process.stderr.write(`${text}\n`),
+      print: (text) => process.stdout.write(escapeActing(`${text}\n`)),
+      printStyled: (text) => process.stdout.write(`${text}\n`),
+      note: (text) => process.stderr.write(escapeActing(`${text}\n`)),
     });
   } catch (thrown) {
     const code = explain(thrown, { name, words: rest });
@@ -217,7 +223,7 @@ function explain(thrown: unknown, { name, words }: { name: string; words: string
     thrown instanceof UsageError ||
     (thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
   const known = fileErrorOf({ error: thrown, file: "The file of tasks" }) ?? thrown;
-  const message = known instanceof Error ? known.message : "unknown error";
+  const message = escapeActing(known instanceof Error ? known.message : "unknown error");
   process.stderr.write(isUsage ? `${message}\n${stageHint(words)}sekisho ${name} --help says more.\n` : `${message}\n`);
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;

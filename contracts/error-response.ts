@@ -1,7 +1,7 @@
-/** An error as a host answers it over HTTP in a dialect: the response object, its status, and when to come again. Pure. */
+/** An error as a host answers it over HTTP in a dialect: the response object, its status, and when to come again. */
 import { type Dialect, httpStatusOf } from "./dialects.ts";
-import { encodeError } from "./encode-error.ts";
 import type { JsonRpcErrorObject, RequestId } from "./envelope.ts";
+import { encodeError } from "./error-data.ts";
 import type { Reason, SekishoError } from "./errors.ts";
 
 export type ErrorResponse = {

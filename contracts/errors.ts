@@ -20,6 +20,10 @@ const table = {
   budget_exceeded: { retryable: false, message: "The budget is used up." },
   rate_limited: { retryable: true, message: "Too many requests; try again later." },
   unavailable: { retryable: true, message: "The service is not available; try again later." },
+  session_ending: {
+    retryable: true,
+    message: "This session may end before the task does. Nothing was begun; send it again in another session.",
+  },
   invalid_response: { retryable: false, message: "The peer's response breaks the contract." },
   version_not_supported: { retryable: false, message: "The protocol version is not supported." },
   plan_error: { retryable: false, message: "The agent cannot plan the task." },
@@ -60,7 +64,7 @@ export const errorDataSchema = z.object({
   lost: z.boolean().optional(),
 });
 
-/** What an error carries beside its reason: ids, times and states; never texts of users or of causes. */
+/** The details of an error beside its reason: ids, times and states, never texts of users or of causes. */
 export type ErrorDetails = Omit<z.infer<typeof errorDataSchema>, "reason" | "retryable">;
 
 /**

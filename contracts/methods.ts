@@ -12,8 +12,6 @@ import {
 
 /** Largest request body, in bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
-/** Largest `response_text` plus inline artifacts, in bytes of UTF-8 (a DynamoDB item holds 400 KB). */
-export const maxResultBytes = 256 * 1024;
 /** Longest time a host holds a `get_task`, in milliseconds. */
 const maxWaitMs = 25_000;
 
@@ -145,7 +143,7 @@ export const inputRequiredResultSchema = z.looseObject({
   expires_at: timestamp.optional(),
 });
 
-/** What `execute_task`, `get_task` and `answer_task` answer with. */
+/** The result of `execute_task`, `get_task` and `answer_task`. */
 export const taskResultSchema = z.discriminatedUnion("status", [
   successResultSchema,
   acceptedResultSchema,

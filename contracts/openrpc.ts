@@ -52,7 +52,7 @@ const descriptions: Record<MethodName, Description> = {
     summary:
       "Runs a task: its result at once, or `accepted` and a task id to poll. A repeated UUID id runs nothing again.",
     result: "TaskResult",
-    errors: ["agent_not_found", "already_exists", ...endings],
+    errors: ["agent_not_found", "already_exists", "session_ending", ...endings],
   },
   get_task: {
     summary: "The state or the outcome of a task, named by exactly one of its task id and its request id.",
@@ -67,7 +67,7 @@ const descriptions: Record<MethodName, Description> = {
   answer_task: {
     summary: "Answers the question of a task that is `input_required`.",
     result: "TaskResult",
-    errors: ["task_not_found", "invalid_state", ...endings],
+    errors: ["task_not_found", "invalid_state", "session_ending", ...endings],
   },
   "rpc.discover": { summary: "This document.", result: "DiscoverResult", errors: [] },
 };

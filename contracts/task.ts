@@ -28,7 +28,7 @@ export function mayFollow({ from, to }: { from: TaskState; to: TaskState }): boo
   return followers[from].includes(to);
 }
 
-/** What a forbidden transition is refused with, in every protocol: where the task stands, and where it was to go. */
+/** The details of a refused transition, in every protocol: the task's state, and the state that was asked for. */
 export function transitionRefused({
   taskId,
   correlationId,

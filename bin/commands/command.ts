@@ -1,4 +1,6 @@
-/** What every command of the command line is. */
+/** The type of a command of the command line. */
+import { hasSecret, nameOfSecret, shortTokenProblems } from "../../lambdas/shared/config/secrets.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 
 export type CommandRun = {
   /** What stands behind the command's name. */
@@ -7,9 +9,11 @@ export type CommandRun = {
   directory: string;
   /** Aborts on SIGINT and SIGTERM. */
   signal: AbortSignal;
-  /** A line of the command's output (stdout). */
+  /** A line of the command's output (stdout). Characters that a terminal would act upon are escaped as JSON escapes them. */
   print(text: string): void;
-  /** A line beside the output: progress, explanations (stderr). */
+  /** The same with colours of ours. All else in it must have gone through `safeLine` or `safeLines`. */
+  printStyled(text: string): void;
+  /** A line beside the output: progress, explanations (stderr). Escaped like the output. */
   note(text: string): void;
 };
 
@@ -47,4 +51,19 @@ export function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
+}
+
+// Secrets that a command cannot do without: better refused at the start than at the first task.
+
+/** Throws a UsageError that names the first environment variable that is not set. */
+export function requireSecrets(references: readonly SecretReference[]): void {
+  const missing = references.find((reference) => !hasSecret(reference));
+  if (missing !== undefined) throw new UsageError(`The environment variable ${nameOfSecret(missing)} is not set.`);
+}
+
+/** The same for tokens that let callers in, which must be long enough as well. */
+export function requireTokens(references: readonly SecretReference[]): void {
+  requireSecrets(references);
+  const [problem] = shortTokenProblems({ references });
+  if (problem !== undefined) throw new UsageError(problem);
 }

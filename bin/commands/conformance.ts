@@ -4,21 +4,21 @@ import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } fro
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { secretsOfDestination } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import type { Texts } from "../conformance/case.ts";
-import { endpointOf } from "../conformance/endpoint-words.ts";
-import { jsonReport } from "../conformance/json-report.ts";
-import { junitReport } from "../conformance/junit-report.ts";
-import { openPeer } from "../conformance/open-peer.ts";
-import type { Peer } from "../conformance/peer.ts";
-import { probe } from "../conformance/probe.ts";
-import { type CaseReport, isKept, runCases } from "../conformance/run-cases.ts";
-import { createSlowTasks } from "../conformance/slow-tasks.ts";
-import { textReport } from "../conformance/text-report.ts";
-import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
-import { requireSecrets, secretsOfDestination } from "./required-secrets.ts";
+import type { Texts } from "../../lib/cli/conformance/case.ts";
+import { endpointOf } from "../../lib/cli/conformance/endpoint-text.ts";
+import { jsonReport } from "../../lib/cli/conformance/json-report.ts";
+import { junitReport } from "../../lib/cli/conformance/junit-report.ts";
+import { openPeer } from "../../lib/cli/conformance/open-peer.ts";
+import type { Peer } from "../../lib/cli/conformance/peer.ts";
+import { probe } from "../../lib/cli/conformance/probe.ts";
+import { type CaseReport, isKept, runCases } from "../../lib/cli/conformance/run-cases.ts";
+import { createSlowTasks } from "../../lib/cli/conformance/slow-tasks.ts";
+import { textReport } from "../../lib/cli/conformance/text-report.ts";
+import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
 /** All cases together, with an agent that thinks for a minute at each of its tasks. */
 const totalMs = 30 * 60_000;

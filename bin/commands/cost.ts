@@ -1,34 +1,80 @@
-/** `sekisho cost`: what tasks cost on AWS, from measured calls and published prices. */
+/** `sekisho cost`: what a stage costs on AWS, from measured calls and published prices. */
 import { parseArgs } from "node:util";
-import { readMeasuredCalls } from "../aws/cost/calls.ts";
-import { reckon } from "../aws/cost/reckon.ts";
-import { costTable } from "../aws/cost/table.ts";
-import { writeSection } from "../aws/cost/write-section.ts";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { defaultIdleSeconds } from "../../lambdas/shared/config/stage-schema.ts";
+import { type Kind, readMeasuredCalls } from "../../lib/cli/aws/cost/calls.ts";
+import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
+import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
+
+const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly Kind[];
 
 export const cost: Command = {
   help: `
-sekisho cost [--tasks N] [--json | --markdown]
+sekisho cost [--stage NAME] [--tasks N] [--seconds N] [--kind KIND] [--idle-seconds N] [--json | --markdown]
 
-Shows the AWS calls of a task and the dollars for N tasks, of a sync task and of one that takes ten minutes, for
-each kind of Execution zone. The calls were measured by the rehearsal; assumptions and prices are printed along.
+Estimates what a stage costs on AWS in a month: the sum and its largest part first, then each service for every kind
+of Execution zone, and one task by its length, from 5 seconds to 8 hours. Calls and log lines were measured by the
+rehearsal; assumptions and prices are printed with the result.
 
-  --tasks N    1000000 unless told otherwise
-  --json       all of it as one JSON object
-  --markdown   writes it into docs/operations.md, between its markers
+  --stage NAME      takes KIND and the idle time from this stage of the configuration
+  --tasks N         tasks in a month; without it 100000
+  --seconds N       how long the agent works on a task; without it 30
+  --kind KIND       of the Execution zone, for the first line: ${kinds.join(", ")}; without it agentcore
+  --idle-seconds N  how long an AgentCore session idles after its last call; without it ${defaultIdleSeconds};
+                    0 with \`stopAfterResult\`
+  --json            all of it as one JSON object
+  --markdown        writes the estimate into docs/operations.md, between its markers
 `,
   async run({ words, directory, print }) {
     const { values } = parseArgs({
       args: words,
-      options: { tasks: { type: "string" }, json: { type: "boolean" }, markdown: { type: "boolean" } },
+      options: {
+        stage: { type: "string" },
+        tasks: { type: "string", default: "100000" },
+        seconds: { type: "string", default: "30" },
+        kind: { type: "string" },
+        "idle-seconds": { type: "string" },
+        json: { type: "boolean" },
+        markdown: { type: "boolean" },
+      },
     });
-    const { tasks = "1000000", json, markdown } = values;
-    if (!/^[1-9]\d{0,11}$/.test(tasks)) throw new UsageError(`--tasks: "${tasks}" is no number of tasks.`);
+    const { json, markdown } = values;
+    const stage = values.stage === undefined ? defaults : stageDefaults(loadConfig({ directory }), values.stage);
+    const kindName = values.kind ?? stage.kind;
+    const kind = kinds.find((each) => each === kindName);
+    if (kind === undefined) throw new UsageError(`--kind: "${kindName}" is none of ${kinds.join(", ")}.`);
     if (json && markdown) throw new UsageError("--json or --markdown, not both.");
-    const reckoning = reckon({ tasks: Number(tasks), measured: readMeasuredCalls() });
-    if (json) print(JSON.stringify(reckoning, null, 2));
-    else if (markdown) print(`Written to ${writeSection({ directory, table: costTable(reckoning) })}.`);
-    else print(costTable(reckoning));
+    const result = estimate({
+      kind,
+      tasks: readNumber("--tasks", values.tasks),
+      taskSeconds: readNumber("--seconds", values.seconds),
+      idleSeconds: readIdleSeconds(values["idle-seconds"]) ?? stage.idleSeconds,
+      measured: readMeasuredCalls(),
+    });
+    if (json) print(JSON.stringify(result, null, 2));
+    else if (markdown) print(`Written to ${writeSection({ directory, table: costTable(result) })}.`);
+    else print(costTable(result));
     return exitCodes.success;
   },
 };
+
+const defaults = { kind: "agentcore", idleSeconds: defaultIdleSeconds };
+
+function stageDefaults(config: Config, stageName: string): typeof defaults {
+  const { execution } = chooseStage(config, stageName).stage;
+  if (execution.kind !== "agentcore") return { ...defaults, kind: execution.kind };
+  return { kind: execution.kind, idleSeconds: execution.stopAfterResult ? 0 : execution.idleSeconds };
+}
+
+function readIdleSeconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  return text === "0" ? 0 : readNumber("--idle-seconds", text);
+}
+
+function readNumber(option: string, text: string): number {
+  if (/^[1-9]\d{0,11}$/.test(text)) return Number(text);
+  throw new UsageError(`${option}: "${text}" is not a whole number above 0.`);
+}

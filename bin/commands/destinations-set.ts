@@ -2,11 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
-import { pushLiveSettings } from "../aws/push-live-settings.ts";
-import { chooseStage } from "../aws/stage.ts";
-import { openReplacement } from "../destinations/replace-file.ts";
-import { keyText, orderText, overlaps, type RouteKey } from "../destinations/route-key.ts";
-import { type RouteChange, setRoute } from "../destinations/set-route.ts";
+import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
+import { keyText, orderText, overlaps, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
+import { type RouteChange, setRoute } from "../../lib/cli/destinations/set-route.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
 export const destinationsSet: Command = {

@@ -3,13 +3,13 @@ import { parseArgs } from "node:util";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigPlace, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { chooseStage, type NamedStage } from "../aws/stage.ts";
-import { type CheckGroup, skipped } from "../doctor/check.ts";
-import { configuration } from "../doctor/checks/configuration.ts";
-import { nodeVersion } from "../doctor/checks/node-version.ts";
-import { type Closes, groupsHere } from "../doctor/here.ts";
-import { isWell, jsonReport, textReport } from "../doctor/report.ts";
-import { runChecks } from "../doctor/run-checks.ts";
+import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { type CheckGroup, skipped } from "../../lib/cli/doctor/check.ts";
+import { configuration } from "../../lib/cli/doctor/checks/configuration.ts";
+import { nodeVersion } from "../../lib/cli/doctor/checks/machine.ts";
+import { type Closes, groupsHere } from "../../lib/cli/doctor/here.ts";
+import { isWell, jsonReport, textReport } from "../../lib/cli/doctor/report.ts";
+import { runChecks } from "../../lib/cli/doctor/run-checks.ts";
 import { type Command, exitCodes } from "./command.ts";
 
 export const doctor: Command = {
@@ -23,7 +23,8 @@ signed as Slack signs them), and every destination with its authentication.
 Nothing is changed and no task is run. Over HTTP the entry gets a signed, an old and an unsigned request that make no task;
 the latter two leave a line request_refused each in its log. No secret is printed.
 
-  --stage NAME   a stage on AWS, with your own credentials, instead of this machine
+  --stage NAME   a stage on AWS instead of this machine. Your own credentials look at the account; the stage's worker
+                 says what it can read, so they need lambda:InvokeFunction on its alias operator
   --json         { ok, checks: [{ group, name, verdict, what, remedy }] }, for CI
   --config FILE  instead of ./sekisho.config.json
 
@@ -102,7 +103,7 @@ async function furtherGroups({
   }
   if (named === undefined) return groupsHere({ ...known, ...rest });
   // The clients of AWS are loaded only where there is a stage to look at.
-  const { groupsInStage } = await import("../doctor/in-stage.ts");
+  const { groupsInStage } = await import("../../lib/cli/doctor/in-stage.ts");
   return groupsInStage({ config: known.config, named, ...rest });
 }
 

@@ -1,20 +1,22 @@
 /** `sekisho execution`: the Execution zone alone. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { agentCardPath } from "../../contracts/a2a/card-path.ts";
+import { agentCardPath } from "../../contracts/a2a/card.ts";
 import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
-import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
-import { ownXray } from "../aws/own-xray.ts";
-import { openSqliteEngine } from "../local/engine.ts";
-import { startExecutionZone } from "../local/execution-zone.ts";
-import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
-import { requireSecrets } from "./required-secrets.ts";
+import { writeFiles } from "../../lib/cdk/bundle/asset.ts";
+import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
+import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
+import { ownXray } from "../../lib/cli/aws/own-xray.ts";
+import { openSqliteEngine } from "../../lib/local/engine.ts";
+import { startExecutionZone } from "../../lib/local/execution-zone.ts";
+import { type Command, exitCodes, requireSecrets, requireTokens, UsageError, untilStopped } from "./command.ts";
 
 export const execution: Command = {
   help: `
@@ -26,6 +28,8 @@ Runs the Execution zone on 127.0.0.1 until Ctrl-C: for the Verification zone, an
   --agent AGENT   "echo" or the path of your agent file, instead of the configuration's
   --store FILE    where tasks are kept, instead of .sekisho/execution.db
   --config FILE   instead of ./sekisho.config.json
+
+Files of messages are read from the Verification zone on this machine, at SEKISHO_PORT (3000): set it to that zone's port.
 
 Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error). They never hold texts;
 SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while you write it.
@@ -42,10 +46,11 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
       },
     });
     const environment = readEnvironment();
-    const { executionPort, awsRegion: region } = environment;
+    const { port: verificationPort, executionPort, awsRegion: region } = environment;
     const place = { directory, file: values.config };
     const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(place);
-    requireSecrets([...secretsOfAuthenticator(configured.authenticator), ...secretsOfCards(configured.a2a)]);
+    requireTokens(secretsOfAuthenticator(configured.authenticator));
+    requireSecrets(secretsOfCards(configured.a2a));
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const logs = logSettingsOf({ environment, config: telemetryConfig.logs });
     const log = createLog({ service: "execution", ...logs });
@@ -62,6 +67,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
       // A path that is typed counts from where it is typed.
       directory: values.agent === undefined ? configDirectory(place) : directory,
       port: values.port === undefined ? executionPort : portOf(values.port),
+      verificationPort: () => (verificationPort === 0 ? undefined : verificationPort),
       log,
       telemetry,
     });
@@ -87,3 +93,45 @@ export function portOf(text: string): number {
     throw new UsageError(`--port: "${text}" is no port number (0 to 65535).`);
   return port;
 }
+
+// `sekisho execution bundle`: the Execution zone as the files of a container.
+
+const { fileName } = entries.container;
+
+export const executionBundle: Command = {
+  help: `
+sekisho execution bundle --out DIR [--config FILE]
+
+Writes the Execution zone as three files that need nothing but Node 24 and stay in one folder: DIR/${fileName},
+DIR/${agentFileName} with the agent, and DIR/${configFileName} with the sections execution and telemetry of the configuration.
+The Dockerfile makes an image of them.
+
+  --out DIR       made where it does not exist
+  --config FILE   instead of ./sekisho.config.json
+
+What it reads of its environment:
+
+  PORT                  where it listens (8080)
+  SEKISHO_STORE         the file of its tasks, on a local disk (execution.db in the working directory)
+  SEKISHO_CONFIG_FILE   a configuration instead of the one inside; its agent must be the same
+  SEKISHO_LOG_LEVEL     debug, info, warn, error
+  SEKISHO_HOSTNAME      the address that it binds (0.0.0.0)
+  and the variables that the configuration refers to for its secrets
+
+It starts beyond loopback only with an authenticator. node ${fileName} --healthcheck asks a running one whether it is well.
+`,
+  async run({ words, directory, print, note }) {
+    const { values } = parseArgs({ args: words, options: { out: { type: "string" }, config: { type: "string" } } });
+    if (values.out === undefined) throw new UsageError("--out is missing: the folder to write to.");
+    const place = { directory, file: values.config };
+    const config = loadExecutionConfig(place);
+    const { files } = bundle({ name: "container", config, configDirectory: configDirectory(place) });
+    const [file] = writeFiles({ files, folder: resolve(directory, values.out) });
+    if (config.execution.authenticator.type === "none") note(loopbackOnly);
+    print(`${file}   (${files.size} files, ${Math.ceil(bundleBytes({ files }) / 1000)} KB)`);
+    return exitCodes.success;
+  },
+};
+
+const loopbackOnly =
+  'Note: the configuration has no authenticator. Beyond loopback, as in a container, this file ends at once with exit code 1: give "execution" an authenticator (bearer, jwt, web-identity or platform), or mount a configuration that has one (SEKISHO_CONFIG_FILE).';

@@ -2,9 +2,9 @@
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { slackManifest } from "../../lambdas/verification/slack/manifest.ts";
-import { AwsFailure, lacksCredentials } from "../aws/aws-failure.ts";
-import { chooseStage } from "../aws/stage.ts";
+import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
+import { AwsFailure, lacksCredentials } from "../../lib/cli/aws/aws-failure.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 const placeholderUrl = "https://YOUR-TUNNEL.example";
@@ -65,7 +65,7 @@ async function eventsUrlOf(
   if (Object.keys(config.stages).length === 0 && stage === undefined) {
     return new URL("/slack/events", placeholderUrl).href;
   }
-  const { readStackOutputs } = await import("../aws/stack-outputs.ts");
+  const { readStackOutputs } = await import("../../lib/cli/aws/stack-outputs.ts");
   const { eventsUrl } = await readStackOutputs({ ...chooseStage(config, stage), signal }).catch((thrown: unknown) => {
     if (!(thrown instanceof AwsFailure) || !lacksCredentials(thrown)) throw thrown;
     throw new AwsFailure(`${thrown.message.replace(/\.$/, "")}, or give --url.`, { cause: thrown });

@@ -1,20 +1,20 @@
 /** `sekisho operate`: the page for operators, of the local run or of a stage. */
 import { parseArgs } from "node:util";
-import { createAuthenticator } from "../../lambdas/execution/host/authenticator/create-authenticator.ts";
+import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
-import type { Admission } from "../operate/admission/admission.ts";
-import { byAuthenticator } from "../operate/admission/by-authenticator.ts";
-import { onLoopback } from "../operate/admission/on-loopback.ts";
-import { openLocalSource, openStageSource } from "../operate/open-source.ts";
-import { createOperatorsPage } from "../operate/operators-page.ts";
-import { startOperateServer } from "../operate/server.ts";
-import { placeHelp, placeOptions } from "../tasks/place.ts";
-import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
-import { requireSecrets } from "./required-secrets.ts";
+import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
+import type { Admission } from "../../lib/local/console/admission/admission.ts";
+import { byAuthenticator } from "../../lib/local/console/admission/by-authenticator.ts";
+import { onLoopback } from "../../lib/local/console/admission/on-loopback.ts";
+import { openLocalSource, openStageSource } from "../../lib/local/console/open-source.ts";
+import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
+import { startOperateServer } from "../../lib/local/console/server.ts";
+import { createDoor } from "../../lib/local/web/door.ts";
+import { type Command, exitCodes, requireSecrets, UsageError, untilStopped } from "./command.ts";
 
 const defaultPort = "3100";
 const loopback = "127.0.0.1";
@@ -25,16 +25,18 @@ const openHostnames = [loopback, "localhost", "::1"];
 
 export const operate: Command = {
   help: `
-sekisho operate [--port N] [--hostname H] [--authenticate] [--stage NAME | --store FILE]
+sekisho operate [--port N] [--hostname H] [--authenticate] [--public-host NAME] [--stage NAME | --store FILE]
 
 Serves a page for operators until Ctrl-C: the tasks as they move, one task's way through both zones, the health of
 the destinations, dead letters; and cancels, retries and redrives. It shows ids, states and times, never a text.
-On 127.0.0.1 it answers the browser of this machine alone. Elsewhere it asks whoever comes for a token, which
-operators.authenticator of the configuration verifies, and TLS is for a proxy before it.
+On 127.0.0.1 it answers whoever has the printed address, which holds a new token each time. Elsewhere it asks whoever
+comes for a token, which operators.authenticator of the configuration verifies, and TLS is for a proxy before it.
 
   --port N        instead of ${defaultPort}; 0 takes a free one
   --hostname H    instead of ${loopback}
   --authenticate  asks for a token on loopback too: for a proxy on this machine, under a name of its own
+  --public-host NAME
+                  the name (with its port, unless 443) under which the proxy serves the page; requests for another are refused
 ${placeHelp}
 
 Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
@@ -46,16 +48,21 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
         port: { type: "string", default: defaultPort },
         hostname: { type: "string", default: loopback },
         authenticate: { type: "boolean", default: false },
+        "public-host": { type: "string" },
         ...placeOptions,
       },
     });
-    const { hostname, authenticate, stage, store, config: file } = values;
+    const { hostname, authenticate, "public-host": publicHost, stage, store, config: file } = values;
     if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
     const port = portOf(values.port);
     const place = { directory: run.directory, file };
     const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "info" });
     const isOpen = openHostnames.includes(hostname) && !authenticate;
-    const admission = isOpen ? onLoopback() : await authenticated({ config: loadConfig(place), hostname, log });
+    if (isOpen && publicHost !== undefined) throw new UsageError("--public-host is for a proxy: with --authenticate.");
+    const door = createDoor();
+    const admission = isOpen
+      ? onLoopback({ door })
+      : await authenticated({ config: loadConfig(place), hostname, publicHost, log });
     const { signal } = run;
     const source =
       stage === undefined
@@ -64,8 +71,10 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
     try {
       const page = createOperatorsPage({ source, admission, log });
       const server = await startOperateServer({ page, hostname, port, log });
-      run.print(`Operators' page, ${source.name}: ${server.url}/operate/`);
-      if (!isOpen) run.print("It asks for a token. Put a proxy with TLS before it, which passes Host on as it came.");
+      const address = `${server.url}/operate/`;
+      run.print(`Operators' page, ${source.name}: ${isOpen ? door.address(address) : address}`);
+      if (isOpen) run.print("Whoever has this address may use the page. It holds for this run alone.");
+      else run.print("It asks for a token. Put a proxy with TLS before it, which passes Host on as it came.");
       run.print("Ctrl-C ends it.");
       await untilStopped(run, server.close);
       return exitCodes.success;
@@ -78,10 +87,12 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
 async function authenticated({
   config,
   hostname,
+  publicHost,
   log,
 }: {
   config: Config;
   hostname: string;
+  publicHost: string | undefined;
   log: Log;
 }): Promise<Admission> {
   const { authenticator } = config.operators;
@@ -92,6 +103,7 @@ async function authenticated({
 or leave --hostname (and --authenticate) out, and come through a tunnel to this machine: ssh -L ${defaultPort}:${loopback}:${defaultPort}.`,
     );
   }
+  if (authenticator.type === "platform") refuseOpenPlatform({ hostname, publicHost });
   if (authenticator.type === "bearer") {
     requireSecrets(authenticator.tokens);
     for (const reference of authenticator.tokens) {
@@ -102,7 +114,24 @@ or leave --hostname (and --authenticate) out, and come through a tunnel to this 
       );
     }
   }
-  return byAuthenticator({ authenticator: createAuthenticator({ config: authenticator, readSecret }), log });
+  return byAuthenticator({
+    authenticator: createAuthenticator({ config: authenticator, readSecret }),
+    publicHost,
+    log,
+  });
+}
+
+/** `platform` takes everybody for somebody whom the proxy has let through. */
+function refuseOpenPlatform({ hostname, publicHost }: { hostname: string; publicHost: string | undefined }): void {
+  if (!openHostnames.includes(hostname)) {
+    throw new UsageError(
+      `With the authenticator "platform" the page listens on ${loopback} only: on ${hostname} others could reach it past what authenticates them.`,
+    );
+  }
+  if (publicHost !== undefined) return;
+  throw new UsageError(
+    'The authenticator "platform" needs --public-host NAME, the name under which the proxy serves the page: other sites could lead a browser of this machine past the proxy.',
+  );
 }
 
 function portOf(text: string): number {

@@ -1,13 +1,13 @@
 /** `sekisho secrets put`: carries the secrets of a stage to Secrets Manager, from the environment or the terminal. */
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
-import { hasSecret } from "../../lambdas/shared/config/secret-in-hand.ts";
-import { callerAccount } from "../aws/account.ts";
-import { AwsFailure } from "../aws/aws-failure.ts";
-import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../aws/secret-store.ts";
-import { type Looked, valuesOf } from "../aws/secret-values.ts";
-import { chooseStage, type NamedStage } from "../aws/stage.ts";
-import { type StageSecret, secretsOfStage } from "../aws/stage-secrets.ts";
+import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
+import { callerAccount } from "../../lib/cli/aws/account.ts";
+import { AwsFailure } from "../../lib/cli/aws/aws-failure.ts";
+import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../../lib/cli/aws/secret-store.ts";
+import { type Looked, valuesOf } from "../../lib/cli/aws/secret-values.ts";
+import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { type StageSecret, secretsOfStage } from "../../lib/cli/aws/stage-secrets.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const secretsPut: Command = {
@@ -62,7 +62,7 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
     for (const { secret, state, value } of given) await write(run, { secret, state, value, named });
     const left = looked.filter((one) => !chosen.includes(one));
     const isLacking = ({ secret, state }: Looked) => state !== "present" && !(state === "absent" && isLeftOut(secret));
-    for (const { secret, state } of left) run.print(line(secret, wordsOf(secret, state)));
+    for (const { secret, state } of left) run.print(line(secret, stateText(secret, state)));
     return left.some(isLacking) ? exitCodes.failed : exitCodes.success;
   },
 };
@@ -132,7 +132,7 @@ async function write(
   }
 }
 
-function wordsOf(secret: StageSecret, state: SecretState): string {
+function stateText(secret: StageSecret, state: SecretState): string {
   const { env, id } = secret;
   switch (state) {
     case "present":

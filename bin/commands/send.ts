@@ -1,19 +1,24 @@
 /** `sekisho send`: one task over a configured transport, without Slack. */
-
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { SekishoError } from "../../contracts/errors.ts";
-import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
+import type { TaskResult } from "../../contracts/methods.ts";
+import {
+  addressOf,
+  authorizerOf,
+  isOwnExecution,
+  secretsOfDestination,
+} from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import type { WorkerDestination } from "../../lambdas/verification/worker/calls.ts";
-import { addressOf, authorizerOf } from "../destinations/describe.ts";
-import { type FailedTask, sendFailure } from "../destinations/send-failure.ts";
-import { openDestination } from "../local/open-destination.ts";
-import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
-import { complete } from "./complete.ts";
-import { requireSecrets, secretsOfDestination } from "./required-secrets.ts";
+import { safeLine, safeLines } from "../../lambdas/shared/safe-characters.ts";
+import { newTrace } from "../../lambdas/shared/trace.ts";
+import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
+import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
+import { type FailedTask, sendFailure } from "../../lib/cli/destinations/send-failure.ts";
+import { openDestination } from "../../lib/local/open-destination.ts";
+import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
 export const send: Command = {
   help: `
@@ -78,7 +83,8 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
   };
   try {
     const result = await complete({ client, callTimeoutMs, deadlineMs, text, requestId, signal, note, onAccepted });
-    run.print(json ? JSON.stringify(result) : result.status === "success" ? result.response_text : result.prompt);
+    const words = result.status === "success" ? result.response_text : result.prompt;
+    run.print(json ? JSON.stringify(result) : safeLines(words));
     return exitCodes.success;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
@@ -90,5 +96,69 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
     const { words, isUnreachable } = sendFailure({ ...peer, error, requestId, taskId });
     note(words);
     return isUnreachable ? exitCodes.notReachable : exitCodes.failed;
+  }
+}
+
+// One task from the command line: sent, polled until it is over, and canceled where nobody waits for it any longer.
+
+/** How long the host may hold one `get_task`. */
+const longestWaitMs = 10_000;
+const cancelTimeoutMs = 3000;
+
+type Completion = {
+  client: ExecutionClient;
+  callTimeoutMs: number;
+  text: string;
+  /** By which the task is known there. */
+  requestId?: string;
+  /** The time limit that the host gets for the task. */
+  deadlineMs: number;
+  /** So long after the deadline the host's word is waited for; then the task ends as `timeout` here. */
+  graceMs?: number;
+  signal: AbortSignal;
+  note(text: string): void;
+  /** The task is there now, whatever becomes of the calls that ask for its result. */
+  onAccepted?: (taskId: string) => void;
+};
+
+/** Rejects with a SekishoError when the task failed, and with whatever the call says when the signal aborts. */
+export async function complete({
+  client,
+  callTimeoutMs,
+  text,
+  requestId = randomUUID(),
+  deadlineMs,
+  graceMs = 15_000,
+  signal: interrupt,
+  note,
+  onAccepted = () => {},
+}: Completion): Promise<Exclude<TaskResult, { status: "accepted" }>> {
+  const sessionId = `cli-${requestId}`;
+  const tooLate = AbortSignal.timeout(deadlineMs + graceMs);
+  const signal = AbortSignal.any([interrupt, tooLate]);
+  const call = { requestId, sessionId, timeoutMs: callTimeoutMs, trace: newTrace() };
+  const params = { channel: "cli", text, correlation_id: requestId, session_id: sessionId, timeout_ms: deadlineMs };
+  const wait_ms = Math.floor(Math.min(longestWaitMs, callTimeoutMs / 2));
+  try {
+    let result = await client.call({ method: "execute_task", params, id: requestId, signal, ...call });
+    let shown = "";
+    while (result.status === "accepted") {
+      const { task_id, progress } = result;
+      onAccepted(task_id);
+      const line = [progress?.text, progress?.percent === undefined ? undefined : `${progress.percent} %`]
+        .filter(Boolean)
+        .join(" ");
+      if (shown === "" || (line !== "" && line !== shown)) note(safeLine(line) || "Accepted; waiting for the result.");
+      shown = line || shown || " ";
+      const poll = { method: "get_task", params: { task_id, wait_ms }, id: randomUUID() } as const;
+      result = await client.call({ ...poll, signal, ...call });
+    }
+    return result;
+  } catch (thrown) {
+    if (signal.aborted) {
+      const cancel = { method: "cancel_task", params: { request_id: requestId }, id: randomUUID() } as const;
+      await client.call({ ...cancel, ...call, timeoutMs: cancelTimeoutMs }).catch(() => {});
+    }
+    throw tooLate.aborted && !interrupt.aborted ? new SekishoError("timeout", { cause: thrown }) : thrown;
   }
 }

@@ -6,23 +6,33 @@ import { parseArgs } from "node:util";
 import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigPlace, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
-import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
+import { safeLines } from "../../lambdas/shared/safe-characters.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
-import { unescapeMrkdwn } from "../../lambdas/verification/slack/escape.ts";
+import { unescapeMrkdwn } from "../../lambdas/verification/slack/markdown/escape.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
-import type { Observation } from "../../lambdas/verification/worker/worker.ts";
-import { openStandIn, startBothZones } from "../local/both-zones.ts";
-import { createJourney } from "../local/journey/journey.ts";
-import { lockFolder } from "../local/lock-folder.ts";
-import { createPage } from "../local/page/page.ts";
-import { isAnySet } from "../local/slack-secrets.ts";
-import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
-import { watchTasks } from "../local/watch-tasks.ts";
-import { openPageBesideRun, type PageBesideRun } from "../operate/beside-run.ts";
-import { aborted, type Command, type CommandRun, exitCodes, UsageError, untilStopped } from "./command.ts";
-import { requireSecrets } from "./required-secrets.ts";
+import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
+import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/beside-run.ts";
+import { lockFolder } from "../../lib/local/engine.ts";
+import { createPage } from "../../lib/local/page/page.ts";
+import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
+import { isAnySet } from "../../lib/local/slack-installation.ts";
+import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { watchTasks } from "../../lib/local/watch-tasks.ts";
+import { createDoor } from "../../lib/local/web/door.ts";
+import {
+  aborted,
+  type Command,
+  type CommandRun,
+  exitCodes,
+  requireSecrets,
+  requireTokens,
+  UsageError,
+  untilStopped,
+} from "./command.ts";
 
 export const start: Command = {
   help: `
@@ -53,20 +63,19 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       environment: readEnvironment(),
     };
     const { config } = given;
-    requireSecrets([
-      ...secretsOfAuthenticator(config.execution.authenticator),
-      ...secretsOfCards(config.execution.a2a),
-    ]);
+    requireTokens(secretsOfAuthenticator(config.execution.authenticator));
+    requireSecrets(secretsOfCards(config.execution.a2a));
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
     const isReal = isAnySet(config.slack);
     const missing = missingSecret(config);
     if (isReal && missing !== undefined) {
-      const advice = "Set all that the real Slack needs (docs/slack.md), or none of Slack's secrets for the stand-in.";
+      const advice =
+        "Set all that the real Slack needs (docs/slack.md), or none of Slack's secrets for the fake Slack.";
       throw new UsageError(`${missing} is not set. ${advice}`);
     }
     const lock = lockFolder({ folder: storeFolderOf(run) });
     try {
-      return await (isReal ? withRealSlack : withStandIn)(run, given);
+      return await (isReal ? withRealSlack : withFakeSlack)(run, given);
     } finally {
       lock.release();
     }
@@ -76,16 +85,17 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 /** `directory` is the one from which the paths of the configuration count. */
 type Given = { place: ConfigPlace; config: Config; directory: string; environment: Environment };
 
-async function withStandIn(run: CommandRun, given: Given): Promise<number> {
+async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);
-  const { standIn, slack } = await openStandIn({
+  const { fakeSlack, slack } = await openFakeSlack({
     log: log("sekisho"),
-    file: join(storeFolderOf(run), "stand-in.json"),
+    file: join(storeFolderOf(run), "fake-slack.json"),
   });
   const secrets = [slack.signingSecret, slack.botToken].filter((read) => read !== undefined);
-  const journey = createJourney({ secrets: await Promise.all(secrets.map((read) => read())) });
-  const page = createPage({ standIn, journey });
-  const { observe, tap } = watchTasks({ add: journey.add });
+  const stepRecorder = createStepRecorder({ secrets: await Promise.all(secrets.map((read) => read())) });
+  const door = createDoor();
+  const page = createPage({ fakeSlack, stepRecorder, door });
+  const { observe, tap } = watchTasks({ add: stepRecorder.add });
   try {
     let operators: PageBesideRun | undefined;
     const pages: Page = async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange);
@@ -94,12 +104,16 @@ async function withStandIn(run: CommandRun, given: Given): Promise<number> {
       config: given.place,
       store: join(storeFolderOf(run), "verification.db"),
       executionPort: Number(new URL(zones.executionUrl).port),
-      journey,
+      stepRecorder,
+      door,
       log: log("sekisho"),
     });
-    run.print(`Verification zone: ${zones.verificationUrl}   (open it in a browser: the page stands in for Slack)`);
+    run.print(`Verification zone: ${zones.verificationUrl}`);
     run.print(`Execution zone:    ${zones.executionUrl}`);
-    run.print(`Operators' page:   ${zones.verificationUrl}/operate/`);
+    if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
+    run.print("Open in a browser; whoever has these addresses may use the pages of this run:");
+    run.print(`Page for Slack:    ${door.address(`${zones.verificationUrl}/`)}   (it stands in for Slack)`);
+    run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
     run.print("Ctrl-C ends both.");
     await untilStopped(run, async () => {
       page.close();
@@ -108,7 +122,7 @@ async function withStandIn(run: CommandRun, given: Given): Promise<number> {
     });
     return exitCodes.success;
   } finally {
-    await standIn.close();
+    await fakeSlack.close();
   }
 }
 
@@ -119,6 +133,7 @@ async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
   const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given) });
   run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
   run.print(`Execution zone:    ${zones.executionUrl}`);
+  if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
   run.print(text({ port: zones.verificationPort }));
   await untilStopped(run, zones.close);
   return exitCodes.success;
@@ -132,7 +147,7 @@ async function once(
   if (text.trim() === "") throw new UsageError('--once needs a text: --once "What is a sekisho?"');
   const log = logsOf({ environment, config });
   const storeFolder = mkdtempSync(join(tmpdir(), "sekisho-"));
-  const { standIn, slack } = await openStandIn({ log: log("sekisho") });
+  const { fakeSlack, slack } = await openFakeSlack({ log: log("sekisho") });
   try {
     const over = Promise.withResolvers<Task>();
     const observe = ({ task }: Observation) => {
@@ -149,24 +164,24 @@ async function once(
       log,
       observe,
     });
-    const { message } = standIn.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
+    const { message } = fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
     const task = await Promise.race([over.promise, aborted(run.signal)]);
-    const [, ...answer] = standIn.thread(message);
+    const [, ...answer] = fakeSlack.thread(message);
     if (task?.question !== undefined && task.state === "asking") {
-      run.print(task.question.prompt);
+      run.print(safeLines(task.question.prompt));
       run.note("The agent asks, and here nobody can answer. With npm start one can.");
-    } else if (task !== undefined) run.print(answer.map((part) => unescapeMrkdwn(part.text)).join("\n"));
+    } else if (task !== undefined) run.print(safeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
     await zones.close();
     if (task === undefined) return exitCodes.interrupted;
     return task.outcome?.type === "answer" ? exitCodes.success : exitCodes.failed;
   } finally {
-    await standIn.close();
+    await fakeSlack.close();
     rmSync(storeFolder, { recursive: true, force: true });
   }
 }
 
-function common(run: CommandRun, { config, directory, environment: { port, executionPort } }: Given) {
-  return { config, directory, storeFolder: storeFolderOf(run), port, executionPort };
+function common(run: CommandRun, { config, directory, environment: { port, executionPort, metricsPort } }: Given) {
+  return { config, directory, storeFolder: storeFolderOf(run), port, executionPort, metricsPort };
 }
 
 function storeFolderOf({ directory }: CommandRun): string {

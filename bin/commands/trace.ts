@@ -1,10 +1,10 @@
 /** `sekisho trace`: one task's way through both zones, as a timeline. */
 import { parseArgs } from "node:util";
-import { placeHelp, placeOptions } from "../tasks/place.ts";
-import { gather } from "../trace/gather.ts";
-import { pictureOf } from "../trace/picture.ts";
-import { readLogLines } from "../trace/read-log-lines.ts";
-import { timelineLines } from "../trace/timeline.ts";
+import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
+import { gather } from "../../lib/cli/trace/gather.ts";
+import { pictureOf } from "../../lib/cli/trace/picture.ts";
+import { readLogLines } from "../../lib/cli/trace/read-log-lines.ts";
+import { timelineLines } from "../../lib/cli/trace/timeline.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const trace: Command = {
@@ -31,19 +31,20 @@ Exit code: 0; 1 nothing is known of it, or AWS refused; 2 bad usage or configura
       allowPositionals: true,
       options: { json: { type: "boolean", default: false }, logs: { type: "string", multiple: true }, ...placeOptions },
     });
-    const { id, files } = wordsOf({ positionals, logs: values.logs });
+    const { id, files } = parsePositionals({ positionals, logs: values.logs });
     const lines = files.length === 0 ? undefined : await readLines(run, files);
     const known = await gather(run, { id, values, lines });
     const picture = pictureOf({ ...known, nowMs: Date.now() });
     if (picture === undefined) throw new Error(`Nothing is known of ${id}.`);
     const color = process.stdout.isTTY === true && process.stdout.hasColors();
-    run.print(values.json ? JSON.stringify(picture, null, 2) : timelineLines({ picture, color }).join("\n"));
+    if (values.json) run.print(JSON.stringify(picture, null, 2));
+    else run.printStyled(timelineLines({ picture, color }).join("\n"));
     return exitCodes.success;
   },
 };
 
 /** A shell that expands `--logs *.log` puts the other files behind the first one. */
-function wordsOf({ positionals, logs = [] }: { positionals: string[]; logs: string[] | undefined }) {
+function parsePositionals({ positionals, logs = [] }: { positionals: string[]; logs: string[] | undefined }) {
   const [id, ...more] = positionals;
   if (id === undefined) throw new UsageError("A request id is needed, or the beginning of one.");
   if (more.length > 0 && logs.length === 0)

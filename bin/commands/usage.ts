@@ -1,15 +1,15 @@
 /** `sekisho usage`: who asked when, for which destination, and how it ended. */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import type { HistoryEntry } from "../../lambdas/verification/usage-history/entry.ts";
-import { atRecordPlace } from "../data/record-place.ts";
-import { placeHelp, placeOptions } from "../tasks/place.ts";
-import { csvLine } from "../usage/csv.ts";
-import { daysOf } from "../usage/days.ts";
-import { entriesOf } from "../usage/entries.ts";
-import { columns, rowOf } from "../usage/row.ts";
-import { createSummary } from "../usage/summary.ts";
-import { writeLines } from "../usage/write-lines.ts";
+import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
+import { atRecordPlace } from "../../lib/cli/data/record-place.ts";
+import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
+import { csvLine } from "../../lib/cli/usage/csv.ts";
+import { daysOf } from "../../lib/cli/usage/days.ts";
+import { entriesOf } from "../../lib/cli/usage/entries.ts";
+import { columns, rowOf } from "../../lib/cli/usage/row.ts";
+import { createSummary } from "../../lib/cli/usage/summary.ts";
+import { writeLines } from "../../lib/cli/usage/write-lines.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
 export const usage: Command = {

@@ -4,18 +4,18 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
-import { logSettingsOf } from "../../lambdas/shared/config/log-settings.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
-import { ownXray } from "../aws/own-xray.ts";
-import { openSqliteEngine } from "../local/engine.ts";
-import { openSlackInstallation } from "../local/slack-installation.ts";
-import { missingSecret, openRealSlack } from "../local/socket-mode-choice.ts";
-import { startVerificationZone } from "../local/verification-zone.ts";
+import { ownXray } from "../../lib/cli/aws/own-xray.ts";
+import { openSqliteEngine } from "../../lib/local/engine.ts";
+import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
+import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { startVerificationZone } from "../../lib/local/verification-zone.ts";
 import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
 import { portOf } from "./execution.ts";
 
@@ -42,7 +42,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       options: { port: { type: "string" }, store: { type: "string" }, config: { type: "string" } },
     });
     const environment = readEnvironment();
-    const { port, executionPort, awsRegion: region } = environment;
+    const { port, executionPort, metricsPort, awsRegion: region } = environment;
     const config = loadConfig({ directory, file: values.config });
     const missing = missingSecret(config);
     if (missing !== undefined) throw new UsageError(`${missing} is not set (docs/slack.md).`);
@@ -61,9 +61,10 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       xray: ownXray({ region }),
       log,
     });
+    const executionUrl = `http://127.0.0.1:${executionPort}/`;
     const destinations = createDestinations({
       config,
-      localUrl: `http://127.0.0.1:${executionPort}/`,
+      localUrl: executionUrl,
       handle: async () => new Response(null, { status: 404 }),
       readSecret,
       botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
@@ -76,14 +77,17 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       openEngine: () => openSqliteEngine({ file: values.store ?? join(dataFolder, "verification.db") }),
       dataFolder,
       port: values.port === undefined ? port : portOf(values.port),
+      metricsPort,
       ...access,
       installation,
       slackApiUrl: apiUrl,
       destinations,
+      executionUrl,
       log,
       telemetry,
     });
     print(`Verification zone: ${zone.url}`);
+    if (zone.metricsUrl !== undefined) print(`Metrics:           ${zone.metricsUrl}`);
     print(slack.text({ port: zone.port }));
     await untilStopped(run, async () => {
       await zone.close();

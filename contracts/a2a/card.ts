@@ -31,3 +31,6 @@ export const readCardSchema = z.object({
   additionalInterfaces: interfaces(z.object({ url, transport: z.string().max(2048) })),
 });
 export type ReadCard = z.infer<typeof readCardSchema>;
+
+/** Where an agent's host has its card (A2A 1.0, section 8.2). */
+export const agentCardPath = "/.well-known/agent-card.json";

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 import { type Message, type Part, partSchema, roleSchema } from "./part.ts";
 import { type A2aState, a2aStateSchema } from "./task.ts";
-import { idSchema, optionalText, readableList, structSchema, unset } from "./values.ts";
+import { idSchema, maxReadable, optionalText, readableList, structSchema, unset } from "./values.ts";
 
 /** Whatever only describes a part is unset where it is malformed. */
 export const readPartSchema = partSchema.safeExtend({
@@ -44,6 +44,33 @@ export function readSchemasOf({
     parts: parts.refine((read) => read.length > 0, "no part that can be read"),
   });
   return { task, answer };
+}
+
+/** An agent may write its text word by word, each a part of its own; half a million of them would take the schema seconds. */
+const maxEntries = 10_000;
+
+/** Whether an answer, of whichever version, lists more than anybody reads: artifacts and parts together. */
+export function hasTooManyEntries(answer: unknown): boolean {
+  const task = memberOf(answer, "task") ?? answer;
+  const artifacts = listOf(task, "artifacts");
+  if (artifacts.length > maxEntries) return true;
+  const messages = [
+    memberOf(answer, "message"),
+    memberOf(memberOf(task, "status"), "message"),
+    ...listOf(task, "history").slice(-maxReadable),
+  ];
+  const holders = [...messages, task, ...artifacts];
+  const parts = holders.reduce((total: number, holder) => total + listOf(holder, "parts").length, 0);
+  return artifacts.length + parts > maxEntries;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return Object(value)[name];
+}
+
+function listOf(value: unknown, name: string): readonly unknown[] {
+  const list = memberOf(value, name);
+  return Array.isArray(list) ? list : [];
 }
 
 /** A part that does not fit, unless it is a text: of an answer no text may be missing. */

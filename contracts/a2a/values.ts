@@ -30,15 +30,18 @@ export function optionalList<T extends z.ZodType>(item: T, maxItems: number) {
   );
 }
 
-/** A list of which an entry that does not fit hides itself and not the others. */
+/** The last entries of a list. An entry that does not fit is left out, and the others stay. */
 export function readableList<T extends z.ZodType>(item: T) {
   return z.array(z.unknown()).transform((entries) =>
-    entries.flatMap((entry) => {
+    entries.slice(-maxReadable).flatMap((entry) => {
       const { success, data } = item.safeParse(entry);
       return success ? [data] : [];
     }),
   );
 }
+
+/** More than are asked for in any list. */
+export const maxReadable = 1000;
 
 /** Bytes in base64 or base64url, padded or not; taken as padded base64. */
 export const bytesSchema = z

@@ -1,5 +1,7 @@
 /** Log lines: one JSON object each. Fields are an allowlist of ids, kinds, sizes and durations; texts and secrets have no field. */
-import { isDebugged } from "./log-sampling.ts";
+
+import { createHash } from "node:crypto";
+import { escapeActing } from "./safe-characters.ts";
 
 /** Everything a log line may carry. A new field is added here or not logged. Durations and delays in milliseconds, sizes in bytes. */
 const allowedFields = [
@@ -34,6 +36,7 @@ const allowedFields = [
   "bytes",
   "count",
   "address",
+  "source_address",
   "signal",
   "drop",
 ] as const;
@@ -77,7 +80,8 @@ export function createLog({
     const isWanted = ranks[lineLevel] >= ranks[level];
     if (!isWanted && !(typeof requestId === "string" && isDebugged({ requestId, ratio: debugRatio }))) return;
     const timestamp = new Date(now()).toISOString();
-    write(`${JSON.stringify({ level: lineLevel, message, timestamp, service, ...pick({ ...bound, ...fields }) })}\n`);
+    const line = { level: lineLevel, message, timestamp, service, ...pick({ ...bound, ...fields }) };
+    write(`${escapeActing(JSON.stringify(line))}\n`);
   }
   return {
     debug: (message, fields) => emit("debug", message, fields),
@@ -103,4 +107,17 @@ function pick(fields: LogFields): LogFields {
     if (value !== undefined) picked[name] = typeof value === "string" ? value.slice(0, 200) : value;
   }
   return picked;
+}
+
+// Which tasks are told in full: their lines are written whatever their level.
+
+/**
+ * By the request id alone, so that both zones and all their processes choose the same tasks; `ratio` is their share, from 0 to 1.
+ * A task that a ratio chooses is chosen by every larger one.
+ */
+export function isDebugged({ requestId, ratio }: { requestId: string; ratio: number }): boolean {
+  if (ratio <= 0) return false;
+  // A UUID's letter case says nothing.
+  const digest = createHash("sha256").update(requestId.toLowerCase()).digest();
+  return digest.readUInt32BE(0) < ratio * 2 ** 32;
 }

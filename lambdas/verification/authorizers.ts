@@ -2,20 +2,22 @@
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { AwsCallError } from "../shared/aws/json-call.ts";
 import { createSts, type Sts } from "../shared/aws/sts.ts";
-import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
+import {
+  type AuthorizerConfig,
+  type WebIdentityRequest,
+  webIdentityRequestOf,
+} from "../shared/config/authorizer-schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
-import { type WebIdentityRequest, webIdentityRequestOf } from "../shared/config/web-identity-request.ts";
-import type { Authorizer } from "./transport/authorizer/authorizer.ts";
+import { type Authorizer, noAuthorizer } from "./transport/authorizer/authorizer.ts";
 import { createAzureAuthorizer } from "./transport/authorizer/azure.ts";
-import { createBearerAuthorizer } from "./transport/authorizer/bearer.ts";
 import { createGoogleAuthorizer } from "./transport/authorizer/google.ts";
 import { createMtlsAuthorizer } from "./transport/authorizer/mtls.ts";
-import { noAuthorizer } from "./transport/authorizer/none.ts";
 import { createOAuthClientCredentialsAuthorizer } from "./transport/authorizer/oauth-client-credentials.ts";
 import { createSigV4Authorizer } from "./transport/authorizer/sigv4.ts";
+import { createBearerAuthorizer } from "./transport/authorizer/token-authorizer.ts";
 import { createWebIdentityAuthorizer } from "./transport/authorizer/web-identity.ts";
 
-export type AuthorizerSurroundings = {
+export type AuthorizerDependencies = {
   readSecret: (reference: SecretReference) => Promise<string>;
   credentials: AwsCredentialsProvider;
   /** Where the zone runs; undefined where nobody says. */
@@ -32,7 +34,7 @@ export function createAuthorizer({
   credentials,
   region,
   issuers: { google, microsoft } = {},
-}: AuthorizerSurroundings & { authorizer: AuthorizerConfig; url: string }): Authorizer {
+}: AuthorizerDependencies & { authorizer: AuthorizerConfig; url: string }): Authorizer {
   switch (authorizer.type) {
     case "none":
       return noAuthorizer;

@@ -1,5 +1,5 @@
 /** The destinations of the configuration, made ready to be called. */
-import { agentCardPath } from "../../contracts/a2a/card-path.ts";
+import { agentCardPath } from "../../contracts/a2a/card.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
@@ -12,13 +12,25 @@ import { createAuthorizer } from "./authorizers.ts";
 import type { Task } from "./task/task.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
+import type { Authorizer } from "./transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "./transport/https/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
+import type { ExecutionClient } from "./transport/runner.ts";
 import { createClient } from "./transport/runner.ts";
 import type { Transport } from "./transport/transport.ts";
-import type { WorkerDestination } from "./worker/calls.ts";
 
-export type DestinationSurroundings = {
+export type WorkerDestination = {
+  client: ExecutionClient;
+  callTimeoutMs: number;
+  /** The most tasks that are sent at once in this process; polls, answers and cancels have a quarter as much beside them. */
+  maxSends: number;
+  /** How long a poll may wait at the destination for news; 0: it answers at once. */
+  longPollMs: number;
+  /** Given where the destination asks for the bot token; read anew for each send, never stored. */
+  botToken?: ((task: Task) => Promise<string>) | undefined;
+};
+
+export type DestinationDependencies = {
   /** Where an `https` destination without a url goes, and whose card an `a2a` one without a card means; undefined where there is no such place. */
   localUrl?: string | undefined;
   /** The Execution host of the same process, for `in-process`; undefined where there is none. */
@@ -32,6 +44,8 @@ export type DestinationSurroundings = {
   region?: string | undefined;
   log: Log;
   telemetry?: Telemetry | undefined;
+  /** Hears of the headers that an authorizer adds to a request. They hold the credential. */
+  onCredential?: ((headers: Readonly<Record<string, string>>) => void) | undefined;
   /** Wraps every transport (the local page watches the wire so); `name` is the destination's. */
   wrap?: (request: { transport: Transport; name: string }) => Transport;
 };
@@ -41,27 +55,44 @@ export type DestinationSurroundings = {
 /** One client a destination that there is a way to. Nothing is opened before the first call. */
 export function createDestinations({
   config,
-  ...surroundings
-}: DestinationSurroundings & { config: Pick<Config, "destinations" | "limits"> }): Map<string, WorkerDestination> {
-  const { wrap = ({ transport }) => transport, botTokenOf, log, telemetry } = surroundings;
+  ...dependencies
+}: DestinationDependencies & { config: Pick<Config, "destinations" | "limits"> }): Map<string, WorkerDestination> {
+  const { wrap = ({ transport }) => transport, botTokenOf, log, telemetry } = dependencies;
   const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
-      const { dialect, idempotent, forwardBotToken } = destination;
-      const bare = createTransport({ destination, ...surroundings });
+      const { dialect, idempotent, forwardBotToken, sendsAtOnce: maxSends = sendsPerDestination } = destination;
+      const bare = createTransport({ destination, ...dependencies });
       if (bare === undefined) return [];
       const transport = wrap({ transport: bare, name });
       const client = createClient({
         transport,
-        destination: { name, dialect, idempotent, callTimeoutMs, url: urlOf(destination, surroundings.localUrl) },
+        destination: { name, dialect, idempotent, callTimeoutMs, url: urlOf(destination, dependencies.localUrl) },
         log,
         ...(telemetry && { telemetry }),
       });
       const botToken = forwardBotToken ? botTokenOf : undefined;
       const { longPollMs } = destination;
-      return [[name, { client, callTimeoutMs, maxSends: sendsPerDestination, longPollMs, botToken }] as const];
+      return [[name, { client, callTimeoutMs, maxSends, longPollMs, botToken }] as const];
     }),
   );
+}
+
+function watchCredentials({
+  authorizer,
+  onCredential,
+}: {
+  authorizer: Authorizer;
+  onCredential: (headers: Readonly<Record<string, string>>) => void;
+}): Authorizer {
+  return {
+    ...authorizer,
+    async authorize(request) {
+      const added = await authorizer.authorize(request);
+      onCredential(added.headers ?? {});
+      return added;
+    },
+  };
 }
 
 /** Of an A2A agent the host of its card: which of its addresses is called is known when the card is read. */
@@ -85,10 +116,13 @@ function createTransport({
   readSecret,
   credentials = defaultAwsCredentials(),
   region,
-}: DestinationSurroundings & { destination: Destination }): Transport | undefined {
+  onCredential,
+}: DestinationDependencies & { destination: Destination }): Transport | undefined {
   const { maxResponseBytes } = destination;
-  const authorize = (authorizer: AuthorizerConfig, url: string) =>
-    createAuthorizer({ authorizer, url, readSecret, credentials, region });
+  const authorize = (authorizer: AuthorizerConfig, url: string) => {
+    const created = createAuthorizer({ authorizer, url, readSecret, credentials, region });
+    return onCredential === undefined ? created : watchCredentials({ authorizer: created, onCredential });
+  };
   switch (destination.transport) {
     case "in-process":
       return handle && createInProcessTransport({ handle, maxResponseBytes });

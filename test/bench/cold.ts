@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { bundle } from "../../lib/bundle/bundle.ts";
-import { bundleNames } from "../../lib/bundle/entry.ts";
+import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
+import { bundleNames } from "../../lib/cdk/bundle/entry.ts";
 import { startAwsStub } from "./cold/aws-stub.ts";
 import { secret } from "./cold/slack-event.ts";
 import { startCold } from "./cold/start.ts";
@@ -21,15 +21,15 @@ await main();
 
 async function main(): Promise<void> {
   const config = parseConfig({ json: {} });
-  const codeOf = (name: (typeof bundleNames)[number]) => bundle({ name, config, configDirectory: "." }).code;
+  const madeOf = (name: (typeof bundleNames)[number]) => bundle({ name, config, configDirectory: "." });
   process.stdout.write(`Node ${process.versions.node}\n\nbundle            KB minified\n`);
   for (const name of bundleNames) {
-    process.stdout.write(`${name.padEnd(18)}${kilobytes(codeOf(name)).padStart(11)}\n`);
+    process.stdout.write(`${name.padEnd(18)}${kilobytes(bundleBytes(madeOf(name))).padStart(11)}\n`);
   }
   const contestants = [
     { name: "empty handler", code: plainBundle("empty.ts") },
     { name: "least", code: plainBundle("least.ts") },
-    { name: "ingress", code: codeOf("ingress") },
+    { name: "ingress", code: madeOf("ingress").files.get("index.js") ?? new Uint8Array() },
     { name: "Bolt, SDK clients", code: plainBundle("bolt.ts") },
   ];
   process.stdout.write(`\nfirst answer      KB minified   ms, median of ${rounds}   ratio\n`);
@@ -37,7 +37,11 @@ async function main(): Promise<void> {
   const [baseline = Number.NaN] = medians;
   for (const [index, { name, code }] of contestants.entries()) {
     const ms = medians[index] ?? Number.NaN;
-    const cells = [kilobytes(code).padStart(11), ms.toFixed(1).padStart(19), (ms / baseline).toFixed(2).padStart(7)];
+    const cells = [
+      kilobytes(code.byteLength).padStart(11),
+      ms.toFixed(1).padStart(19),
+      (ms / baseline).toFixed(2).padStart(7),
+    ];
     process.stdout.write(`${name.padEnd(18)}${cells.join(" ")}\n`);
   }
 }
@@ -87,8 +91,8 @@ function plainBundle(name: string): Uint8Array {
   return output.contents;
 }
 
-function kilobytes({ byteLength }: Uint8Array): string {
-  return (byteLength / 1000).toFixed(1);
+function kilobytes(bytes: number): string {
+  return (bytes / 1000).toFixed(1);
 }
 
 function median(values: readonly number[]): number {

@@ -1,11 +1,11 @@
 /** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
-import { createDispatch } from "../../lambdas/execution/host/dispatch.ts";
-import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
-import { createHost } from "../../lambdas/execution/host/host.ts";
-import type { Methods } from "../../lambdas/execution/host/method.ts";
-import { parseRequest } from "../../lambdas/execution/host/parse-request.ts";
+import { noAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { createHost } from "../../lambdas/execution/host.ts";
+import { parseRequest } from "../../lambdas/execution/http/answer-post.ts";
+import { createDispatch } from "../../lambdas/execution/http/dispatch.ts";
+import type { Methods } from "../../lambdas/execution/http/exchange.ts";
+import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { noMetrics } from "../../lambdas/shared/telemetry/metrics.ts";

@@ -1,9 +1,10 @@
 /** Bench of the ingress: all that it does with one event, beside the bare signature check and JSON.parse. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
+
 import { createIngress, type IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
-import { createKeptSecret } from "../../lambdas/verification/kept-secret.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 const secret = "8f742231b10e8888abcd99yyyzzz85a5";
@@ -15,7 +16,7 @@ const rounds = 10;
 export async function benchIngress(): Promise<BenchRow[]> {
   const request = mentionRequest();
   const ingress = createIngress({
-    signingSecret: createKeptSecret({ readSecret: async () => secret }),
+    signingSecret: createCachedSecret({ readSecret: async () => secret }),
     queue: { send: async () => {} },
     now: () => nowMs,
     log: silentLog,

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { Pool } from "undici";
+import { readIncoming } from "../../lambdas/shared/http/read-body.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { readIncoming } from "../../lambdas/shared/read-incoming.ts";
 import { newTrace } from "../../lambdas/shared/trace.ts";
-import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
 import type { Caller } from "./measure.ts";
@@ -43,7 +43,7 @@ export function nodeHttpCaller({ url }: { url: string }): Caller {
       const body = Buffer.from(newBody());
       const ofBody = { ...headers, "content-length": body.byteLength };
       request({ hostname, port, path: "/", method: "POST", agent, headers: ofBody })
-        .once("response", (response) => resolve(readIncoming({ message: response, maxBytes: 1024 })))
+        .once("response", (message) => resolve(readIncoming({ message, maxBytes: 1024 }).then(Buffer.from)))
         .once("error", reject)
         .end(body);
       return JSON.parse(Buffer.from(await promise).toString());

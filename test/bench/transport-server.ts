@@ -2,10 +2,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
-import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
-import { createHost } from "../../lambdas/execution/host/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { noAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { createHost } from "../../lambdas/execution/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
+import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";

@@ -1,10 +1,11 @@
 /** The boundaries as data: which files a rule is about, and what they may not import or say. */
-import { type Source, withAllTheyLoad } from "./source.ts";
+import { pureFiles, pureFolders } from "./pure-files.ts";
+import { importCycles, type Source, withAllTheyLoad } from "./source.ts";
 
 export type Rule = {
   name: string;
   about: RegExp;
-  except?: RegExp;
+  except?: RegExp | ReadonlySet<string>;
   /** Of what is loaded at run time, everything else is forbidden. */
   mayLoad?: RegExp;
   /** Forbidden even as a type. */
@@ -17,11 +18,31 @@ export type Rule = {
 };
 
 const anywhere = /^(bin|contracts|lambdas|lib)\//;
-const configuration = /(^|\/)config\/|config[^/]*\.ts$/;
 
-/** Named pure: by their folder, or by the word in the sentence atop the file. */
-function isPure({ path, text }: Source): boolean {
-  return /^lambdas\/verification\/(task|gate)\//.test(path) || /\bpure\b/i.test(text.split("\n", 1)[0] ?? "");
+/** The files that may read the environment. */
+export const environmentFiles: ReadonlySet<string> = new Set([
+  "lambdas/execution/config/aws-environment.ts",
+  "lambdas/execution/config/container-environment.ts",
+  "lambdas/shared/config/aws-environment.ts",
+  "lambdas/shared/config/environment.ts",
+  "lambdas/shared/config/environment.ts",
+  "lambdas/shared/config/function-environment.ts",
+  "lambdas/shared/config/metrics-environment.ts",
+  "lambdas/shared/config/secrets.ts",
+  "lambdas/shared/config/secrets.ts",
+  "lambdas/shared/config/secrets.ts",
+  "lambdas/verification/config/ingress-environment.ts",
+  "lambdas/verification/config/oauth-environment.ts",
+  "lambdas/verification/config/worker-environment.ts",
+]);
+
+function isListedPure({ path }: Source): boolean {
+  return pureFiles.includes(path) || pureFolders.some((folder) => path.startsWith(folder));
+}
+
+/** The paths of the pure files: the listed ones and all that they load at run time. */
+export function purePaths(sources: readonly Source[]): ReadonlySet<string> {
+  return withAllTheyLoad(sources, isListedPure);
 }
 
 export const rules: readonly Rule[] = [
@@ -49,14 +70,19 @@ export const rules: readonly Rule[] = [
   },
   {
     name: "the stacks know the configuration, the table's layout and the names of metrics, and of a zone only the paths that they bundle",
-    about: /^lib\//,
+    about: /^lib\/cdk\//,
     mustNotImport:
-      /^(lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|test\/)/,
+      /^(lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|lib\/(?!cdk\/)|test\/)/,
   },
   {
-    name: "the environment is read in configuration files only",
+    name: "the task machine imports the contract, zod and hashes alone",
+    about: /^lambdas\/verification\/task\//,
+    mustNotImport: /^(?!(zod|node:crypto)$|contracts\/|lambdas\/verification\/task\/)/,
+  },
+  {
+    name: "the environment is read in the listed files only",
     about: anywhere,
-    except: configuration,
+    except: environmentFiles,
     mustNotImport: /^(node:)?process$/,
     mustNotSay: /\bprocess\s*(\?\.|\.)\s*env\b|\bprocess\s*\[|\}\s*=\s*process\b/,
   },
@@ -78,29 +104,76 @@ export const rules: readonly Rule[] = [
     about: /^test\/faults\/.*\.test\.ts$/,
     mustNotSay: /\bDate\b/,
   },
-  { name: "no file is longer than 300 lines", about: anywhere, maxLines: 300 },
+  { name: "no file is longer than 400 lines", about: anywhere, maxLines: 400 },
 ];
 
-/** Holds for the files named pure and for all that they load, so it is asked of a set of files. */
+const verification = "lambdas/verification/";
+
+/**
+ * The Verification zone from top to bottom, in folders and files. A file imports its own line's folder and the lines below,
+ * types included. Folders of one line do not import each other. `contracts/` and `lambdas/shared/` are below all of them.
+ */
+export const verificationLayers: readonly (readonly string[])[] = [
+  ["handlers/"],
+  ["ingress/", "oauth/", "worker/"],
+  ["checks/"],
+  ["destinations.ts"],
+  ["authorizers.ts"],
+  ["config/", "files/", "gate/", "transport/", "usage/", "zone-secret.ts"],
+  ["installations/"],
+  ["slack/"],
+  ["task/"],
+];
+
+export const layerRule = "inside the Verification zone, imports go down";
+
+function layerOf(path: string): { folder: string; depth: number } | undefined {
+  for (const [depth, folders] of verificationLayers.entries()) {
+    const folder = folders.find((one) => path.startsWith(`${verification}${one}`));
+    if (folder !== undefined) return { folder, depth };
+  }
+  return undefined;
+}
+
+function layerBreaches({ path, imports }: Source): readonly string[] {
+  if (!path.startsWith(verification)) return [];
+  const own = layerOf(path);
+  if (own === undefined) return [`${path}: ${layerRule}: it is in no layer`];
+  const upward = imports.filter(({ target }) => {
+    if (!target.startsWith(verification)) return false;
+    const other = layerOf(target);
+    return other !== undefined && other.folder !== own.folder && other.depth <= own.depth;
+  });
+  return upward.map(({ target }) => `${path}: ${layerRule}: ${target}`);
+}
+
+export const cycleRule = "no files import each other in a circle";
+
+/** Holds for the files in `pure-files.ts` and for all that they load. */
 export const pureRule: Rule = {
-  name: "what is named pure has no SDK, no clock, no timer, no random source, no environment",
+  name: "pure code has no SDK, no clock, no timer, no random source, no environment",
   about: anywhere,
-  mayLoad: /^(zod(\/mini)?|node:crypto|marked)$|^(contracts|lambdas)\//,
+  mayLoad: /^(zod(\/mini)?|node:crypto)$|^(contracts|lambdas)\//,
   mustNotSay:
     /\b(Date\.now|performance|Math\.random|random(UUID|Bytes|Int|Fill)|getRandomValues|set(Timeout|Interval|Immediate)|fetch|process)\b|\bnew Date\b(?!\([^)])|\bDate\(\)/,
 };
 
 /** One line per violation: path, rule, and what was found. */
 export function violations(sources: readonly Source[]): readonly string[] {
-  const pure = withAllTheyLoad(sources, isPure);
-  return sources.flatMap((source) => {
+  const pure = purePaths(sources);
+  const ofSources = sources.flatMap((source) => {
     const asked = pure.has(source.path) ? [...rules, pureRule] : rules;
-    return asked.flatMap((rule) => breaches(rule, source).map((found) => `${source.path}: ${rule.name}: ${found}`));
+    const found = asked.flatMap((rule) =>
+      breaches(rule, source).map((what) => `${source.path}: ${rule.name}: ${what}`),
+    );
+    return [...found, ...layerBreaches(source)];
   });
+  const cycles = importCycles(sources.filter(({ path }) => anywhere.test(path)));
+  return [...ofSources, ...cycles.map((paths) => `${paths[0]}: ${cycleRule}: ${paths.join(", ")}`)];
 }
 
 function breaches(rule: Rule, { path, text, code, imports }: Source): readonly string[] {
-  if (!rule.about.test(path) || rule.except?.test(path)) return [];
+  if (!rule.about.test(path) || isExcepted(rule, path)) return [];
   const { mayLoad, mustNotImport, mustNotImportAs, mustNotSay, maxLines } = rule;
   const lines = text.trimEnd().split("\n").length;
   return [
@@ -110,4 +183,8 @@ function breaches(rule: Rule, { path, text, code, imports }: Source): readonly s
     ...(mustNotSay?.exec(code)?.slice(0, 1) ?? []),
     ...(maxLines !== undefined && lines > maxLines ? [`${lines} lines`] : []),
   ];
+}
+
+function isExcepted({ except }: Rule, path: string): boolean {
+  return except instanceof RegExp ? except.test(path) : (except?.has(path) ?? false);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
-import { buildSite } from "../../bin/docs/build-site.ts";
+import { buildSite } from "../../lib/cli/docs/build-site.ts";
 import { findChromium, howToInstall, openBrowser } from "./browser.ts";
 
 const isMissing = findChromium() === undefined;

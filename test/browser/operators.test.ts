@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { byAuthenticator } from "../../bin/operate/admission/by-authenticator.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { servePage } from "../bin/operate/served.ts";
-import { openTasksInFile, requestIdOf, undelivered } from "../bin/operate/tasks-in-file.ts";
+import { byAuthenticator } from "../../lib/local/console/admission/by-authenticator.ts";
+import { servePage } from "../local/console/served.ts";
+import { openTasksInFile, requestIdOf, undelivered } from "../local/console/tasks-in-file.ts";
 import { findChromium, openBrowser } from "./browser.ts";
 import { openPage, type Person } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
@@ -41,7 +41,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   let person: Person;
   beforeAll(async () => {
     [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
-    person = await openPage({ page: await browser.newPage(), url: started.url });
+    person = await openPage({ page: await browser.newPage(), url: started.address("/") });
     await person.say("fail");
     await person.thread().getByTitle(":x:").waitFor();
     await person.say("slow 60s");
@@ -49,7 +49,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   afterAll(() => started?.close());
   beforeEach(async () => {
     page = await openTab();
-    await page.goto(`${started.url}/operate/`);
+    await page.goto(started.address("/operate/"));
     await page.getByText("live", { exact: true }).waitFor();
   });
   afterEach(async () => {
@@ -57,6 +57,20 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     expect(complaints.splice(0)).toEqual([]);
   });
   const rows = () => page.getByRole("list", { name: "Tasks" }).getByRole("link");
+
+  it("is opened by the printed address, whose token the browser does not keep, and by nothing else", async () => {
+    expect(page.url()).toBe(`${started.url}/operate/`);
+    expect(await page.evaluate("document.cookie")).toBe("");
+    await page.reload();
+    await page.getByText("live", { exact: true }).waitFor();
+    const stranger = await browser.newContext();
+    const tab = await stranger.newPage();
+    await tab.goto(`${started.url}/operate/`);
+    await tab.getByLabel("Token").waitFor();
+    await tab.goto(started.url);
+    await tab.getByText("Open the address that npm start printed").waitFor();
+    await stranger.close();
+  });
 
   it("lists tasks as they move, without anything to reload", async () => {
     await rows().nth(1).waitFor();
@@ -155,6 +169,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   ] as const)("fits into %s with a width of %i: nothing is cut, and words stand out", async (scheme, width) => {
     await context.close();
     page = await openTab(scheme, width);
+    await page.goto(started.address("/operate/"));
     for (const path of ["tasks", "destinations", "dead-letters"]) {
       await page.goto(`${started.url}/operate/#/${path}`);
       await page.getByText("live", { exact: true }).waitFor();
@@ -183,10 +198,19 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await tasks.close();
   });
 
+  async function signIn(): Promise<void> {
+    await page.goto(`${served.url}/operate/sign-in`);
+    await page.getByLabel("Token").fill("a-token-of-operators");
+    await press("Enter");
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    // The sign-in form asks whether one is known already, of which the browser complains.
+    complaints.length = 0;
+  }
+
   it("shows further tasks of a state as they are by now, not as they were when they were asked for", async () => {
     const numbers = Array.from({ length: 260 }, (_, at) => 100 + at);
     await Promise.all(numbers.map((number) => tasks.add(number, { state: "waiting" })));
-    await context.addCookies([{ name: "sekisho_operator", value: "a-token-of-operators", url: served.url }]);
+    await signIn();
     await page.goto(`${served.url}/operate/`);
     const open = page.getByRole("button", { name: /^Open/ });
     for (const shown of ["50", "150", "250"]) {
@@ -200,7 +224,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   }, 30_000);
 
   it("takes a link that was cut for one to the list", async () => {
-    await context.addCookies([{ name: "sekisho_operator", value: "a-token-of-operators", url: served.url }]);
+    await signIn();
     await page.goto(`${served.url}/operate/#/tasks/%`);
     await page.reload();
     await page.getByRole("button", { name: /^Open/ }).waitFor();

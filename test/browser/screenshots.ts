@@ -45,10 +45,10 @@ const shots: readonly Shot[] = [
   },
   {
     name: "refusal",
-    async stage(person) {
+    async stage(person, page) {
       await person.goTo("# random");
       await person.say("What is a sekisho?");
-      await person.thread().getByText("the platform team").waitFor();
+      await page.getByText("the platform team").waitFor();
     },
   },
   {
@@ -107,10 +107,10 @@ mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
 for (const { name, stage, scheme = "light" } of [...shots, ...operators]) {
   if (only.length > 0 && !only.includes(name)) continue;
-  // A stand-in of its own, so that each picture tells one story.
+  // A fake Slack of its own, so that each picture tells one story.
   const started = await startWithPage();
   const page = await browser.newPage({ viewport: { width: 1100, height: 560 }, colorScheme: scheme });
-  await stage(await openPage({ page, url: started.url }), page);
+  await stage(await openPage({ page, url: started.address("/") }), page);
   await page.waitForTimeout(700);
   await page.screenshot({ path: `${folder}${name}.png`, animations: "disabled", caret: "hide" });
   await page.close();

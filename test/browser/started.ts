@@ -1,18 +1,20 @@
-/** What `npm start` runs, with a folder and ports of its own: both zones, the stand-in for Slack, and the page. */
+/** What `npm start` runs, with a folder and ports of its own: both zones, the fake Slack, and the page. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStandIn, startBothZones } from "../../bin/local/both-zones.ts";
-import { createJourney } from "../../bin/local/journey/journey.ts";
-import { createPage } from "../../bin/local/page/page.ts";
-import type { SlackStandIn } from "../../bin/local/slack-stand-in.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
-import { watchTasks } from "../../bin/local/watch-tasks.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../bin/operate/beside-run.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
+import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/beside-run.ts";
+import type { FakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { createPage } from "../../lib/local/page/page.ts";
+import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
+import { watchTasks } from "../../lib/local/watch-tasks.ts";
+import { createDoor } from "../../lib/local/web/door.ts";
 
-export type Started = { url: string; standIn: SlackStandIn; close(): Promise<void> };
+/** `address` is a page's as it is printed, with the token. */
+export type Started = { url: string; address(path: string): string; fakeSlack: FakeSlack; close(): Promise<void> };
 
 /** Everybody may ask in `# general` and in direct messages, nobody in `# random`. */
 const rules = [workspace.channel.id, workspace.directMessages.id].map((channel) => ({ team: workspace.team, channel }));
@@ -28,10 +30,11 @@ const json = {
 export async function startWithPage(): Promise<Started> {
   const config = parseConfig({ json });
   const folder = mkdtempSync(join(tmpdir(), "sekisho-browser-"));
-  const { standIn, slack } = await openStandIn({ log: silentLog });
-  const journey = createJourney();
-  const page = createPage({ standIn, journey });
-  const { observe, tap } = watchTasks({ add: journey.add });
+  const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
+  const stepRecorder = createStepRecorder();
+  const door = createDoor();
+  const page = createPage({ fakeSlack, stepRecorder, door });
+  const { observe, tap } = watchTasks({ add: stepRecorder.add });
   let operators: PageBesideRun | undefined;
   const zones = await startBothZones({
     config,
@@ -51,17 +54,19 @@ export async function startWithPage(): Promise<Started> {
     config: { directory: folder, file },
     store: join(folder, "verification.db"),
     executionPort: Number(new URL(zones.executionUrl).port),
-    journey,
+    stepRecorder,
+    door,
     log: silentLog,
   });
   return {
     url: zones.verificationUrl,
-    standIn,
+    address: (path) => door.address(`${zones.verificationUrl}${path}`),
+    fakeSlack,
     async close() {
       page.close();
       await operators?.close();
       await zones.close();
-      await standIn.close();
+      await fakeSlack.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

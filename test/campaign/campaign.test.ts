@@ -5,12 +5,16 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { searchesOf } from "./searches.ts";
 
 const dayMs = 24 * 3600_000;
-const wishes = { seed: 41, propertySeconds: 5, simulationSeconds: 60 };
+const wishes = { seed: 41, propertySeconds: 5, simulationSeconds: 60, textSeconds: 70 };
 const propertyFiles = ["test/a.test.ts"];
 const startedProcesses = new Set<{ kill: (signal: "SIGKILL") => boolean }>();
 
 function campaign(...args: string[]) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "run.ts"), ...args]);
+  return start("run.ts", ...args);
+}
+
+function start(program: string, ...args: string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, program), ...args]);
   startedProcesses.add(child);
   let output = "";
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -41,6 +45,20 @@ describe("a day's campaign", () => {
       ["--seed", "41"],
       ["--seed", "999999959"],
     ]);
+  });
+
+  it("looks for slow texts at last, by itself", () => {
+    const searches = searchesOf(wishes, { propertyFiles, nowMs: 0 }).at(-1);
+    expect(searches?.map(({ args }) => args)).toEqual([
+      ["test/campaign/slow-texts.ts", "--seed", "41", "--seconds", "70"],
+    ]);
+  });
+
+  it("looks for slow texts, and says which were the slowest", async () => {
+    const { seen, ended, output } = start("slow-texts.ts", "--seed", "3", "--seconds", "1");
+    await seen("steps per character");
+    expect(await ended).toBe(0);
+    expect(output()).toMatch(/texts of 65536 characters, seed 3/);
   });
 
   it("comes to every pair of faults within twelve days", () => {

@@ -6,14 +6,16 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Search, searchesOf, type Wishes } from "./searches.ts";
 
-const usage = `Usage: npm run campaign -- [--seed N] [--property-seconds N] [--simulation-seconds N]
+const usage = `Usage: npm run campaign -- [--seed N] [--property-seconds N] [--simulation-seconds N] [--text-seconds N]
 
 Looks for failures with new seeds, where npm test repeats the seeds that are known to hold: first in every property,
-then in the simulation (random faults on two processes, and the pairs of faults that are today's).
+then in the simulation (random faults on two processes, and the pairs of faults that are today's), and at last for texts
+that hold a process for long.
 
   --seed N                 repeats the campaign with that seed (a new one)
   --property-seconds N     time for each property (10: about 15 minutes for all on two processors)
   --simulation-seconds N   time for random faults (600)
+  --text-seconds N         time for slow texts (300)
   --help                   this text
 
 Each failure is told with what repeats it. Ctrl-C stops after the figures of what was done so far.
@@ -29,6 +31,7 @@ function readWishes(args: readonly string[]): Wishes | undefined {
       seed: text,
       "property-seconds": { ...text, default: "10" },
       "simulation-seconds": { ...text, default: "600" },
+      "text-seconds": { ...text, default: "300" },
       help: { type: "boolean", default: false },
     },
   });
@@ -37,6 +40,7 @@ function readWishes(args: readonly string[]): Wishes | undefined {
     seed: wholeNumber("seed", values.seed ?? String(randomInt(1, 999_999_998))),
     propertySeconds: wholeNumber("property-seconds", values["property-seconds"]),
     simulationSeconds: wholeNumber("simulation-seconds", values["simulation-seconds"]),
+    textSeconds: wholeNumber("text-seconds", values["text-seconds"]),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The random searches of one day, as commands. Pure. */
 
-export type Wishes = { seed: number; propertySeconds: number; simulationSeconds: number };
+export type Wishes = { seed: number; propertySeconds: number; simulationSeconds: number; textSeconds: number };
 export type Search = { what: string; args: readonly string[]; env: Readonly<Record<string, string>> };
 
 const dayMs = 24 * 3600_000;
@@ -9,7 +9,7 @@ const pairs = [...faults, "--exhaustive", "two", "--story", "sync", "--story", "
 
 /** What stands together in a list runs at the same time. `propertyFiles`: the tests that hold properties. */
 export function searchesOf(
-  { seed, propertySeconds, simulationSeconds }: Wishes,
+  { seed, propertySeconds, simulationSeconds, textSeconds }: Wishes,
   { propertyFiles, nowMs }: { propertyFiles: readonly string[]; nowMs: number },
 ): readonly (readonly Search[])[] {
   const env = { SEKISHO_PROPERTY_SEED: String(seed), SEKISHO_PROPERTY_SECONDS: String(propertySeconds) };
@@ -30,7 +30,13 @@ export function searchesOf(
     args: [...pairs, part],
     env: {},
   }));
-  return [[properties], chance, ofToday];
+  const slowTexts = {
+    what: `slow texts, seed ${seed}`,
+    args: ["test/campaign/slow-texts.ts", "--seed", String(seed), "--seconds", String(textSeconds)],
+    env: {},
+  };
+  // It measures, so nothing runs beside it.
+  return [[properties], chance, ofToday, [slowTexts]];
 }
 
 /** Two of 24 parts: every pair within twelve days. */

@@ -117,6 +117,17 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
+    name: "a session that refuses a task since it ends soon took nothing, and is not asked again in the same call",
+    script: (call) => failure(call, "session_ending"),
+    async check({ execute, calls }) {
+      await expect(execute()).rejects.toMatchObject({
+        ...{ reason: "session_ending", retryable: true },
+        ...{ undelivered: true, exact: true },
+      });
+      expect(calls).toHaveLength(1);
+    },
+  },
+  {
     name: "a peer that says that it is unavailable took nothing",
     script: (call) => failure(call, "unavailable"),
     async check({ execute, calls }) {

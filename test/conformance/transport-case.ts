@@ -1,6 +1,6 @@
 /** What a conformance case of transports is, and what each transport brings to it. */
 import type { Dialect } from "../../contracts/dialects.ts";
-import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
+import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
 import type { PeerCall, Script } from "../doubles/execution-peer.ts";

@@ -2,13 +2,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { checkContract } from "../../bin/release/contract/check-contract.ts";
-import { parseTexts, readTexts, releasedVersions } from "../../bin/release/contract/read-contract.ts";
-import { parseVersion } from "../../bin/release/contract/version.ts";
-import { decodeError } from "../../contracts/decode-error.ts";
+import { decodeError } from "../../contracts/error-data.ts";
 import { generatedFiles } from "../../contracts/generated-files.ts";
 import { type MethodName, methods } from "../../contracts/methods.ts";
 import { contractVersion } from "../../contracts/version.ts";
+import { checkContract } from "../../lib/cli/release/contract/check-contract.ts";
+import { parseTexts, readTexts, releasedVersions } from "../../lib/cli/release/contract/read-contract.ts";
+import { parseVersion } from "../../lib/cli/release/contract/version.ts";
 import { anyOfSchema, validatorOf } from "./any-of-schema.ts";
 
 const root = join(import.meta.dirname, "../..");

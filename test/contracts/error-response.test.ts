@@ -1,10 +1,9 @@
 /** How a host answers an error over HTTP in each dialect: status, headers and body, and that a client reads it back as it was. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { decodeError } from "../../contracts/decode-error.ts";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
-import { encodeError } from "../../contracts/encode-error.ts";
 import { responseSchema } from "../../contracts/envelope.ts";
+import { decodeError, encodeError } from "../../contracts/error-data.ts";
 import { errorResponseIn } from "../../contracts/error-response.ts";
 import { type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
 import { errorTable, statusIn } from "./error-table.ts";

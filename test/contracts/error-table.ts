@@ -19,6 +19,7 @@ const markdown = `
 | budget_exceeded | no | -32069 | -32000 | -32069 | **-32006** | -32603 | 402 |
 | rate_limited | yes, after \`retry_after_ms\` | -32070 | -32000 | -32070, 429 + Retry-After | -32603 | -32603 | 429 |
 | unavailable | yes | -32071 | -32000 | -32603, 503 + Retry-After | -32603 | -32603 | 503 |
+| session_ending (not begun; ask again in another session) | yes | -32077 | -32000 | -32077 | -32603 | -32603 | 421 |
 | invalid_response (the peer broke the contract) | no | -32072 | -32000 | -32006 | -32603 | -32603 | 502 |
 | version_not_supported | no | -32073 | -32000 | -32009 | **-32007** | -32000 | 400 |
 | plan_error (the agent cannot plan the task) | no | -32074 | -32000 | task \`REJECTED\` | **-32008** | -32603 | 422 |

@@ -1,10 +1,9 @@
 /** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what never crosses. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { decodeError } from "../../contracts/decode-error.ts";
 import { codesOf, dialectSchema, httpStatusOf, reasonsOf } from "../../contracts/dialects.ts";
-import { encodeError } from "../../contracts/encode-error.ts";
 import { errorObjectSchema, type JsonRpcErrorObject } from "../../contracts/envelope.ts";
+import { decodeError, encodeError } from "../../contracts/error-data.ts";
 import {
   type ErrorDetails,
   errorDataSchema,

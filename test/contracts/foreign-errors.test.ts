@@ -2,9 +2,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { decodeError } from "../../contracts/decode-error.ts";
 import type { Dialect } from "../../contracts/dialects.ts";
 import { responseSchema } from "../../contracts/envelope.ts";
+import { decodeError } from "../../contracts/error-data.ts";
 import type { ErrorDetails, Reason } from "../../contracts/errors.ts";
 
 type Fixture = {

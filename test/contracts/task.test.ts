@@ -2,9 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { fromA2aState, toA2aState } from "../../contracts/a2a/states.ts";
 import { a2aStateSchema } from "../../contracts/a2a/task.ts";
-import { decodeError } from "../../contracts/decode-error.ts";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
-import { encodeError } from "../../contracts/encode-error.ts";
+import { decodeError, encodeError } from "../../contracts/error-data.ts";
 import { isTerminal, mayFollow, taskStateSchema, transitionRefused } from "../../contracts/task.ts";
 import { a2aNames, a2aState, refused, stateNames, transitions, zoneState } from "./transition-table.ts";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { b, configWith, synthAll } from "../lib/synth.ts";
+import { b, configWith, synthAll } from "../cdk/synth.ts";
 import { root } from "./commands/documented.ts";
 
 /** Between them every alarm of the product: each kind of Execution zone, and what is optional. */

@@ -1,16 +1,18 @@
 /** Every command of the documents is claimed by one entry; what cannot be run here is looked at as far as it goes. */
 import { describe, expect, it } from "@jest/globals";
+import { awsCommands } from "./commands/aws.ts";
 import { cdkCommands } from "./commands/cdk.ts";
 import { documentedCommands } from "./commands/documented.ts";
 import { elsewhere } from "./commands/elsewhere.ts";
 import { endpoints } from "./commands/endpoints.ts";
 import { oneMachine } from "./commands/one-machine.ts";
 import { packages } from "./commands/packages.ts";
+import { restoreCommands } from "./commands/restore.ts";
 import { commandLines, parseCommand } from "./commands/shell-line.ts";
 import { stage } from "./commands/stage.ts";
 import { vouched } from "./commands/vouched.ts";
 
-const looked = [...packages, ...elsewhere];
+const looked = [...packages, ...elsewhere, ...awsCommands, ...restoreCommands];
 const entries = [...oneMachine, ...endpoints, ...vouched, ...stage, ...cdkCommands, ...looked].map(
   ({ command }) => command,
 );

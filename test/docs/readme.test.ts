@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
-import { commandHere } from "../bin/aws/command-here.ts";
+import { commandHere } from "../cli/aws/command-here.ts";
 import { root } from "./commands/documented.ts";
 
 it("README.md names every command of the help, and none that there is not", async () => {

@@ -3,7 +3,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { buildSite } from "../../bin/docs/build-site.ts";
+import { buildSite } from "../../lib/cli/docs/build-site.ts";
 import { root } from "./commands/documented.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sekisho-site-"));

@@ -3,9 +3,8 @@ import { taskKey } from "../../contracts/a2a/extension.ts";
 import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import type { A2aState, A2aTask } from "../../contracts/a2a/task.ts";
 import { resultToV03 } from "../../contracts/a2a/v03/results.ts";
-import { decodeError } from "../../contracts/decode-error.ts";
-import { encodeError } from "../../contracts/encode-error.ts";
 import { errorObjectSchema } from "../../contracts/envelope.ts";
+import { decodeError, encodeError } from "../../contracts/error-data.ts";
 import type { ClientReason } from "../../contracts/errors.ts";
 
 export type AnsweredOperation = "SendMessage" | "GetTask" | "CancelTask";

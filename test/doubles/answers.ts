@@ -1,5 +1,5 @@
 /** What a scripted peer answers with, right and wrong. */
-import { encodeError } from "../../contracts/encode-error.ts";
+import { encodeError } from "../../contracts/error-data.ts";
 import { type ErrorDetails, type Reason, SekishoError } from "../../contracts/errors.ts";
 import type { PeerCall } from "./execution-peer.ts";
 

@@ -1,10 +1,10 @@
 /** The aws engine for both zones, on emulators of its services: per world a table for each zone and queues. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import type { Engine } from "../../bin/local/engine.ts";
 import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
+import type { Engine } from "../../lib/local/engine.ts";
 import { emulatorAccess, startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
 

@@ -23,7 +23,7 @@ const stories = {
   async "a question of the agent is answered by a button"(world: E2eWorld) {
     const asked = world.ask("private, ask me");
     const { channel, ts } = await withButton(world, asked, "Yes");
-    expect(world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" }).requestId).toBe(
+    expect(world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" }).requestId).toBe(
       asked.requestId,
     );
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
@@ -39,7 +39,7 @@ const stories = {
     const asked = world.ask("private, ask me");
     await withButton(world, asked, "Yes");
     const threadTs = asked.message.ts;
-    const reply = world.standIn.reply({ eventsUrl: world.eventsUrl, threadTs, text: "private no, rather not" });
+    const reply = world.fakeSlack.reply({ eventsUrl: world.eventsUrl, threadTs, text: "private no, rather not" });
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
     const texts = textsOf(world.answersTo(asked.message).filter(({ ts }) => ts !== reply.message.ts));
     expect(texts).toContain("Shall I go on? private no, rather not");
@@ -59,7 +59,7 @@ const stories = {
         asked,
         ({ text, blocks }) => text.includes(prompt) && JSON.stringify(blocks).includes("sekisho_answer"),
       );
-      world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label });
+      world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label });
     }
     await world.over(asked.requestId);
     expect(textsOf(world.answersTo(asked.message))).toMatch(/Shall I go on\? yes\nAre you sure\? no/);
@@ -73,7 +73,7 @@ const stories = {
     expect(textsOf(answers)).toContain(`notes.txt: ${bytes.length} bytes, sha256 ${sha256}`);
     const [gate, ...more] = answers.flatMap((message) => message.files ?? []);
     expect([gate?.name, more]).toEqual(["gate.png", []]);
-    expect(world.standIn.file(gate?.id ?? "")?.bytes.subarray(1, 4)).toEqual(Buffer.from("PNG"));
+    expect(world.fakeSlack.file(gate?.id ?? "")?.bytes.subarray(1, 4)).toEqual(Buffer.from("PNG"));
   },
 
   async "progress is seen in the placeholder, which becomes the answer"(world: E2eWorld) {
@@ -88,7 +88,7 @@ const stories = {
   async "an answer is seen while it is written, where the transport tells of it"(world: E2eWorld, of: TransportName) {
     const asked = world.ask("private, slow 4s stream");
     const streamed = new Set<string>();
-    const stop = world.standIn.onChange((change) => {
+    const stop = world.fakeSlack.onChange((change) => {
       if (change.type !== "message" || change.message.threadTs !== asked.message.ts) return;
       const { stream, text, ts } = change.message;
       if (stream?.state === "open" && text.includes("traveller")) streamed.add(ts);
@@ -104,10 +104,10 @@ const stories = {
   async "a reply without a mention is a further task, which knows what was said before"(world: E2eWorld) {
     const first = world.ask("private first");
     await world.over(first.requestId);
-    const { eventsUrl, standIn } = world;
+    const { eventsUrl, fakeSlack } = world;
     const threadTs = first.message.ts;
-    standIn.postAsOtherBot({ channel: first.message.channel, threadTs, text: "noise of another bot" });
-    const second = standIn.reply({ eventsUrl, threadTs, text: "private second" });
+    fakeSlack.postAsOtherBot({ channel: first.message.channel, threadTs, text: "noise of another bot" });
+    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second" });
     await world.over(second.requestId);
     // The record that is over holds them no more.
     const sent = world.observations.map(({ task }) => task).filter(({ id }) => id === second.requestId);
@@ -117,14 +117,14 @@ const stories = {
       expect.objectContaining({ role: "user", text: "private first", user_id: "UPERSON" }),
       expect.objectContaining({ role: "assistant", text: expect.stringContaining("I am the echo agent") }),
     ]);
-    expect(textsOf(standIn.thread(first.message))).toMatch(/private second\n\(request/);
+    expect(textsOf(fakeSlack.thread(first.message))).toMatch(/private second\n\(request/);
   },
 
   async "the button of the placeholder cancels, down to the agent"(world: E2eWorld) {
     const asked = world.ask("private, slow 30s");
     await until(() => world.observations.some(({ task }) => task.id === asked.requestId && task.state === "waiting"));
     const { channel, ts } = await withButton(world, asked, "Cancel");
-    world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+    world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
     expect(world.answersTo(asked.message)).toHaveLength(1);
     await until(() => world.lines.some((line) => line.includes('"task_ended"') && line.includes(asked.requestId)));

@@ -1,11 +1,11 @@
 /** What a story looks for in a thread: buttons, streams, files, and the words of the bot. */
-import { buttonsOf } from "../../bin/local/stand-in/blocks.ts";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
-import type { Asked } from "../../bin/local/stand-in/persons.ts";
+import { buttonsOf } from "../../lib/local/fake-slack/blocks.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import type { Asked } from "../../lib/local/fake-slack/persons.ts";
 import { until } from "./until.ts";
 import type { E2eWorld } from "./world.ts";
 
-export function labelsOf({ blocks = [] }: StandInMessage): string[] {
+export function labelsOf({ blocks = [] }: FakeSlackMessage): string[] {
   return buttonsOf(blocks).map(({ button }) => button.text.text);
 }
 
@@ -13,17 +13,17 @@ export function labelsOf({ blocks = [] }: StandInMessage): string[] {
 export function inThread(
   { answersTo }: E2eWorld,
   { message }: Pick<Asked, "message">,
-  isWished: (message: StandInMessage) => boolean,
-): Promise<StandInMessage> {
+  isWished: (message: FakeSlackMessage) => boolean,
+): Promise<FakeSlackMessage> {
   const seen = () => answersTo(message).map(({ text, reactions, stream }) => ({ text, reactions, stream }));
   return until(() => answersTo(message).find(isWished), { seen: () => JSON.stringify(seen()) });
 }
 
 /** The message with a button of that label. */
-export function withButton(world: E2eWorld, asked: Pick<Asked, "message">, label: string): Promise<StandInMessage> {
+export function withButton(world: E2eWorld, asked: Pick<Asked, "message">, label: string): Promise<FakeSlackMessage> {
   return inThread(world, asked, (message) => labelsOf(message).includes(label));
 }
 
-export function textsOf(messages: readonly StandInMessage[]): string {
+export function textsOf(messages: readonly FakeSlackMessage[]): string {
   return messages.map(({ text }) => text).join("\n");
 }

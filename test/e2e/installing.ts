@@ -16,6 +16,6 @@ export async function install(world: E2eWorld, where: { team: string } | { enter
   const browser = browserAt(world);
   const { state, authorize } = await browser.begin();
   expect(authorize.searchParams.get("client_id")).toBe("1234.5678");
-  const { code } = world.standIn.authorize(where);
+  const { code } = world.fakeSlack.authorize(where);
   expect(await browser.back({ code, state })).toMatchObject({ status: 200 });
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
+import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import { labelsOf } from "./in-thread.ts";
 import { freePort, type Process, sekisho } from "./processes.ts";
 import { until } from "./until.ts";
@@ -14,21 +14,21 @@ const env = {
 };
 
 let folder: string;
-let standIn: SlackStandIn;
+let fakeSlack: FakeSlack;
 let running: Process[];
 let over: boolean;
 let ports: { verification: number; execution: number };
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-kill-"));
-  standIn = await startSlackStandIn({ signingSecret: env.SLACK_SIGNING_SECRET, botToken: env.SLACK_BOT_TOKEN });
+  fakeSlack = await startFakeSlack({ signingSecret: env.SLACK_SIGNING_SECRET, botToken: env.SLACK_BOT_TOKEN });
   ports = { verification: await freePort(), execution: await freePort() };
   running = [];
   over = false;
   writeFileSync(
     join(folder, "sekisho.config.json"),
     JSON.stringify({
-      slack: { apiUrl: standIn.apiUrl },
+      slack: { apiUrl: fakeSlack.apiUrl },
       allowlist: [{ team: "TSTANDIN" }],
       execution: { syncBudgetMs: 1000, leaseMs: 1000, lostAfterMs: 500 },
       limits: { callTimeoutMs: 1500, leaseMs: 2000, visibilityTimeoutMs: 2500 },
@@ -39,7 +39,7 @@ beforeEach(async () => {
 afterEach(async () => {
   over = true;
   await Promise.all(running.map((process) => process.kill("SIGKILL")));
-  await standIn.close();
+  await fakeSlack.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -54,7 +54,7 @@ async function start(zone: "verification" | "execution"): Promise<Process> {
   return process;
 }
 
-const ask = (text: string) => standIn.ask({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, text });
+const ask = (text: string) => fakeSlack.ask({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, text });
 const log = () => running.map((process) => process.output()).join("");
 const starts = () => log().split('"task_started"').length - 1;
 
@@ -68,7 +68,7 @@ async function answersTo({ message, requestId }: ReturnType<typeof ask>): Promis
     if (over) throw new Error("The test was over before the answer was there.");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return standIn
+  return fakeSlack
     .thread(message)
     .filter(({ ts }) => ts !== message.ts)
     .map(({ text }) => text);
@@ -130,18 +130,18 @@ describe("kill -9 during a slow task", () => {
   it("of both zones, while the agent waits for a person: the button still answers, once", async () => {
     const zones = [await start("execution"), await start("verification")];
     const asked = ask("ask me");
-    const question = () => standIn.thread(asked.message).find((message) => labelsOf(message).includes("Yes"));
+    const question = () => fakeSlack.thread(asked.message).find((message) => labelsOf(message).includes("Yes"));
     const { channel, ts } = await until(question);
     await Promise.all(zones.map((zone) => zone.kill("SIGKILL")));
     await start("execution");
     await start("verification");
     for (const label of ["Yes", "No"])
-      standIn.press({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, channel, ts, label });
+      fakeSlack.press({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, channel, ts, label });
     const [answered, answer, ...more] = await answersTo(asked);
     expect([answered, more]).toEqual([expect.stringMatching(/Shall I go on\?\n+.*(Yes|No).*<@UPERSON>/), []]);
     expect(answer).toMatch(/Shall I go on\? (yes|no)/);
-    await until(() => standIn.whispers().length > 0);
-    expect(standIn.whispers()).toEqual([
+    await until(() => fakeSlack.ephemeralMessages().length > 0);
+    expect(fakeSlack.ephemeralMessages()).toEqual([
       expect.objectContaining({ user: "UPERSON", text: expect.stringContaining("already") }),
     ]);
   });

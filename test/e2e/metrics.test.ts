@@ -9,11 +9,11 @@ let world: E2eWorld;
 let read: Read;
 
 async function samplesOf(url: string): Promise<Sample[]> {
-  return exposed(await (await fetch(`${url}/metrics`)).text());
+  return exposed(await (await fetch(url)).text());
 }
 
-async function readBoth({ verificationUrl, executionUrl }: E2eWorld): Promise<Read> {
-  const [verification, execution] = await Promise.all([samplesOf(verificationUrl), samplesOf(executionUrl)]);
+async function readBoth({ metricsUrl, executionUrl }: E2eWorld): Promise<Read> {
+  const [verification, execution] = await Promise.all([samplesOf(metricsUrl), samplesOf(`${executionUrl}/metrics`)]);
   return { verification, execution };
 }
 
@@ -84,10 +84,23 @@ describe("after one task that was accepted and answered, and one that failed", (
   });
 });
 
+it("the port of Slack's events, to which a tunnel leads, has no metrics", async () => {
+  expect((await fetch(new URL("/metrics", world.eventsUrl))).status).toBe(404);
+});
+
 describe("without a valid signature", () => {
   it("a request is counted as refused, by why", async () => {
     await fetch(world.eventsUrl, { method: "POST", body: "{}" });
     const { verification } = await readBoth(world);
     expect(sumOf(verification, "sekisho_requests_refused_total", { zone: "verification", reason: "unsigned" })).toBe(1);
+  });
+
+  it("refused requests from one address leave one line in the log", async () => {
+    for (let sent = 0; sent < 3; sent += 1) {
+      await fetch(world.eventsUrl, { method: "POST", body: "{}" });
+    }
+    const refused = world.lines.filter((line) => line.includes('"request_refused"') && line.includes('"unsigned"'));
+    expect(refused).toHaveLength(1);
+    expect(refused[0]).toContain('"source_address":"127.0.0.1"');
   });
 });

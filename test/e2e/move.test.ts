@@ -3,23 +3,23 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
-import { openStandIn } from "../../bin/local/both-zones.ts";
-import { openSqliteEngine } from "../../bin/local/engine.ts";
-import { openSlackInstallation } from "../../bin/local/slack-installation.ts";
-import type { Asked } from "../../bin/local/stand-in/persons.ts";
-import { startVerificationZone } from "../../bin/local/verification-zone.ts";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../lambdas/execution/host/authenticator/authenticator.ts";
-import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
-import { webIdentityAuthenticator } from "../../lambdas/execution/host/authenticator/web-identity.ts";
-import { parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
-import { createHost } from "../../lambdas/execution/host/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
+import { noAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { webIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
+import { createHost } from "../../lambdas/execution/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
+import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { createLog, silentLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
+import { openFakeSlack } from "../../lib/local/both-zones.ts";
+import { openSqliteEngine } from "../../lib/local/engine.ts";
+import type { Asked } from "../../lib/local/fake-slack/persons.ts";
+import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
+import { startVerificationZone } from "../../lib/local/verification-zone.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 import { roleArn, startAwsSts } from "../doubles/issuers/aws-sts.ts";
 import { startWebServer } from "../doubles/web-server.ts";
@@ -91,7 +91,7 @@ async function startZone({
   slack,
 }: {
   folder: string;
-  slack: Awaited<ReturnType<typeof openStandIn>>["slack"];
+  slack: Awaited<ReturnType<typeof openFakeSlack>>["slack"];
 }) {
   const config = loadConfig({ directory: folder });
   const tasks = new Map<string, Task>();
@@ -149,20 +149,20 @@ it("by an edit of one destination, made while tasks are under way, with no task 
     routes: [{ destination: "runtime" }],
     limits,
   });
-  const { standIn, slack } = await openStandIn({ log: silentLog });
-  closing.push(() => standIn.close());
+  const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
+  closing.push(() => fakeSlack.close());
 
   const before = await startZone({ folder, slack });
-  const early = ["slow 2s one", "slow 2s two"].map((text) => standIn.ask({ eventsUrl: before.eventsUrl, text }));
+  const early = ["slow 2s one", "slow 2s two"].map((text) => fakeSlack.ask({ eventsUrl: before.eventsUrl, text }));
   for (const asked of early) await before.until(asked, "waiting");
   await before.close();
   edit('"destination": "runtime"', '"destination": "elsewhere"');
   const after = await startZone({ folder, slack });
-  const late = standIn.ask({ eventsUrl: after.eventsUrl, text: "three" });
+  const late = fakeSlack.ask({ eventsUrl: after.eventsUrl, text: "three" });
 
   for (const asked of [...early, late]) {
     expect((await after.until(asked, "done"))?.outcome?.type).toBe("answer");
-    const answers = standIn.thread(asked.message).filter(({ ts }) => ts !== asked.message.ts);
+    const answers = fakeSlack.thread(asked.message).filter(({ ts }) => ts !== asked.message.ts);
     expect(answers).toHaveLength(1);
   }
   expect(early.map(({ requestId }) => [runtime.started(requestId), elsewhere.started(requestId)])).toEqual([
@@ -186,10 +186,10 @@ it("by itself to the next destination of the route where nobody listens at the f
     routes: [{ destination: ["gone", "elsewhere"] }],
     limits,
   });
-  const { standIn, slack } = await openStandIn({ log: silentLog });
-  closing.push(() => standIn.close());
+  const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
+  closing.push(() => fakeSlack.close());
   const zone = await startZone({ folder, slack });
-  const asked = standIn.ask({ eventsUrl: zone.eventsUrl, text: "Is anybody there?" });
+  const asked = fakeSlack.ask({ eventsUrl: zone.eventsUrl, text: "Is anybody there?" });
   expect(await zone.until(asked, "done")).toMatchObject({ destination: "elsewhere", outcome: { type: "answer" } });
   expect(elsewhere.started(asked.requestId)).toBe(true);
 });

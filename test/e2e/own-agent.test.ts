@@ -1,4 +1,4 @@
-/** An agent of one's own on this machine: which token it gets where that is wished, and what is fetched of its answer. */
+/** An agent of one's own on this machine: which token it gets where that is wished, and what of its answer is not fetched. */
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,11 +13,18 @@ const clientSecret = "a-client-secret-of-this-test";
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
 let folder: string;
+/** Another program on this machine. */
 let files: WebServer;
+let filesAsked = 0;
 let world: E2eWorld;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-agent-"));
-  files = await startWebServer({ handle: async () => new Response("a report") });
+  files = await startWebServer({
+    handle: async () => {
+      filesAsked += 1;
+      return new Response("a report");
+    },
+  });
   writeFileSync(
     join(folder, "agent.ts"),
     `import { createHash } from "node:crypto";
@@ -46,7 +53,7 @@ afterAll(async () => {
 
 it("gets the token of the workspace in which it was asked, never another one's", async () => {
   await install(world, { team: "TSECOND" });
-  const [{ token } = { token: "" }] = world.standIn
+  const [{ token } = { token: "" }] = world.fakeSlack
     .installations()
     .filter(({ caller }) => "team" in caller && caller.team === "TSECOND");
   const there = world.ask("which token?", { channel: "CSECOND", user: "UOUTSIDER" });
@@ -56,10 +63,10 @@ it("gets the token of the workspace in which it was asked, never another one's",
   expect(textsOf(world.answersTo(here.message))).toContain(hashOf(world.secrets.botToken));
 });
 
-it("may name an address of this machine for a file of its answer", async () => {
+it("may not name another program of this machine for a file of its answer, which comes without it", async () => {
   const asked = world.ask("the report");
   await world.over(asked.requestId);
-  const { files: uploaded = [] } = await inThread(world, asked, (message) => (message.files ?? []).length > 0);
-  const [file] = uploaded;
-  expect(Buffer.from(world.standIn.file(file?.id ?? "")?.bytes ?? []).toString()).toBe("a report");
+  await inThread(world, asked, (message) => JSON.stringify(message).includes("report.txt"));
+  expect(textsOf(world.answersTo(asked.message))).toContain("Token ");
+  expect(filesAsked).toBe(0);
 });

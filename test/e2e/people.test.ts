@@ -9,44 +9,44 @@ const prompts = [{ title: "What is this?", message: "What is a sekisho?" }];
 
 const stories = {
   async "a slash command is answered in a new thread of the channel, below what was asked"(world: E2eWorld) {
-    const { standIn, eventsUrl } = world;
-    const { requestId, delivered } = standIn.command({ eventsUrl, text: "private command, ask me" });
+    const { fakeSlack, eventsUrl } = world;
+    const { requestId, delivered } = fakeSlack.command({ eventsUrl, text: "private command, ask me" });
     expect((await delivered).status).toBe(200);
     const opening = await until(() =>
-      standIn.messages().find(({ text, threadTs }) => text.includes("private command") && threadTs === undefined),
+      fakeSlack.messages().find(({ text, threadTs }) => text.includes("private command") && threadTs === undefined),
     );
     expect(opening).toMatchObject({ channel: "CSTANDIN", text: expect.stringContaining("<@UPERSON>") });
     const { channel, ts } = await withButton(world, { message: opening }, "No");
-    standIn.press({ eventsUrl, channel, ts, label: "No" });
+    fakeSlack.press({ eventsUrl, channel, ts, label: "No" });
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
     expect(textsOf(world.answersTo(opening))).toContain("Shall I go on? no");
   },
 
   async "the assistant suggests its prompts, and has a status while it works"(world: E2eWorld) {
-    const { standIn, eventsUrl } = world;
-    const { channel, threadTs } = standIn.openAssistant({ eventsUrl });
-    await until(() => standIn.prompts().some((each) => each.threadTs === threadTs));
-    expect(standIn.prompts().find((each) => each.threadTs === threadTs)?.prompts).toEqual(prompts);
+    const { fakeSlack, eventsUrl } = world;
+    const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl });
+    await until(() => fakeSlack.prompts().some((each) => each.threadTs === threadTs));
+    expect(fakeSlack.prompts().find((each) => each.threadTs === threadTs)?.prompts).toEqual(prompts);
     const asked = world.ask("private, slow 1s", { channel, threadTs });
-    await until(() => standIn.statuses().some((each) => each.threadTs === threadTs));
+    await until(() => fakeSlack.statuses().some((each) => each.threadTs === threadTs));
     await world.over(asked.requestId);
-    await until(() => standIn.statuses().every((each) => each.threadTs !== threadTs));
-    expect(textsOf(standIn.thread({ channel, ts: threadTs }))).toContain("I am the echo agent");
+    await until(() => fakeSlack.statuses().every((each) => each.threadTs !== threadTs));
+    expect(textsOf(fakeSlack.thread({ channel, ts: threadTs }))).toContain("I am the echo agent");
   },
 
   async "of two people who press different buttons one answers, and the other reads who did"(world: E2eWorld) {
-    const { standIn, eventsUrl } = world;
+    const { fakeSlack, eventsUrl } = world;
     const asked = world.ask("private, ask me");
     const { channel, ts } = await withButton(world, asked, "Yes");
-    standIn.press({ eventsUrl, channel, ts, label: "Yes", user: "UPERSON" });
-    standIn.press({ eventsUrl, channel, ts, label: "No", user: "UHANAKO" });
+    fakeSlack.press({ eventsUrl, channel, ts, label: "Yes", user: "UPERSON" });
+    fakeSlack.press({ eventsUrl, channel, ts, label: "No", user: "UHANAKO" });
     await world.over(asked.requestId);
     const texts = textsOf(world.answersTo(asked.message));
     const given = [...texts.matchAll(/Shall I go on\? (yes|no)/g)].map(([, option]) => option);
     expect(given).toHaveLength(1);
     const [first, second] = given[0] === "yes" ? ["UPERSON", "UHANAKO"] : ["UHANAKO", "UPERSON"];
-    await until(() => standIn.whispers().length > 0);
-    expect(standIn.whispers()).toEqual([
+    await until(() => fakeSlack.ephemeralMessages().length > 0);
+    expect(fakeSlack.ephemeralMessages()).toEqual([
       expect.objectContaining({ user: second, channel, text: expect.stringContaining(`<@${first}>`) }),
     ]);
     expect(texts).toContain(`<@${first}>`);
@@ -82,7 +82,7 @@ const stories = {
     const answers = world.answersTo(asked.message);
     const [file] = answers.flatMap(({ files = [] }) => files);
     expect([answers.length, file?.name]).toEqual([2, "answer.md"]);
-    const text = new TextDecoder().decode(world.standIn.file(file?.id ?? "")?.bytes);
+    const text = new TextDecoder().decode(world.fakeSlack.file(file?.id ?? "")?.bytes);
     expect(text.length).toBeGreaterThan(50_000);
     expect(text).toContain(`(request ${asked.requestId.slice(0, 8)})`);
   },

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Engine, openSqliteEngine } from "../../bin/local/engine.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+import { type Engine, openSqliteEngine } from "../../lib/local/engine.ts";
 import { type E2eWorld, startWorld } from "./world.ts";
 
 const never = 3_600_000;
@@ -96,6 +96,19 @@ describe("the end of an accepted task", () => {
     await drained();
     expect(opened.answersTo(message)).toHaveLength(1);
     expect(linesWith(opened, "task_started")).toHaveLength(1);
+  });
+});
+
+describe("the progress of an accepted task", () => {
+  it("reaches the thread by its push alone, and the end too", async () => {
+    const opened = await open({ pollsCome: false });
+    const { message, requestId } = opened.ask("slow 10s progress");
+    await opened.over(requestId);
+    const shown = opened.observations.flatMap(({ event, task }) =>
+      event.type === "progress_shown" ? [task.progress?.text] : [],
+    );
+    expect(shown).toEqual(["Step 1 of 5"]);
+    expect(opened.answersTo(message)).toHaveLength(1);
   });
 });
 

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { eventPayload } from "../../bin/local/event-payload.ts";
-import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { eventPayload } from "../../lib/local/event-payload.ts";
+import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { labelsOf, textsOf } from "./in-thread.ts";
 import { freePort, type Process, sekisho } from "./processes.ts";
@@ -18,15 +18,15 @@ const tokens = {
 };
 
 let folder: string;
-let standIn: SlackStandIn;
+let fakeSlack: FakeSlack;
 let slack: SocketModeSlack;
 let executionPort: number;
 let started: Process[];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-socket-"));
-  standIn = await startSlackStandIn({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
-  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: standIn.apiUrl });
+  fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
+  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: fakeSlack.apiUrl });
   executionPort = await freePort();
   started = [];
   const config = {
@@ -40,7 +40,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all(started.map((process) => process.kill("SIGKILL")));
   await slack.close();
-  await standIn.close();
+  await fakeSlack.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -54,19 +54,22 @@ async function start(): Promise<Process> {
 
 const output = () => started.map((process) => process.output()).join("");
 
-function inThread(place: StandInMessage, isWished: (message: StandInMessage) => boolean): Promise<StandInMessage> {
-  return until(() => standIn.thread(place).find(isWished), { seen: () => `${textsOf(standIn.thread(place))}` });
+function inThread(
+  place: FakeSlackMessage,
+  isWished: (message: FakeSlackMessage) => boolean,
+): Promise<FakeSlackMessage> {
+  return until(() => fakeSlack.thread(place).find(isWished), { seen: () => `${textsOf(fakeSlack.thread(place))}` });
 }
 
 it("what was not acknowledged when it was killed comes again, and answers the question once; then a button does", async () => {
   const { eventsUrl } = slack;
   const killed = await start();
-  const asked = standIn.ask({ eventsUrl, text: "private, ask me" }).message;
+  const asked = fakeSlack.ask({ eventsUrl, text: "private, ask me" }).message;
   await inThread(asked, (message) => labelsOf(message).includes("Yes"));
 
   // It can take nothing any more, but its connection stands.
   killed.child.kill("SIGSTOP");
-  const reply = standIn.reply({ eventsUrl, threadTs: asked.ts, text: "private no thanks" });
+  const reply = fakeSlack.reply({ eventsUrl, threadTs: asked.ts, text: "private no thanks" });
   const payload = eventPayload({ event: "message", message: reply.message, eventId: "EvAGAIN" });
   const deliveries = slack.deliver({ type: "events_api", payload });
   await killed.kill("SIGKILL");
@@ -74,13 +77,13 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
   expect(await deliveries).toBeGreaterThanOrEqual(2);
   await inThread(asked, ({ text }) => text.includes("Shall I go on? private no thanks"));
 
-  const second = standIn.ask({ eventsUrl, text: "private too, ask me" }).message;
+  const second = fakeSlack.ask({ eventsUrl, text: "private too, ask me" }).message;
   const { channel, ts } = await inThread(second, (message) => labelsOf(message).includes("No"));
-  expect((await standIn.press({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
+  expect((await fakeSlack.press({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
   await inThread(second, ({ text }) => text.includes("Shall I go on? no"));
 
   // The words are the answer to the question, and no task of their own.
-  expect(textsOf(standIn.thread(asked)).match(/I am the echo agent/g)).toHaveLength(1);
+  expect(textsOf(fakeSlack.thread(asked)).match(/I am the echo agent/g)).toHaveLength(1);
   expect(output()).not.toMatch(new RegExp(`"task_started".*${reply.requestId}`));
   expect(await restarted.kill("SIGTERM")).toMatchObject({ code: 0 });
 

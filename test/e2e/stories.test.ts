@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { eventPayload } from "../../bin/local/event-payload.ts";
-import { sendEvent } from "../../bin/local/signed-events.ts";
+import { eventPayload } from "../../lib/local/event-payload.ts";
+import { sendEvent } from "../../lib/local/signed-events.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
 import { until } from "./until.ts";
@@ -89,9 +89,10 @@ function stories({ transport, openEngine }: Way): void {
     const world = await start({ allowed: false });
     const { message, requestId } = world.ask("What is a sekisho?");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "refused" });
-    const answers = world.answersTo(message);
-    expect(answers).toHaveLength(1);
-    for (const id of ["TSTANDIN", message.channel, message.user]) expect(answers[0]?.text).toContain(id);
+    expect(world.answersTo(message)).toEqual([]);
+    const ephemeralMessages = world.fakeSlack.ephemeralMessages();
+    expect(ephemeralMessages).toHaveLength(1);
+    for (const id of ["TSTANDIN", message.channel, message.user]) expect(ephemeralMessages[0]?.text).toContain(id);
   });
 }
 
@@ -139,7 +140,7 @@ describe("the way of a message", () => {
     world = await startWorld({ transport: "agentcore" });
     const first = world.ask("one");
     await world.over(first.requestId);
-    const reply = world.standIn.ask({ eventsUrl: world.eventsUrl, text: "two", threadTs: first.message.ts });
+    const reply = world.fakeSlack.ask({ eventsUrl: world.eventsUrl, text: "two", threadTs: first.message.ts });
     await world.over(reply.requestId);
     const other = world.ask("three");
     await world.over(other.requestId);
@@ -153,11 +154,11 @@ describe("the way of a message", () => {
     const opened = await startWorld({ transport: "https", limits: { sweepAfterMs: 1000 } });
     world = opened;
     const calls: string[] = [];
-    opened.standIn.onCall(({ method }) => calls.push(method));
+    opened.fakeSlack.onCall(({ method }) => calls.push(method));
     const callsOf = async (text: string) => {
       const before = calls.length;
       const { requestId } = opened.ask(text);
-      await until(() => opened.observations.some(({ task }) => task.id === requestId && task.swept));
+      await until(() => opened.observations.some(({ task }) => task.id === requestId && task.cleanupDone));
       return calls.slice(before).sort();
     };
     const six = [
@@ -174,8 +175,8 @@ describe("the way of a message", () => {
 
   it("survives a Slack that fails: the answer is there once all the same", async () => {
     world = await startWorld({ transport: "in-process" });
-    world.standIn.inject({ method: "chat.postMessage", type: "lost_answer" });
-    world.standIn.inject({ method: "chat.update", type: "status", status: 500 });
+    world.fakeSlack.inject({ method: "chat.postMessage", type: "lost_answer" });
+    world.fakeSlack.inject({ method: "chat.update", type: "status", status: 500 });
     const { message, requestId } = world.ask("hello");
     await world.over(requestId);
     const answers = world.answersTo(message);
@@ -199,8 +200,8 @@ describe("the way of a message", () => {
   it("can be followed by its request id: every log line carries it, of both zones, of polls and of Slack's failures", async () => {
     world = await startWorld({ transport: "agentcore" });
     for (const method of ["conversations.replies", "chat.update", "reactions.remove"])
-      world.standIn.inject({ method, type: "status", status: 500 });
-    world.standIn.inject({ method: "chat.postMessage", type: "lost_answer" });
+      world.fakeSlack.inject({ method, type: "status", status: 500 });
+    world.fakeSlack.inject({ method: "chat.postMessage", type: "lost_answer" });
     const { requestId } = world.ask("slow 1s");
     await world.over(requestId);
     const lines = world.lines.map((line) => JSON.parse(line));

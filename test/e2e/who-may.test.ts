@@ -28,15 +28,18 @@ const stories = {
     await inThread(world, first, () => true);
     const second = world.ask("private, at the same time");
     expect((await world.over(second.requestId)).outcome).toEqual({ type: "limited", by: "user" });
-    expect(textsOf(world.answersTo(second.message))).toContain("as many tasks under way as you may");
+    const told = () => world.fakeSlack.ephemeralMessages().filter(({ channel }) => channel === second.message.channel);
+    expect(told().map(({ text }) => text)).toEqual([expect.stringContaining("as many tasks under way as you may")]);
     await world.over(first.requestId);
     const third = world.ask("private, after it");
     expect((await world.over(third.requestId)).outcome).toMatchObject({ type: "answer" });
     const fourth = world.ask("private, one too many");
     expect((await world.over(fourth.requestId)).outcome).toMatchObject({ type: "limited", by: "user" });
-    expect(textsOf(world.answersTo(fourth.message))).toMatch(
-      /asked for as much as you may for now.*in (59|60) minutes|in 1 hour/,
-    );
+    expect(told()[1]?.text).toMatch(/asked for as much as you may for now.*in (59|60) minutes|in 1 hour/);
+    const fifth = world.ask("private, once more");
+    expect((await world.over(fifth.requestId)).outcome).toMatchObject({ type: "limited", by: "user" });
+    for (const { message } of [second, fourth, fifth]) expect(world.answersTo(message)).toEqual([]);
+    expect(told()).toHaveLength(2);
     expect(world.lines.filter((line) => line.includes('"task_started"') && line.includes(fourth.requestId))).toEqual(
       [],
     );
@@ -44,14 +47,16 @@ const stories = {
 
   async "a second workspace installs the app in a browser, and is answered by its own token"(world: E2eWorld) {
     const stranger = browserAt(world);
-    const { code } = world.standIn.authorize({ team: "TSECOND" });
+    const { code } = world.fakeSlack.authorize({ team: "TSECOND" });
     await stranger.begin();
     const { status } = await stranger.back({ code, state: (await browserAt(world).begin()).state });
     expect(status).toBeGreaterThanOrEqual(400);
-    expect(world.standIn.installations()).not.toContainEqual(expect.objectContaining({ caller: { team: "TSECOND" } }));
+    expect(world.fakeSlack.installations()).not.toContainEqual(
+      expect.objectContaining({ caller: { team: "TSECOND" } }),
+    );
 
     await install(world, { team: "TSECOND" });
-    expect(world.standIn.installations()).toContainEqual(expect.objectContaining({ caller: { team: "TSECOND" } }));
+    expect(world.fakeSlack.installations()).toContainEqual(expect.objectContaining({ caller: { team: "TSECOND" } }));
     expect(await answered(world, { channel: "CSECOND", user: "UOUTSIDER" })).toContain("UOUTSIDER said in CSECOND");
   },
 
@@ -64,10 +69,10 @@ const stories = {
       answered(world, { channel: "CGRIDTWO", user: "UGRID" }),
     ]);
     expect([one, two]).toEqual([expect.stringContaining("in CGRID:"), expect.stringContaining("in CGRIDTWO:")]);
-    const { eventsUrl, standIn } = world;
-    const { requestId } = standIn.command({ eventsUrl, text: "private command", channel: "CGRID" });
+    const { eventsUrl, fakeSlack } = world;
+    const { requestId } = fakeSlack.command({ eventsUrl, text: "private command", channel: "CGRID" });
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
-    const places = standIn.messages().filter(({ text }) => text.includes("private command"));
+    const places = fakeSlack.messages().filter(({ text }) => text.includes("private command"));
     expect(new Set(places.map(({ channel }) => channel))).toEqual(new Set(["DGRID"]));
   },
 };
@@ -106,7 +111,11 @@ describe("who may ask", () => {
     const there = { channel: "CRANDOM", user: "UHANAKO" };
     const asked = world.ask("private, let me in", there);
     expect((await world.over(asked.requestId)).outcome).toEqual({ type: "refused" });
-    const words = textsOf(world.answersTo(asked.message));
+    expect(world.answersTo(asked.message)).toEqual([]);
+    const [{ user, text: words } = { user: "", text: "" }] = world.fakeSlack
+      .ephemeralMessages()
+      .filter(({ channel }) => channel === there.channel);
+    expect(user).toBe("UHANAKO");
     expect(words).toMatch(/[ぁ-ん]/);
     expect(words).toContain("the platform team");
     const [, typed = ""] = /`npx sekisho (allow add [^`]*)`/.exec(words) ?? [];
@@ -120,8 +129,8 @@ describe("who may ask", () => {
   });
 
   it("tokens are in the file of installations alone, and no log line has one, or what was said", async () => {
-    const { standIn, stored, secrets, lines } = world;
-    const tokens = standIn.installations().map(({ token }) => token);
+    const { fakeSlack, stored, secrets, lines } = world;
+    const tokens = fakeSlack.installations().map(({ token }) => token);
     expect(tokens).toHaveLength(3);
     for (const secret of [...Object.values(secrets), clientSecret, ...tokens]) {
       expect(lines.filter((line) => line.includes(secret))).toEqual([]);

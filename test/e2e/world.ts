@@ -1,17 +1,17 @@
-/** Both zones with real servers, the stand-in for Slack, and an AgentCore stub in front of the same host. */
+/** Both zones with real servers, the fake Slack, and an AgentCore stub in front of the same host. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BothZones, startBothZones } from "../../bin/local/both-zones.ts";
-import type { Engine } from "../../bin/local/engine.ts";
-import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
-import type { Observation } from "../../lambdas/verification/worker/worker.ts";
+import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
+import { type BothZones, startBothZones } from "../../lib/local/both-zones.ts";
+import type { Engine } from "../../lib/local/engine.ts";
+import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 
 /** The destinations of the configuration; two are one transport in two versions of its protocol. */
@@ -92,7 +92,7 @@ export async function startWorld({
   mkdirSync(storeFolder);
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
-  const standIn = await startSlackStandIn({ signingSecret, botToken, ...(install === undefined ? {} : { install }) });
+  const fakeSlack = await startFakeSlack({ signingSecret, botToken, ...(install === undefined ? {} : { install }) });
   const ended = new Map<string, Task>();
   const waiting = new Map<string, (task: Task) => void>();
   const observations: Observation[] = [];
@@ -103,8 +103,9 @@ export async function startWorld({
     ...(openEngine === undefined ? {} : { openEngine }),
     port: 0,
     executionPort: 0,
+    metricsPort: 0,
     slack: {
-      apiUrl: standIn.apiUrl,
+      apiUrl: fakeSlack.apiUrl,
       signingSecret: async () => signingSecret,
       botToken: async () => botToken,
       extraRules: allowed ? [{ team: workspace.team }] : [],
@@ -117,10 +118,10 @@ export async function startWorld({
     },
     log: (service) => createLog({ service, level: "debug", write: (line) => lines.push(line) }),
   });
-  const { verificationUrl, executionUrl } = zones;
+  const { verificationUrl, executionUrl, metricsUrl = "" } = zones;
   const eventsUrl = `${verificationUrl}/slack/events`;
   return {
-    standIn,
+    fakeSlack,
     lines,
     /** Where the command line finds the same store. */
     folder,
@@ -134,20 +135,21 @@ export async function startWorld({
     observations,
     stub,
     executionUrl,
+    metricsUrl,
     eventsUrl,
     secrets: { signingSecret, botToken, aws: credentials.secretAccessKey },
-    ask: (text: string, where: Omit<Parameters<SlackStandIn["ask"]>[0], "eventsUrl" | "text"> = {}) =>
-      standIn.ask({ eventsUrl, text, ...where }),
+    ask: (text: string, where: Omit<Parameters<FakeSlack["ask"]>[0], "eventsUrl" | "text"> = {}) =>
+      fakeSlack.ask({ eventsUrl, text, ...where }),
     /** Resolves to the record of the task when its answer is in the thread. */
     over(requestId: string): Promise<Task> {
       const task = ended.get(requestId);
       return task === undefined ? new Promise((resolve) => waiting.set(requestId, resolve)) : Promise.resolve(task);
     },
     /** What the bot has in the thread of a message. */
-    answersTo: (message: StandInMessage) => standIn.thread(message).filter(({ ts }) => ts !== message.ts),
+    answersTo: (message: FakeSlackMessage) => fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
     async close() {
       await zones?.close();
-      await standIn.close();
+      await fakeSlack.close();
       await stub.close();
       rmSync(folder, { recursive: true, force: true });
     },

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { commandHere } from "../bin/aws/command-here.ts";
+import { commandHere } from "../cli/aws/command-here.ts";
 import { type JwksIssuer, startJwksIssuer } from "../doubles/issuers/jwks.ts";
 import { endWithUs } from "../rehearsal/reaper.ts";
 

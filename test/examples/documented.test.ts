@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { textReport } from "../../bin/conformance/text-report.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { commandHere } from "../bin/aws/command-here.ts";
+import { textReport } from "../../lib/cli/conformance/text-report.ts";
+import { commandHere } from "../cli/aws/command-here.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 /** The two that follow the examples of `examples/execute-elsewhere`. */

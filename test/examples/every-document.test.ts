@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { commandHere } from "../bin/aws/command-here.ts";
+import { commandHere } from "../cli/aws/command-here.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const pages = ["README.md", ...globSync(["docs/*.md", "docs/decisions/*.md"], { cwd: root })];
@@ -31,7 +31,8 @@ function anchorsIn(page: string): string[] {
 
 describe("every document", () => {
   it.each(pages)("leads to pages, sections and pictures that there are: %s", (page) => {
-    const links = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+    const prose = textOf(page).replaceAll(/(`+)(?!`)[^\n]*?(?<!`)\1(?!`)/g, "");
+    const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
     const inside = links.filter((target) => !/^https?:/.test(target));
     const dead = inside.filter((target) => {
       const [path = "", anchor] = target.split("#");
@@ -76,9 +77,24 @@ describe("docs/security.md and docs/reliability.md", () => {
   });
 });
 
+describe("docs/architecture.md", () => {
+  it("names files and folders that exist", () => {
+    const named = [...textOf("docs/architecture.md").matchAll(/`([\w.-]+\/[\w./-]*)`/g)].map(([, path = ""]) => path);
+    expect(named.length).toBeGreaterThan(80);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it("describes every folder of the Verification zone", () => {
+    const page = textOf("docs/architecture.md");
+    const folders = globSync("lambdas/verification/*/", { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+    expect(folders.length).toBeGreaterThan(5);
+    expect(folders.filter((path) => !page.includes(`\`${path.replace(/\/?$/, "/")}\``))).toEqual([]);
+  });
+});
+
 describe("docs/operations.md", () => {
   it("explains lines that are written to the log, and knows every one that says that something is wrong", () => {
-    const files = globSync(["lambdas/**/*.ts", "bin/local/*.ts"], { cwd: root }).map(textOf);
+    const files = globSync(["lambdas/**/*.ts", "lib/local/**/*.ts"], { cwd: root }).map(textOf);
     const lines = (levels: string) =>
       new Set(
         files.flatMap((text) =>

@@ -5,11 +5,10 @@ import { resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { newTrace } from "../../lambdas/shared/trace.ts";
-import { createBearerAuthorizer } from "../../lambdas/verification/transport/authorizer/bearer.ts";
-import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
+import { createBearerAuthorizer } from "../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
-import { createClient } from "../../lambdas/verification/transport/runner.ts";
-import { commandHere } from "../bin/aws/command-here.ts";
+import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
+import { commandHere } from "../cli/aws/command-here.ts";
 import { dockerfile, endPython, type Python, spawnPython, startPython, whyNoPython } from "./python-image.ts";
 
 const file = resolve(import.meta.dirname, "../../examples/execute-elsewhere/python/agent.py");

@@ -53,11 +53,12 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   });
   afterAll(() => opened.close());
 
-  async function start() {
+  async function start({ maxLifetimeSeconds = "1800" } = {}) {
     const { dynamo, queues } = opened.emulators;
     const { child, lines, exit } = run({
       SEKISHO_TABLE: table,
       SEKISHO_COMPLETIONS_URL: completionsUrl,
+      SEKISHO_MAX_LIFETIME_SECONDS: maxLifetimeSeconds,
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
       AWS_ENDPOINT_URL_SQS: queues.endpoint,
     });
@@ -71,6 +72,15 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     }
     return { child, exit, url, invoke, ping: async () => (await fetch(`${url}/ping`)).json() };
   }
+
+  it("refuses a task that the platform would end before its time is over", async () => {
+    const { invoke } = await start({ maxLifetimeSeconds: "30" });
+    const id = randomUUID();
+    const refused = { status: 200, error: { code: -32077, data: { reason: "session_ending", retryable: true } } };
+    expect(await invoke("execute_task", hello, id)).toMatchObject(refused);
+    const younger = await start();
+    expect((await younger.invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 }, id)).result).toBeDefined();
+  });
 
   it("says where it listens, runs tasks, and is busy while it does", async () => {
     const { url, invoke, ping } = await start();
@@ -121,16 +131,22 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
 });
 
 describe("the environment of the AgentCore entry", () => {
-  const variables = { SEKISHO_TABLE: "t", SEKISHO_COMPLETIONS_URL: "https://sqs.eu-west-1.amazonaws.com/1/c" };
+  const variables = {
+    SEKISHO_TABLE: "t",
+    SEKISHO_COMPLETIONS_URL: "https://sqs.eu-west-1.amazonaws.com/1/c",
+    SEKISHO_MAX_LIFETIME_SECONDS: "28800",
+  };
 
-  it.each(["SEKISHO_TABLE", "SEKISHO_COMPLETIONS_URL", "AWS_REGION"])(
-    "without %s ends the process, which names it",
-    async (name) => {
-      const { lines, exit } = run({ ...variables, [name]: "" });
-      expect(await exit).toEqual([1, null]);
-      await eventually(() => lines.join("\n").includes(name));
-    },
-  );
+  it.each([...Object.keys(variables), "AWS_REGION"])("without %s ends the process, which names it", async (name) => {
+    const { lines, exit } = run({ ...variables, [name]: "" });
+    expect(await exit).toEqual([1, null]);
+    await eventually(() => lines.join("\n").includes(name));
+  });
+
+  it("takes no lifetime that is no whole number of seconds", () => {
+    const wrong = { ...variables, AWS_REGION: "eu-central-1", SEKISHO_MAX_LIFETIME_SECONDS: "8h" };
+    expect(() => readAgentCoreEnvironment(wrong)).toThrow(/SEKISHO_MAX_LIFETIME_SECONDS/);
+  });
 
   it("leaves the address to the platform's contract: every interface, port 8080", () => {
     const { hostname, port } = readAgentCoreEnvironment({ ...variables, AWS_REGION: "eu-central-1" });

@@ -1,8 +1,8 @@
-/** The image's own commands, without an image: the bundled file alone in an empty folder, as a process. */
+/** The image's own commands, without an image: the bundled files alone in a folder, as a process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { sekisho } from "../e2e/processes.ts";
@@ -10,8 +10,8 @@ import { type Answer, eventually } from "./host/test-host.ts";
 
 export const dockerfile = readFileSync(resolve(import.meta.dirname, "../../Dockerfile"), "utf8");
 /** The words behind `node` of what the image starts, and of what asks it whether it is well. */
-export const startWords = wordsOf(/^CMD (\[.*\])$/m);
-export const healthWords = wordsOf(/^HEALTHCHECK .* CMD (\[.*\])$/m).slice(1);
+export const startText = wordsOf(/^CMD (\[.*\])$/m);
+export const healthText = wordsOf(/^HEALTHCHECK .* CMD (\[.*\])$/m).slice(1);
 
 type Place = { folder: string; env?: Record<string, string> };
 type Running = { child: ChildProcess; said(): string; exit: Promise<unknown[]> };
@@ -45,7 +45,7 @@ export async function bundleContainer({ config }: { config: object }) {
   function emptyFolder(): string {
     const folder = mkdtempSync(join(tmpdir(), "sekisho-container-"));
     closing.push(() => rmSync(folder, { recursive: true }));
-    copyFileSync(join(out, "server.cjs"), join(folder, "server.cjs"));
+    cpSync(out, folder, { recursive: true });
     return folder;
   }
 
@@ -71,7 +71,7 @@ export async function bundleContainer({ config }: { config: object }) {
     run,
     /** Resolves when it listens. */
     async start({ folder = emptyFolder(), env = {} }: Partial<Place> = {}): Promise<Started> {
-      const started = run(startWords, { folder, env });
+      const started = run(startText, { folder, env });
       await eventually(() => started.said().includes("server_listens"));
       const { address } = JSON.parse(/.*server_listens.*/.exec(started.said())?.[0] ?? "{}");
       const url = String(address);

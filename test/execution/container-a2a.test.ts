@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
 import type { A2aTask, StreamEvent } from "../../contracts/a2a/task.ts";
-import { bundleContainer, type Containers, type Started, startWords } from "./bundled-container.ts";
+import { bundleContainer, type Containers, type Started, startText } from "./bundled-container.ts";
 import { dataOf, userMessage } from "./host/a2a/a2a-host.ts";
 import { startReceiver, statesOf } from "./host/a2a/push-zone.ts";
 import { eventually, hello } from "./host/test-host.ts";
@@ -99,7 +99,7 @@ describe("a container that cannot start ends with 1 and a line that says why", (
     ["anyone could call it", { a2a: { url: "https://agents.example/" } }, everywhere, /Anyone could run tasks/],
   ])("because %s", async (_why, execution, more, why) => {
     const { folder, env } = containers.withConfig(execution);
-    const { exit, said } = containers.run(startWords, { folder, env: { ...env, ...more } });
+    const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });
     expect(await exit).toEqual([1, null]);
     expect(said()).toMatch(why);
     expect(said()).not.toMatch(/hunter2|^ +at /m);

@@ -1,11 +1,11 @@
-/** What the image starts, asks and reads: the bundled file alone in an empty folder, as a process. */
+/** What the image starts, asks and reads: the bundled files alone in a folder, as a process. */
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { readContainerEnvironment } from "../../lambdas/execution/config/container-environment.ts";
 import { type JwksIssuer, startJwksIssuer } from "../doubles/issuers/jwks.ts";
-import { bundleContainer, type Containers, dockerfile, healthWords, startWords } from "./bundled-container.ts";
+import { bundleContainer, type Containers, dockerfile, healthText, startText } from "./bundled-container.ts";
 import { hello } from "./host/test-host.ts";
 
 let issuer: JwksIssuer;
@@ -30,8 +30,9 @@ afterEach(() => containers.clear());
 describe("the image", () => {
   it("runs as nobody in particular, and brings nothing of the Verification zone", () => {
     expect(dockerfile).toMatch(/^USER 65532:65532$/m);
-    expect(readdirSync(containers.out)).toEqual(["server.cjs"]);
-    expect(readFileSync(join(containers.out, "server.cjs"), "utf8")).not.toContain("TOFVERIFICATION");
+    const names = readdirSync(containers.out).sort();
+    expect(names).toEqual(["agent.cjs", "config.json", "server.cjs"]);
+    for (const name of names) expect(readFileSync(join(containers.out, name), "utf8")).not.toContain("TOFVERIFICATION");
   });
 
   it("runs tasks of callers with a token of its issuer, and of nobody else", async () => {
@@ -55,10 +56,10 @@ describe("the image", () => {
     const { url, folder, child, exit } = await containers.start();
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
     const env = { PORT: new URL(url).port, SEKISHO_HOSTNAME: "0.0.0.0" };
-    expect(await containers.run(healthWords, { folder, env }).exit).toEqual([0, null]);
+    expect(await containers.run(healthText, { folder, env }).exit).toEqual([0, null]);
     child.kill("SIGTERM");
     await exit;
-    const check = containers.run(healthWords, { folder, env });
+    const check = containers.run(healthText, { folder, env });
     expect([await check.exit, check.said()]).toEqual([[1, null], expect.stringContaining("does not answer")]);
   });
 
@@ -81,8 +82,9 @@ describe("a configuration file", () => {
     const { folder, env } = containers.withConfig({
       authenticator: { type: "bearer", tokens: [{ env: "HOST_TOKEN" }] },
     });
-    const { call } = await containers.start({ folder, env: { ...env, HOST_TOKEN: "t0ken" } });
-    expect((await call("execute_task", hello, { bearer: "t0ken" })).result?.status).toBe("success");
+    const bearer = "a-token-of-this-test-alone";
+    const { call } = await containers.start({ folder, env: { ...env, HOST_TOKEN: bearer } });
+    expect((await call("execute_task", hello, { bearer })).result?.status).toBe("success");
     expect((await call("execute_task", hello, { bearer: await token() })).status).toBe(401);
   });
 
@@ -108,6 +110,12 @@ describe("a configuration file", () => {
       {},
       /TOKEN_A is not set[\s\S]*token-b must be a variable/,
     ],
+    [
+      "whose token could be guessed",
+      { authenticator: { type: "bearer", tokens: [{ env: "HOST_TOKEN" }] } },
+      { HOST_TOKEN: "hunter2" },
+      /^(?![\s\S]*hunter2)[\s\S]*HOST_TOKEN is shorter than 20 characters/,
+    ],
     ["with problems", { authenticator: { type: "jwt" } }, {}, /execution\.authenticator\.issuers/],
     [
       "and variables with problems",
@@ -118,7 +126,7 @@ describe("a configuration file", () => {
     ["and a store that is none", {}, { SEKISHO_STORE: "server.cjs" }, /server\.cjs is not a database/],
   ])("%s ends the process with 1 and says why", async (_name, execution, more, why) => {
     const { folder, env } = containers.withConfig(execution);
-    const { exit, said } = containers.run(startWords, { folder, env: { ...env, ...more } });
+    const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });
     expect(await exit).toEqual([1, null]);
     expect(said()).toMatch(why);
     expect(said()).not.toMatch(/^ +at /m);

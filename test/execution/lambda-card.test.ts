@@ -3,10 +3,11 @@ import { generateKeyPairSync } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
-import { createUrlHandler } from "../../lambdas/execution/lambda-url.ts";
+import { createUrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
 import { type AwsServices, startAwsServices } from "../doubles/aws/json-services.ts";
 import { userMessage } from "./host/a2a/a2a-host.ts";
 import { lambdaClient } from "./lambda-client.ts";
+import { callersVariable } from "./payloads/function-url.ts";
 
 const url = "https://agents.example/";
 const key = "sekisho/prod/CARD_KEY";
@@ -30,7 +31,12 @@ afterEach(async () => {
 function start(a2a?: object) {
   const said: string[] = [];
   jest.spyOn(process.stderr, "write").mockImplementation((text) => said.push(String(text)) > 0);
-  const own = { AWS_REGION: "eu-central-1", SEKISHO_TABLE: "tasks", SEKISHO_QUEUE_URL: "http://127.0.0.1:9/tasks" };
+  const own = {
+    AWS_REGION: "eu-central-1",
+    SEKISHO_TABLE: "tasks",
+    SEKISHO_QUEUE_URL: "http://127.0.0.1:9/tasks",
+    SEKISHO_CALLERS: callersVariable,
+  };
   process.env = { ...before, ...aws.env, ...own };
   const token = { secretsManager: "of-another-place" };
   const config = {

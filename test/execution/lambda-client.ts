@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
 import type { A2aTask } from "../../contracts/a2a/task.ts";
-import type { UrlHandler } from "../../lambdas/execution/url-handler.ts";
+import type { UrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
 import type { A2aError } from "./host/a2a/a2a-host.ts";
 import { callerArn, functionUrlEvent } from "./payloads/function-url.ts";
 

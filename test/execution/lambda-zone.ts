@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import { DeleteMessageCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import type { CreateAgent } from "../../lambdas/execution/agents/create-agent.ts";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { createUrlHandler } from "../../lambdas/execution/lambda-url.ts";
-import { createExecutionWorkerHandler } from "../../lambdas/execution/lambda-worker.ts";
+import { createUrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
+import { createExecutionWorkerHandler } from "../../lambdas/execution/handlers/worker-handler.ts";
 import { emulatorAccess } from "../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
 import type { OpenEmulators } from "../doubles/aws/open-emulators.ts";
+import { callersVariable } from "./payloads/function-url.ts";
 
 const aws = { AWS_REGION: emulatorAccess.region, AWS_ACCESS_KEY_ID: "emulator", AWS_SECRET_ACCESS_KEY: "emulator" };
 /** The host's log lines are not asked for here. */
@@ -20,23 +21,25 @@ export async function openLambdaZone({
   execution,
   telemetry = {},
   createAgent = () => createEchoAgent(),
+  hasClientsQueue = false,
 }: {
   opened: OpenEmulators;
   execution: object;
   telemetry?: object;
   createAgent?: CreateAgent;
+  /** Callers other than the Verification zone have a queue of their own. */
+  hasClientsQueue?: boolean;
 }) {
   const pair = () => createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
-  const [table, { queueUrl, deadLettersUrl }, { queueUrl: completionsUrl }] = await Promise.all([
-    createTaskTable({ client: clients.dynamo }),
-    pair(),
-    pair(),
-  ]);
+  const [table, { queueUrl, deadLettersUrl }, { queueUrl: completionsUrl }, { queueUrl: clientsQueueUrl }] =
+    await Promise.all([createTaskTable({ client: clients.dynamo }), pair(), pair(), pair()]);
   Object.assign(process.env, aws, quiet, {
     AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamo.endpoint,
     AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
     SEKISHO_TABLE: table,
     SEKISHO_QUEUE_URL: queueUrl,
+    SEKISHO_CALLERS: callersVariable,
+    ...(hasClientsQueue && { SEKISHO_CLIENTS_QUEUE_URL: clientsQueueUrl }),
     SEKISHO_COMPLETIONS_URL: completionsUrl,
   });
   const config = { execution, telemetry };
@@ -68,6 +71,8 @@ export async function openLambdaZone({
     workOnce: async () => workOn(await receive({ waitSeconds: 10 })),
     /** What is in the completion queue. */
     pushed: async () => (await receive({ from: completionsUrl })).map(({ Body = "" }) => JSON.parse(Body) as unknown),
+    queued: () => receive(),
+    queuedOfClients: () => receive({ from: clientsQueueUrl }),
     deadLetters: () => receive({ from: deadLettersUrl }),
     /** Works on what comes, as an event source does, until it is ended; resolves when all that it began is over. */
     workOnAll(): { end(): Promise<void> } {

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CreateAgent } from "../../lambdas/execution/agents/create-agent.ts";
-import { createUrlHandler } from "../../lambdas/execution/lambda-url.ts";
-import { createExecutionWorkerHandler } from "../../lambdas/execution/lambda-worker.ts";
+import { createUrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
+import { createExecutionWorkerHandler } from "../../lambdas/execution/handlers/worker-handler.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type OpenEmulators, openEmulators } from "../doubles/aws/open-emulators.ts";
 import { type Answer, answering, hello } from "./host/test-host.ts";
@@ -52,6 +52,22 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect((await call("get_task", { request_id: id })).result?.response_text).toContain("hello");
   });
 
+  it("keep the tasks of other callers in a queue of their own", async () => {
+    const zone = await openLambdaZone({ opened, execution: { syncBudgetMs: 0 }, hasClientsQueue: true });
+    async function ask(role: string) {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+      const userArn = `arn:aws:sts::111122223333:assumed-role/${role}/session`;
+      const answer = await zone.handle(functionUrlEvent({ body, userArn }));
+      expect((JSON.parse(answer.body) as Answer).result?.status).toBe("accepted");
+    }
+    await ask("a2a-client");
+    expect(await zone.queued()).toHaveLength(0);
+    expect(await zone.queuedOfClients()).toHaveLength(1);
+    await ask("sekisho-prod-verification");
+    expect(await zone.queued()).toHaveLength(1);
+    expect(await zone.queuedOfClients()).toHaveLength(0);
+  });
+
   it("push the end of an accepted task before the function's handler is over, where its request wished it", async () => {
     const { call, workOnce, pushed } = await open({ syncBudgetMs: 0 });
     const id = randomUUID();
@@ -89,6 +105,9 @@ describe("a function does not start", () => {
     expect(startWorker).toThrow(/SEKISHO_TABLE/);
     process.env = { SEKISHO_TABLE: "tasks" };
     expect(startUrl).toThrow(/SEKISHO_QUEUE_URL/);
+    process.env = { ...process.env, SEKISHO_QUEUE_URL: "https://sqs.eu-central-1.amazonaws.com/1/tasks" };
+    expect(startUrl).toThrow(/SEKISHO_CALLERS/);
+    process.env = { SEKISHO_TABLE: "tasks" };
     expect(startWorker).toThrow(/SEKISHO_COMPLETIONS_URL/);
     process.env = { ...process.env, SEKISHO_COMPLETIONS_URL: "https://sqs.eu-central-1.amazonaws.com/1/completions" };
     expect(startWorker).toThrow(/AWS_/);

@@ -1,6 +1,6 @@
 /** A caller that got its answer before it sent its body, and hung up, leaves nothing behind in the server. */
 import { afterEach, expect, it, jest } from "@jest/globals";
-import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { serve } from "./host/authenticator/ask.ts";
 
 afterEach(() => void jest.restoreAllMocks());

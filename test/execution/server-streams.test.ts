@@ -1,9 +1,9 @@
 /** Answers in pieces over real sockets: to a client that reads, one that does not, one that goes away, and at the server's end. */
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { Exchange, ExchangeResponse } from "../../lambdas/execution/host/exchange.ts";
-import { webHandler } from "../../lambdas/execution/host/web.ts";
-import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import type { Exchange, ExchangeResponse } from "../../lambdas/execution/http/exchange.ts";
+import { webHandler } from "../../lambdas/execution/http/routes.ts";
+import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { eventually } from "./host/test-host.ts";
 

@@ -7,9 +7,9 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { createAuthenticator } from "../../lambdas/execution/host/authenticator/create-authenticator.ts";
-import { platformAuthenticator } from "../../lambdas/execution/host/authenticator/platform.ts";
-import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/server.ts";
+import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { platformAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { type Answer, createGate, createTestHost, eventually, hello } from "./host/test-host.ts";
 
@@ -129,10 +129,15 @@ describe("the server", () => {
   const issuer = { issuer: "https://issuer.example", audience: "a" };
   it.each<AuthenticatorConfig>([
     { type: "bearer", tokens: [{ env: "TOKEN" }] },
-    { type: "jwt", issuers: [{ ...issuer, subjects: ["s"], algorithms: ["RS256"], clockToleranceSeconds: 30 }] },
+    {
+      type: "jwt",
+      issuers: [
+        { ...issuer, subjects: ["s"], algorithms: ["RS256"], clockToleranceSeconds: 30, maxLifetimeSeconds: 3600 },
+      ],
+    },
     { type: "web-identity", ...issuer, roles: ["arn:aws:iam::111122223333:role/R"] },
   ])("listens everywhere for a host that asks for a token: $type", async (config) => {
-    const authenticator = createAuthenticator({ config, readSecret: async () => "t" });
+    const authenticator = createAuthenticator({ config, readSecret: async () => "a-token-of-this-test-alone" });
     const server = await startExecutionServer({ ...createTestHost({ authenticator }), hostname: "0.0.0.0", port: 0 });
     closing.push(() => server.close());
     expect((await fetch(`http://127.0.0.1:${server.port}/`, { method: "POST", body: "{}" })).status).toBe(401);

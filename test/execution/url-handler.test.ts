@@ -1,18 +1,22 @@
 /** The Function URL's handler: events in, responses out, and nobody is served whom AWS does not name. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { exchangeOf } from "../../lambdas/execution/function-url-event.ts";
-import { platformAuthenticator } from "../../lambdas/execution/host/authenticator/platform.ts";
-import type { HostOptions } from "../../lambdas/execution/host/host.ts";
-import { urlHandler } from "../../lambdas/execution/url-handler.ts";
+import { platformAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { urlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
+import type { HostOptions } from "../../lambdas/execution/host.ts";
+import { exchangeOf, principalOfRole } from "../../lambdas/execution/http/function-url-event.ts";
+import { createLog } from "../../lambdas/shared/log.ts";
 import { type Answer, createGate, createTestHost, hello } from "./host/test-host.ts";
-import { callerArn, functionUrlEvent } from "./payloads/function-url.ts";
+import { callerArn, callerRoleArn, functionUrlEvent } from "./payloads/function-url.ts";
 
 type EventOptions = Parameters<typeof functionUrlEvent>[0];
 
 function open(options: Partial<HostOptions> = {}) {
   const { host, store } = createTestHost({ authenticator: platformAuthenticator(), ...options });
-  const handle = urlHandler({ host });
+  const handle = urlHandler({
+    host,
+    callers: [callerRoleArn, "arn:aws:iam::111122223333:role/agents/sekisho-prod-other"],
+  });
   async function call(
     method: string,
     params: unknown,
@@ -100,6 +104,13 @@ describe("an event of the Function URL", () => {
     ["without a caller's ARN", functionUrlEvent({ userArn: "" })],
     ["without a caller's account", functionUrlEvent({ accountId: "" })],
     ["whose ARN is of another account", functionUrlEvent({ accountId: "999999999999" })],
+    ["of another role", functionUrlEvent({ userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo" })],
+    ["of a user", functionUrlEvent({ userArn: "arn:aws:iam::111122223333:user/sekisho-prod-verification" })],
+    ["of the account itself", functionUrlEvent({ userArn: "arn:aws:iam::111122223333:root" })],
+    [
+      "of a role with that name in another account",
+      functionUrlEvent({ userArn: callerArn.replace("111122223333", "999999999999"), accountId: "999999999999" }),
+    ],
     ["whose ARN is none", functionUrlEvent({ userArn: "sekisho-prod-verification" })],
     [
       "that claims its caller in headers",
@@ -124,6 +135,38 @@ describe("an event of the Function URL", () => {
   });
 });
 
+describe("a refused caller", () => {
+  it("has one line in the log per address and minute", async () => {
+    const lines: string[] = [];
+    let nowMs = 0;
+    const handle = urlHandler({
+      host: createTestHost({ authenticator: platformAuthenticator() }).host,
+      callers: [callerRoleArn],
+      log: createLog({ service: "execution", write: (line) => lines.push(line) }),
+      now: () => nowMs,
+    });
+    const from = (sourceIp: string) => {
+      const event = functionUrlEvent({ userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo" });
+      const { requestContext } = event;
+      return { ...event, requestContext: { ...requestContext, http: { ...requestContext.http, sourceIp } } };
+    };
+    for (let count = 0; count < 3; count++) await handle(from("192.0.2.1"));
+    await handle(from("192.0.2.2"));
+    await handle({ hello: "world" });
+    nowMs += 60_000;
+    await handle(from("192.0.2.1"));
+    const logged = lines
+      .map((line) => JSON.parse(line))
+      .map((each) => [each.message, each.reason, each.source_address]);
+    expect(logged).toEqual([
+      ["request_refused", "permission_denied", "192.0.2.1"],
+      ["request_refused", "permission_denied", "192.0.2.2"],
+      ["request_refused", "unauthenticated", undefined],
+      ["request_refused", "permission_denied", "192.0.2.1"],
+    ]);
+  });
+});
+
 describe("who calls", () => {
   const principalOf = (userArn: string, accountId = "111122223333") =>
     exchangeOf(functionUrlEvent({ userArn, accountId }))?.platformPrincipal;
@@ -142,6 +185,15 @@ describe("who calls", () => {
     ["another partition", "arn:aws-us-gov:sts::111122223333:assumed-role/r/s", "111122223333:role/r"],
   ])("may be %s", (_name, userArn, principal) => {
     expect(principalOf(userArn)).toBe(principal);
+  });
+
+  it("is one of the roles that may, by its name, whatever its path", () => {
+    const principals = ["role/r", "role/a/b/r", "role/aws-reserved/sso.amazonaws.com/r"].map((role) =>
+      principalOfRole(`arn:aws:iam::111122223333:${role}`),
+    );
+    expect(new Set(principals)).toEqual(new Set([principalOf("arn:aws:sts::111122223333:assumed-role/r/s")]));
+    for (const arn of ["", "r", "arn:aws:iam::111122223333:user/r", "arn:aws:iam::111122223333:role/"])
+      expect(() => principalOfRole(arn)).toThrow("is not the ARN of a role");
   });
 
   it("decides whose task is found: another session of the role finds it, another role does not", async () => {

@@ -1,9 +1,9 @@
 /** Whether the thread shows what a person may expect of one message, and whether the records of both zones say the same. */
-import type { ExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
-import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts";
-import { placeholderPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
+import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
+import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/post-parts.ts";
 import type { Outcome, Task } from "../../lambdas/verification/task/task.ts";
-import type { HistoryEntry } from "../../lambdas/verification/usage-history/entry.ts";
+import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
 import type { Post } from "./sim-slack.ts";
@@ -29,7 +29,7 @@ const taskText = createTaskText({ locale: "en" });
 export function oddAnswer(fate: Fate): string | undefined {
   const { expected, record } = fate;
   const shown = shownOf(fate);
-  if (expected.texts === undefined) return oddWords(fate);
+  if (expected.texts === undefined) return oddText(fate);
   const isNone = shown.length === 0 && expected.answer !== "owed";
   if (isNone) return undefined;
   const wanted = expected.answer === "none" || record === undefined ? [] : wantedOf({ fate, record });
@@ -39,7 +39,7 @@ export function oddAnswer(fate: Fate): string | undefined {
 }
 
 /** Of an answer of which only is known that it must be there: each part once, and something to be seen. */
-function oddWords(fate: Fate): string | undefined {
+function oddText(fate: Fate): string | undefined {
   const parts = fate.posts.flatMap(({ key }) =>
     key !== undefined && key.part > placeholderPart && key.part < questionPart ? key.part : [],
   );
@@ -81,8 +81,8 @@ function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record
   return (expected.texts ?? []).flatMap((text) => {
     const answer = { ...known, text };
     // A file that cannot be uploaded for a quarter of a minute is told instead.
-    const untold = { ...answer, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
-    const both = executed?.artifacts === undefined ? [answer] : [answer, untold as typeof answer];
+    const eraseQuestion = { ...answer, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
+    const both = executed?.artifacts === undefined ? [answer] : [answer, eraseQuestion as typeof answer];
     return both.map((each) => render({ record, outcome: each }));
   });
 }
@@ -157,6 +157,7 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   answer: ["completed"],
   ignored: ["nothing"],
   refused: ["nothing"],
+  limited: ["nothing"],
   too_old: ["nothing"],
   canceling: ["nothing"],
   canceled: ["canceled", "nothing"],
@@ -169,10 +170,21 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   internal: ["nothing"],
 };
 
-/** `isApart`: the zones could not reach each other for so long that each came to its own end, or has forgotten the task. */
-export function disagreement({ fate, isApart }: { fate: Fate; isApart: boolean }): string | undefined {
+/**
+ * `isApart`: the zones could not reach each other for so long that each came to its own end, or has forgotten the task. `hasStarted`: its
+ * agent. Without it, `working` is a claim of which its host has never heard, so that nobody starts the agent: as `submitted`.
+ */
+export function disagreement({
+  fate,
+  isApart,
+  hasStarted,
+}: {
+  fate: Fate;
+  isApart: boolean;
+  hasStarted: boolean;
+}): string | undefined {
   const { record, executed } = fate;
-  const state = executed?.state ?? "nothing";
+  const state = executed?.state === "working" && !hasStarted ? "submitted" : (executed?.state ?? "nothing");
   const outcome = record?.outcome;
   const unsaid = isSilent(fate) ? "ignored" : "answer";
   if (isApart && (outcome?.type === "failed" || executed === undefined)) return undefined;

@@ -22,10 +22,18 @@ const engines: Record<EngineName, Engine> = {
 
 /**
  * A peer that does not deduplicate would run twice what the network brings it twice, and what it did although it says that
- * it did not: neither is ours to prevent.
+ * it did not: neither is ours to prevent. Where sessions have an age, hosts run the agents themselves.
  */
-export function engineFor({ name, isForeign }: { name: EngineName; isForeign: boolean }): Engine {
-  const engine = engines[name];
+export function engineFor({
+  name,
+  isForeign,
+  isSessionOld = false,
+}: {
+  name: EngineName;
+  isForeign: boolean;
+  isSessionOld?: boolean | undefined;
+}): Engine {
+  const engine = isSessionOld ? { ...engines[name], isWorkQueued: false } : engines[name];
   if (!isForeign) return engine;
   const { "tasks.get": get, "tasks.create": create, "tasks.replace": replace } = embeddedFaults;
   const faults = {

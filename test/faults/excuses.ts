@@ -49,7 +49,7 @@ function wasInterrupted({ steps, outages }: World): boolean {
 
 /** Eight tries of a call, with growing delays, take about two minutes. */
 const givenUpAfterMs = 100_000;
-/** The default of a destination. */
+/** As settings.ts has it, with a margin. */
 const deadlineMs = 8 * 3600_000 - 10 * 60_000;
 /** People press a button that does nothing for a minute, and no longer. */
 const patienceMs = 60_000;
@@ -76,6 +76,8 @@ function isDue({ world: { story, steps, outages }, fate, type }: { world: World;
   switch (type) {
     case "refused":
       return !story.isAllowed;
+    case "limited":
+      return story.quota !== undefined;
     case "canceling":
       return expected.isCancel;
     // Nobody presses a button again that seems to have been taken. `lostReply` says of replies that they may not be lost.

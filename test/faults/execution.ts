@@ -1,10 +1,10 @@
 /** The Execution zone: hosts, and where tasks are queued, the workers that run their agents. */
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/host/execution-task.ts";
-import { createExecutionWorker } from "../../lambdas/execution/host/execution-worker.ts";
-import { createHost, type Host } from "../../lambdas/execution/host/host.ts";
-import { workerHandler } from "../../lambdas/execution/worker-handler.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { workerHandler } from "../../lambdas/execution/handlers/worker-handler.ts";
+import { createHost, type Host } from "../../lambdas/execution/host.ts";
+import { createExecutionWorker } from "../../lambdas/execution/runs/execution-worker.ts";
+import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { consume, type Handler } from "./event-source.ts";
@@ -53,6 +53,12 @@ export function createExecution({
     maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}) }),
   };
   const zone = { world, zone: "execution" as const, skewMs };
+  let first: string | undefined;
+  /** The thread's: the first that is ever called. */
+  const oldSession = (id: string | undefined) => {
+    first ??= id;
+    return first;
+  };
   const hosts = createPool<Host>({
     ...zone,
     name: zoneName === "agents" ? "host " : `${zoneName} `,
@@ -60,7 +66,11 @@ export function createExecution({
     boot: () =>
       engine.isWorkQueued
         ? createHost({ ...ofHost, taskQueue: work.sender })
-        : createHost({ ...ofHost, ...pushed, agent }),
+        : inSessions({
+            isOld: (id) => world.story.isSessionOld === true && id === oldSession(id),
+            old: createHost({ ...ofHost, ...pushed, agent, processLeftMs: () => 60_000 }),
+            young: createHost({ ...ofHost, ...pushed, agent }),
+          }),
   });
   if (engine.isWorkQueued) startWorkers();
   return { hosts, records, work };
@@ -86,3 +96,18 @@ export function createExecution({
     });
   }
 }
+
+/** Each session has a process of its own in truth; here the hosts of one process share what kills them. */
+function inSessions({
+  isOld,
+  old,
+  young,
+}: {
+  isOld: (id: string | undefined) => boolean;
+  old: Host;
+  young: Host;
+}): Host {
+  return { ...young, exchange: (call) => (isOld(call.header(sessionHeader)) ? old : young).exchange(call) };
+}
+
+const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";

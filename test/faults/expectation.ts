@@ -37,6 +37,10 @@ export function expectationOf(about: About): Expectation {
 function answerOf({ message, asked, world, isCancel }: About & { isCancel: boolean }): Expectation["answer"] {
   // Nobody took it: Slack was told so, or the person was.
   if (!message.isTaken && acceptedAtMs(message, world) === undefined) return "none";
+  // A refused message is not accepted. There are words in its thread only where the queue gave it up before anybody knew.
+  if (!world.story.isAllowed) return "either";
+  // Which of them fit into the quota depends on which is dealt with first.
+  if (world.story.quota !== undefined) return "either";
   if (!message.isUnaddressed) return "owed";
   const parent = asked.find(({ ts }) => ts === message.threadTs);
   // What people say to each other.

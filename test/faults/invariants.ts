@@ -1,13 +1,14 @@
 /** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
 
-import { openingPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
+import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/post-parts.ts";
 import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote } from "./agreement.ts";
+import { buttonsOf } from "./button-clicks.ts";
 import { needlessFailure } from "./excuses.ts";
 import { awayMs } from "./outages.ts";
-import { buttonsOf } from "./presses.ts";
+import { agentsTogether, canceledButWorking, outOfTurn } from "./queue-turns.ts";
+import { quotaMs } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
-import { agentsTogether, canceledButWorking, outOfTurn } from "./turns.ts";
 import type { World } from "./world.ts";
 
 export type Ending = {
@@ -37,13 +38,16 @@ type Invariant = { sentence: string; find: (ending: Ending) => string | undefine
 /**
  * More than this many times the operations of a run without faults, and for each fault this many more, is a storm. A fault
  * can cost the early copies of a wake-up during one lease (11, four operations each), or the polls of a task until the host
- * counts it as lost (14, nine operations each). A task that waits is polled twice a minute, however long that takes.
+ * counts it as lost (14, nine operations each). A task that waits is polled twice a minute at most while it tells nothing, however long that takes.
  */
 const operationsFactor = 2;
 const operationsPerFault = 130;
 const operationsPerMinute = 30;
 /** The time that a task has, after which both zones give it up. */
 const apartMs = 8 * 3600_000 - 10 * 60_000;
+
+/** A person is told again after a quarter of an hour. Clocks of a zone's processes differ, and a message may land late. */
+const refusalMs = 13 * 60_000;
 
 const invariants: readonly Invariant[] = [
   {
@@ -54,6 +58,32 @@ const invariants: readonly Invariant[] = [
     sentence:
       "No part of an answer is posted while it stands in the thread, unless Slack itself was late or did it twice.",
     find: ({ world: { doubled } }) => doubled.at(0),
+  },
+  {
+    sentence: "A person who may not ask, or asks for too much, is told so once in a while, where nobody else reads it.",
+    find({ fates, world: { story, ephemeralMessages, steps, outages } }) {
+      if (story.isAllowed && story.quota === undefined) return undefined;
+      const isRefused = ({ record }: Fate) =>
+        record?.outcome?.type === "refused" || record?.outcome?.type === "limited";
+      const shown = fates.find((fate) => isRefused(fate) && fate.posts.length > 0);
+      if (shown !== undefined) return `the refusal of ${shown.asked.requestId} is in the thread`;
+      const isUndisturbed = outages.length === 0 && steps.every(({ fate }) => fate === undefined);
+      if (isUndisturbed && ephemeralMessages.length === 0) return "nothing was told";
+      const early = ephemeralMessages
+        .slice(1)
+        .find(({ atMs }, index) => atMs - (ephemeralMessages[index]?.atMs ?? 0) < refusalMs);
+      return early === undefined ? undefined : `told ${ephemeralMessages.length} times`;
+    },
+  },
+  {
+    sentence: "A person has as many tasks as fit into the quota.",
+    find({ world: { story, agentRuns, steps, outages } }) {
+      if (story.quota === undefined || awayMs(outages) >= quotaMs) return undefined;
+      const count = new Set(agentRuns.map(({ requestId }) => requestId)).size;
+      const isUndisturbed = outages.length === 0 && steps.every(({ fate }) => fate === undefined);
+      const isOdd = count > story.quota || (isUndisturbed && count < story.quota);
+      return isOdd ? `${count} tasks` : undefined;
+    },
   },
   {
     sentence: "No placeholder is left over.",
@@ -121,16 +151,19 @@ const invariants: readonly Invariant[] = [
       if (waiting > 0) return `${waiting} messages are left in a queue`;
       return firstOf(fates, ({ record, expected }) => {
         if (record === undefined) return expected.answer === "owed" ? "there is no record" : undefined;
-        return record.state === "done" && record.swept ? undefined : `the record says ${record.state}`;
+        return record.state === "done" && record.cleanupDone ? undefined : `the record says ${record.state}`;
       });
     },
   },
   {
     sentence: "The record, the thread and the Execution zone's task agree.",
     // Where nobody could be answered, nothing needs to have been done either.
-    find({ fates, isExempt, world: { outages } }) {
+    find({ fates, isExempt, world: { outages, agentRuns } }) {
       const isApart = awayMs(outages) >= apartMs;
-      return isExempt ? undefined : firstOf(fates, (fate) => disagreement({ fate, isApart }));
+      const hasStarted = ({ asked }: Fate) => agentRuns.some(({ requestId }) => requestId === asked.requestId);
+      return isExempt
+        ? undefined
+        : firstOf(fates, (fate) => disagreement({ fate, isApart, hasStarted: hasStarted(fate) }));
     },
   },
   {
@@ -190,9 +223,10 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "The number of operations is bounded.",
-    find({ world: { steps }, usualOperations }) {
+    find({ world: { steps, outages }, usualOperations }) {
       if (usualOperations === undefined) return undefined;
-      const faults = steps.filter(({ fate, isOutage }) => fate !== undefined && !isOutage).length;
+      // What an outage meets are many failures of one cause.
+      const faults = steps.filter(({ fate, isOutage }) => fate !== undefined && !isOutage).length + outages.length;
       const minutes = ((steps.at(-1)?.atMs ?? 0) - (steps[0]?.atMs ?? 0)) / 60_000;
       const most = operationsFactor * usualOperations + operationsPerFault * faults + operationsPerMinute * minutes;
       return steps.length > most ? `${steps.length} operations, where ${usualOperations} are usual` : undefined;

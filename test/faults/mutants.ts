@@ -13,9 +13,6 @@ export type Mutant = {
   engine: "sqlite" | "aws";
 };
 
-const verification = "lambdas/verification";
-const host = "lambdas/execution/host";
-
 export const mutants: readonly Mutant[] = [
   {
     name: "conditional-create",
@@ -35,23 +32,39 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "worker-lease",
-    file: `${verification}/worker/worker.ts`,
+    file: "lambdas/verification/worker/worker.ts",
     find: "if (task.lease !== undefined && task.lease.untilMs > nowMs) {",
     replace: "if (task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
-    story: "foreign",
+    story: "thread",
     engine: "aws",
   },
   {
     name: "start-claim",
-    file: `${host}/changes.ts`,
+    file: "lambdas/execution/tasks/changes.ts",
     find: "isUnstarted(task) || isHeldBy(task, owner)",
     replace: "task.params !== undefined",
     story: "accepted",
     engine: "aws",
   },
   {
+    name: "refusal-claim",
+    file: "lambdas/verification/gate/refusals.ts",
+    find: "return isClaimed;",
+    replace: "return true;",
+    story: "refused",
+    engine: "aws",
+  },
+  {
+    name: "limit-told-alone",
+    file: "lambdas/verification/task/received.ts",
+    find: 'return turnedAway(task, { type: "limited", ...over });',
+    replace: 'return setOutcome(task, { type: "limited", ...over });',
+    story: "limited",
+    engine: "aws",
+  },
+  {
     name: "usage-history",
-    file: `${verification}/worker/acts.ts`,
+    file: "lambdas/verification/worker/acts.ts",
     find: "        await usageHistory.note({ task });",
     replace: "        void usageHistory.note({ task }).catch(() => {});",
     story: "sync",
@@ -59,15 +72,23 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "lookup-by-metadata",
-    file: `${verification}/worker/deliver.ts`,
+    file: "lambdas/verification/worker/deliver.ts",
     find: "const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);",
     replace: "const found = knownPosts(task);",
     story: "accepted",
     engine: "sqlite",
   },
   {
+    name: "reconcile-mark",
+    file: "lambdas/verification/task/step.ts",
+    find: "return { ...task, reconcile: true };",
+    replace: "return task;",
+    story: "accepted",
+    engine: "sqlite",
+  },
+  {
     name: "host-idempotency",
-    file: `${host}/methods/execute-task.ts`,
+    file: "lambdas/execution/methods/methods.ts",
     find: "taskId: taskIdOf({ principal, requestId: id }),",
     replace: "taskId: undefined,",
     story: "sync",
@@ -75,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "wake-before-save",
-    file: `${verification}/worker/run-step.ts`,
+    file: "lambdas/verification/worker/run-step.ts",
     find: `    await queue.send({ body, delayMs, group: queueGroupOf(task) });
   }`,
     replace: `    const { lease: _held, ...free } = task;
@@ -96,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "response-id",
-    file: `${verification}/transport/read-response.ts`,
+    file: "lambdas/verification/transport/read-response.ts",
     find: 'if (envelope.id !== id) throw new SekishoError("invalid_response");',
     replace: "",
     story: "sync",
@@ -104,7 +125,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "sweep",
-    file: `${verification}/worker/deliver.ts`,
+    file: "lambdas/verification/worker/deliver.ts",
     find: '    if (action.type !== "remove") continue;\n    await perform(request, action);',
     replace: "    continue;",
     story: "sync",
@@ -112,7 +133,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "look-up-in-doubt",
-    file: `${verification}/task/machine.ts`,
+    file: "lambdas/verification/task/machine.ts",
     find: "const inDoubt = resumed || task.mayHaveArrived;",
     replace: "const inDoubt = false as boolean;",
     story: "foreign",
@@ -120,23 +141,23 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "doubt-after-send",
-    file: `${verification}/transport/wrappers/retry.ts`,
+    file: "lambdas/verification/transport/wrappers.ts",
     find: "!mayHaveArrived && isDeduplicated({ call, idempotent })",
     replace: "!mayHaveArrived",
     story: "foreign",
     engine: "sqlite",
   },
   {
-    name: "bound-by-doubt",
-    file: `${verification}/task/failover.ts`,
-    find: "if (isBound(task)) return [present];",
+    name: "pinned-by-doubt",
+    file: "lambdas/verification/task/routing.ts",
+    find: "if (isPinned(task)) return [present];",
     replace: "",
     story: "spared",
     engine: "sqlite",
   },
   {
     name: "orphaned-stream",
-    file: `${verification}/task/progress.ts`,
+    file: "lambdas/verification/task/progress.ts",
     find: "...task.stream, inDoubt: true",
     replace: "...task.stream",
     story: "told",
@@ -144,15 +165,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "question-found-again",
-    file: `${verification}/task/machine.ts`,
-    find: '{ type: "ask_question", heal: task.attempts > 0 }',
-    replace: '{ type: "ask_question", heal: false }',
+    file: "lambdas/verification/task/machine.ts",
+    find: '{ type: "ask_question", reconcile: task.reconcile === true }',
+    replace: '{ type: "ask_question", reconcile: false }',
     story: "asked",
     engine: "sqlite",
   },
   {
     name: "question-is-closed",
-    file: `${verification}/worker/deliver.ts`,
+    file: "lambdas/verification/worker/deliver.ts",
     find: "  await showOneOf(request, { ts, part: questionPart + index, contents });",
     replace: "  void contents;",
     story: "unanswered",
@@ -160,7 +181,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "files-found-by-id",
-    file: `${verification}/worker/own-posts.ts`,
+    file: "lambdas/verification/worker/own-posts.ts",
     find: "if (fileIds.some((id) => uploads.includes(id))) return",
     replace: "if (fileIds.some((id) => !uploads.includes(id))) return",
     story: "files",
@@ -168,7 +189,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "opening-found-again",
-    file: `${verification}/worker/open-thread.ts`,
+    file: "lambdas/verification/worker/deliver.ts",
     find: "key?.requestId === requestId && key.part === openingPart",
     replace: "key?.requestId === requestId && key.part < 0",
     story: "commanded",
@@ -176,7 +197,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "redelivery",
-    file: `${verification}/ingress/ingress.ts`,
+    file: "lambdas/verification/ingress/ingress.ts",
     find: '"failed" ? 503 : 200',
     replace: '"failed" ? 200 : 200',
     story: "sync",
@@ -184,7 +205,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "cancel-reaches-agent",
-    file: `${host}/run.ts`,
+    file: "lambdas/execution/runs/run.ts",
     find: 'else stop(task?.state === "canceled" ? "canceled" : "superseded");',
     replace: "else void stop;",
     story: "canceled",
@@ -192,7 +213,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "one-at-a-time",
-    file: `${verification}/task/thread.ts`,
+    file: "lambdas/verification/task/thread.ts",
     find: "const waitsFor = own.begun || parallel ?",
     replace: "const waitsFor = own.begun || !parallel ?",
     story: "thread",
@@ -200,7 +221,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "message-text-in-log",
-    file: `${verification}/worker/worker.ts`,
+    file: "lambdas/verification/worker/worker.ts",
     find: 'log.debug("lease_held", { seq, delay_ms: copy.delayMs })',
     replace: 'log.debug("lease_held", { seq, cause_kind: task.message.text })',
     story: "sync",
@@ -208,7 +229,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "token-is-not-kept",
-    file: `${host}/methods/execute-task.ts`,
+    file: "lambdas/execution/methods/methods.ts",
     find: "const { bot_token: botToken, ...input } = params;",
     replace: "const { bot_token: botToken, ...input } = { ...params, correlation_id: params.bot_token };",
     story: "sync",

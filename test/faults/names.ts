@@ -17,6 +17,8 @@ export function createNames(): Names {
 
 /** Such as `task #2 received with lease`, `thread of #1: #1 begun, #2`, `history of #1` or `#1 working with lease` (at a host). */
 export function recordName({ names, id, item }: { names: Names; id: string; item: TaskItem | undefined }): string {
+  if (id === "zone-secret") return "the zone's secret";
+  if (id.startsWith("refusals:")) return "refusals that were told";
   const [, kind, ofWhat] = /^(thread|history):(.*)$/.exec(id) ?? [];
   const state = item === undefined ? "absent" : `${item.state}${isHeld(item) ? " with lease" : ""}`;
   if (kind === "thread") return `thread of ${names.of(ofWhat?.split("/").at(-1))}: ${queueIn({ names, item })}`;

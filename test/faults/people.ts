@@ -1,8 +1,8 @@
 /** People write in Slack, and Slack tells the ingress: signed, again where nobody answered, and sometimes twice. */
 import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
-import { requestIdOf } from "../../lambdas/verification/ingress/request-id.ts";
+import { requestIdOf } from "../../lambdas/verification/task/request-id.ts";
+import { pressButtons } from "./button-clicks.ts";
 import type { Pool } from "./pool.ts";
-import { pressButtons } from "./presses.ts";
 import { createProcess, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { signed } from "./signed.ts";

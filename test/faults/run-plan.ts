@@ -1,6 +1,6 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
 import { taskStateSchema } from "../../contracts/task.ts";
-import { historyIdOf } from "../../lambdas/verification/usage-history/entry.ts";
+import { historyIdOf } from "../../lambdas/verification/usage/entry.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
@@ -55,7 +55,7 @@ export async function runPlan({
   const chance = createRandom(plan.seed);
   let ids = 0;
   const world: World = {
-    engine: engineFor({ name: plan.engine, isForeign: story.isForeign }),
+    engine: engineFor({ name: plan.engine, isForeign: story.isForeign, isSessionOld: story.isSessionOld }),
     story,
     fateOf,
     isRestless: plan.seed !== 0,
@@ -70,7 +70,7 @@ export async function runPlan({
     doubled: [],
     agentRuns: [],
     said: [],
-    whispers: [],
+    ephemeralMessages: [],
     turns: new Map(),
     acceptedAtMs: new Map(),
     questionsShownAtMs: new Map(),

@@ -23,14 +23,24 @@ export const workspace = {
   stranger: "U0USER0002",
 };
 
+/** The window of a quota; only an outage is as long. */
+export const quotaMs = 24 * 3600_000;
+
 const parsed = new Map<Story, Config>();
 
-/** The product's own defaults, but for what the story is about. */
+/** The product's own defaults, but for what the story is about; and tasks may take longer than any outage. */
 export function configOf(story: Story): Config {
   const known = parsed.get(story);
   if (known !== undefined) return known;
   const questions = { expireAfterMs: story.questionMs };
-  const destination = { transport: "in-process", forwardBotToken: true, idempotent: !story.isForeign, questions };
+  const deadlineMs = 8 * 3600_000;
+  const destination = {
+    transport: "in-process",
+    deadlineMs,
+    forwardBotToken: true,
+    idempotent: !story.isForeign,
+    questions,
+  };
   const config = parseConfig({
     json: {
       slack: { locale: "en", command: { name: "/sekisho" } },
@@ -38,6 +48,7 @@ export function configOf(story: Story): Config {
       destinations: { agents: destination, spare: destination },
       routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],
       execution: { syncBudgetMs: story.syncBudgetMs },
+      limits: story.quota === undefined ? {} : { perUser: { tasks: story.quota, perSeconds: quotaMs / 1000 } },
     },
   });
   parsed.set(story, config);

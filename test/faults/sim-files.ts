@@ -1,10 +1,10 @@
 /** Files: what the product brings in is there or not; what it brings out takes the steps of an upload. */
 
 import { silentLog } from "../../lambdas/shared/log.ts";
+import { createConcurrencyLimit } from "../../lambdas/verification/files/concurrency-limit.ts";
 import type { Files } from "../../lambdas/verification/files/files.ts";
-import { createTurns } from "../../lambdas/verification/files/turns.ts";
 import { createUpload } from "../../lambdas/verification/files/upload.ts";
-import { type SlackApi, SlackError } from "../../lambdas/verification/slack/slack.ts";
+import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
 import { operate } from "./operate.ts";
 import type { World } from "./world.ts";
 
@@ -13,7 +13,7 @@ const failures = { refused: () => new SlackError("unavailable"), unknown: () => 
 
 export function createSimFiles({ world, slack }: { world: World; slack: SlackApi }): Files {
   return {
-    bringIn: ({ task, signal }) =>
+    importAttachments: ({ task, signal }) =>
       operate({
         world,
         point: "files.in",
@@ -30,7 +30,7 @@ export function createSimFiles({ world, slack }: { world: World; slack: SlackApi
     upload: createUpload({
       slack,
       publicFetch: () => () => Promise.reject(new Error("nothing is fetched here")),
-      turns: createTurns({ max: 3 }),
+      turns: createConcurrencyLimit({ max: 3 }),
       maxBytes: 1_000_000,
       fetchTimeoutMs: 1000,
       log: silentLog,

@@ -1,7 +1,8 @@
 /** What else Slack can do: streams, files, direct messages, whispers. */
-import { type SlackApi, SlackError } from "../../lambdas/verification/slack/slack.ts";
+import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
 import type { At, NewPost, Post } from "./sim-slack.ts";
 import { requirePiece } from "./slack-limits.ts";
+import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
 type Extras = Omit<SlackApi, "post" | "update" | "remove" | "react" | "replies" | "posts">;
@@ -83,12 +84,12 @@ export function createSimSlackExtras({
         effect: () => void add({ channel, threadTs, key: undefined, fileIds: shared.map(({ fileId }) => fileId) }),
       }),
 
-    whisper: ({ user, signal }) =>
+    postEphemeral: ({ user, signal }) =>
       at({
         point: "slack.react",
         about: () => `whisper to ${user}`,
         signal,
-        effect: () => void world.whispers.push(user),
+        effect: () => void world.ephemeralMessages.push({ user, atMs: worldMs() }),
       }),
     openDirect: ({ user, signal }) =>
       at({ point: "slack.replies", about: () => user, signal, effect: () => ({ channel: `D${user.slice(1)}` }) }),

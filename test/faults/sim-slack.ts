@@ -1,6 +1,5 @@
 /** Slack: a channel with threads, whose posts may be late, doubled, or made without anybody hearing of it. */
 
-import { openingPart, questionPart } from "../../lambdas/verification/slack/post-parts.ts";
 import {
   type Block,
   type Content,
@@ -8,10 +7,11 @@ import {
   type PostKey,
   type SlackApi,
   SlackError,
-} from "../../lambdas/verification/slack/slack.ts";
+} from "../../lambdas/verification/slack/api/slack.ts";
+import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/post-parts.ts";
+import { buttonsOf } from "./button-clicks.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";
-import { buttonsOf } from "./presses.ts";
 import { currentProcess, type Process } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { createSimSlackExtras } from "./sim-slack-extras.ts";

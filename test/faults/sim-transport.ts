@@ -1,9 +1,10 @@
 /** The way between the zones: the request on its way there and the response on its way back can meet their own faults. */
+
 import { SekishoError } from "../../contracts/errors.ts";
-import type { ExchangeResponse } from "../../lambdas/execution/host/exchange.ts";
-import type { Host } from "../../lambdas/execution/host/host.ts";
-import { abortable } from "../../lambdas/verification/transport/abortable.ts";
-import { requestHeaders } from "../../lambdas/verification/transport/request-headers.ts";
+import type { Host } from "../../lambdas/execution/host.ts";
+import type { ExchangeResponse } from "../../lambdas/execution/http/exchange.ts";
+import { abortable } from "../../lambdas/shared/async/abortable.ts";
+import { requestHeaders } from "../../lambdas/verification/transport/http/send.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../../lambdas/verification/transport/transport.ts";
 import { operate } from "./operate.ts";
 import type { Pool } from "./pool.ts";

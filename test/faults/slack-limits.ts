@@ -1,7 +1,8 @@
 /** What Slack does not take, as the real adapter tells it. */
-import { readBlocks } from "../../bin/local/stand-in/blocks.ts";
-import type { Content } from "../../lambdas/verification/slack/slack.ts";
-import { toSlackError } from "../../lambdas/verification/slack/to-slack-error.ts";
+
+import type { Content } from "../../lambdas/verification/slack/api/slack.ts";
+import { toSlackError } from "../../lambdas/verification/slack/api/to-slack-error.ts";
+import { readBlocks } from "../../lib/local/fake-slack/blocks.ts";
 
 const maxTextLength = 40_000;
 const maxPieceLength = 12_000;

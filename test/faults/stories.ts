@@ -25,10 +25,14 @@ export type Story = {
   /** What the host advises between polls. */
   pollAfterMs: number;
   isAllowed: boolean;
+  /** So many tasks a person may have in a day; what is beyond that becomes no task. */
+  quota?: number;
   /** The peer knows nothing of deduplication, and is declared so: what may have arrived is not sent again. */
   isForeign: boolean;
   /** The end of a task is pushed. */
   isPushed: boolean;
+  /** The thread's session ends before a task may: each task needs one of its own. */
+  isSessionOld?: boolean;
   /** A channel of Slack Connect with the app in both workspaces: people mention the bot user that Slack's events do not list. */
   isShared?: boolean;
   /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
@@ -79,7 +83,25 @@ function canceledAt(afterMs: number): Story["messages"] {
 export const stories: readonly Story[] = [
   sync,
   accepted,
-  { ...sync, name: "refused", isAllowed: false },
+  /** Somebody who may not ask asks again and again. */
+  {
+    ...sync,
+    name: "refused",
+    isAllowed: false,
+    messages: [...sync.messages, { afterMs: 100, text: "And who kept it?" }, { afterMs: 60_000, text: "Until when?" }],
+  },
+  /** Somebody asks for more than fits, also later and in the thread of what fitted. */
+  {
+    ...sync,
+    name: "limited",
+    quota: 1,
+    messages: [
+      ...sync.messages,
+      { afterMs: 100, text: "And who kept it?" },
+      { afterMs: 60_000, text: "Until when?" },
+      { afterMs: 90_000, text: "And why?" },
+    ],
+  },
   { ...sync, name: "foreign", isForeign: true },
   /** Nobody is there to take it: it goes to the second. */
   { ...sync, name: "moved", first: "away" },
@@ -101,6 +123,15 @@ export const stories: readonly Story[] = [
       { afterMs: 4000, text: "And who kept it?", inThreadOf: 0 },
       { afterMs: 5000, text: "Until when?", inThreadOf: 0 },
     ],
+  },
+  /** The second task is refused by the session of the thread as well. */
+  {
+    ...accepted,
+    name: "aged",
+    agentMs: 15_000,
+    pollAfterMs: 5000,
+    isSessionOld: true,
+    messages: [...sync.messages, { afterMs: 4000, text: "And who kept it?", inThreadOf: 0 }],
   },
   /** The agent asks, and somebody presses a button; a stranger before, and a second time when it is too late. */
   {
@@ -125,8 +156,8 @@ export const stories: readonly Story[] = [
   },
   /** Nobody answers. */
   { ...sync, name: "unanswered", agent: { asks: true }, questionMs: 90_000 },
-  /** It tells how far it is, and what it has written so far. */
-  { ...accepted, name: "told", agentMs: 20_000, pollAfterMs: 2000, agent: { tells: true } },
+  /** It tells how far it is, and what it has written so far; both are pushed, too. */
+  { ...accepted, name: "told", agentMs: 20_000, pollAfterMs: 2000, isPushed: true, agent: { tells: true } },
   /** Files come with the message, and with the answer. */
   {
     ...sync,

@@ -1,8 +1,13 @@
 /** The Verification zone as functions with instances of their own, as on AWS (lambda.ts, dead-letter-lambda.ts). */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import { batchOf, handleBatch, type SqsRecord } from "../../lambdas/verification/worker/batch.ts";
-import { endingSignal } from "../../lambdas/verification/worker/invocation.ts";
-import { retryDelaySeconds } from "../../lambdas/verification/worker/retry-later.ts";
+import {
+  batchOf,
+  endingSignal,
+  handleBatch,
+  retryDelaySeconds,
+  type SqsRecord,
+} from "../../lambdas/verification/worker/batch.ts";
+
 import type { Worker } from "../../lambdas/verification/worker/worker.ts";
 import { consume, type Handler, type Source } from "./event-source.ts";
 import { createPool, type Pool } from "./pool.ts";

@@ -1,4 +1,4 @@
-/** The Verification zone as one process that does everything, as on one machine (bin/local/verification-zone.ts). */
+/** The Verification zone as one process that does everything, as on one machine (lib/local/verification-zone.ts). */
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import { createLoopConsumer } from "./loop-consumer.ts";

@@ -1,16 +1,20 @@
 /** The Verification zone: what takes Slack's events, and what moves the tasks. */
+
+import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
-import { createGate } from "../../lambdas/verification/gate/create-gate.ts";
+import { parseUsage } from "../../lambdas/verification/gate/quotas.ts";
+import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
+import { createPolicy } from "../../lambdas/verification/gate/route.ts";
+
 import { createIngress, type Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import { createKeptSecret } from "../../lambdas/verification/kept-secret.ts";
-import { createPolicy } from "../../lambdas/verification/policy.ts";
-import { createTaskText } from "../../lambdas/verification/slack/answer-text.ts";
-import type { SlackApi } from "../../lambdas/verification/slack/slack.ts";
+import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../lambdas/verification/task/thread.ts";
-import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification/usage-history/entry.ts";
-import { createZoneWorker } from "../../lambdas/verification/worker/zone-worker.ts";
+import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification/usage/entry.ts";
+import { createVerificationWorker } from "../../lambdas/verification/worker/verification-worker.ts";
+import { parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
 import type { Execution } from "./execution.ts";
 import type { Pool } from "./pool.ts";
 import { configOf, secrets } from "./settings.ts";
@@ -66,12 +70,13 @@ export function createVerification({
     parse: parseHistoryEntry,
     onWritten: ({ id }) => void world.historyIds.push(id),
   });
+  const refusalStore = createSimStore({ world, party: "store", parse: parseRefusalRecord });
+  const usageStore = createSimStore({ world, party: "store", parse: parseUsage });
+  const secretStore = createSimStore({ world, party: "store", parse: parseZoneSecret });
   const deadLetters = createSimQueue({ world, point: "queue.send", label: "dead " });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const { log } = world.leaks;
   const text = createTaskText({ locale: "en" });
-  const unused = { get: async () => undefined, create: unwritten, replace: unwritten, list: unwritten };
-  const gate = createGate({ config, ruleStore: unused, usageStore: unused, slack, log, now: Date.now });
   const policy = createPolicy({ config });
 
   const parts: ZoneParts = {
@@ -91,34 +96,36 @@ export function createVerification({
         log,
         wrap: ({ name }) => createSimTransport({ world, hosts: zones.get(name)?.hosts }),
       });
-      return createZoneWorker({
-        store,
-        threadStore: threadStore.store,
-        historyStore: historyStore.store,
-        queue: queue.sender,
+      return createVerificationWorker({
+        engine: {
+          store,
+          threadStore: threadStore.store,
+          historyStore: historyStore.store,
+          secretStore: secretStore.store,
+          // The allowlist is the configuration's alone.
+          ruleStore: { get: async () => undefined },
+          usageStore: usageStore.store,
+          refusalStore: refusalStore.store,
+          queue: queue.sender,
+        },
         policy,
         slack,
-        gate,
         files: createSimFiles({ world, slack }),
         text,
         destinations,
         config,
         log,
         newId,
+        newSecret: () => `${newId()}${newId()}`,
       });
     },
     bootIngress() {
-      const signingSecret = createKeptSecret({ readSecret: async () => secrets.signingSecret });
+      const signingSecret = createCachedSecret({ readSecret: async () => secrets.signingSecret });
       return createIngress({ signingSecret, queue: queue.sender, log });
     },
   };
   const ingresses = world.engine.isOneProcess ? startProcess(parts) : startFunctions(parts);
   return { ingresses, records, usageHistory: historyStore.records, queues: [queue, deadLetters, completions] };
-}
-
-/** The allowlist is the configuration's alone, and nothing is counted. */
-function unwritten(): Promise<never> {
-  return Promise.reject(new Error("nothing is written here"));
 }
 
 function noteTurns({

@@ -1,5 +1,5 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
-import type { PostedMessage } from "../../lambdas/verification/slack/slack.ts";
+import type { PostedMessage } from "../../lambdas/verification/slack/api/slack.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
@@ -70,7 +70,7 @@ export type World = {
   /** What people wrote, as Slack gives it to who reads the thread. */
   said: (PostedMessage & { channel: string; threadTs: string | undefined })[];
   /** To whom something was said that nobody else sees. */
-  whispers: string[];
+  ephemeralMessages: { user: string; atMs: number }[];
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;
   /** By request id: when a message first stood in the queue. */

@@ -14,6 +14,7 @@ export type Entry = {
   isOutage?: true;
 };
 
+const slow = (unit: string) => unit.repeat(3000).slice(0, 39_000);
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const nothing = /without any text/;
 const mismatch = /did not understand each other/;
@@ -99,6 +100,17 @@ const texts: readonly Entry[] = [
   text("a table of 2,000 rows", `|a|b|\n|-|-|\n${"|1|2|\n".repeat(2000)}`, /a/),
   text("mentions", "<!channel> <!here> <@U123> @everyone <!subteam^S1>", /channel/),
   text("a link in disguise", "[https://bank.example](https://evil.example)", /evil\.example/),
+  text(
+    "a link in disguise, by a letter of another script",
+    "[https://b\u0430nk.example](https://evil.example)",
+    /evil\.example/,
+  ),
+  text("a link in disguise, by a blank in the scheme", "[https: //bank](https://evil.example)", /evil\.example/),
+  text("mentions written with entities", "<!&#99;hannel> <&#64;U123> <&excl;here>", /U123/),
+  text("a comment that fits into no message", `<!-- ${"never ".repeat(5000)} --> It is done.`, /It is done/),
+  text("5,001 empty headings", "#\n".repeat(5001), nothing),
+  text("tables, brackets and addresses that hold a parser", slow("&lt;(|a|b|\n|\n|-|\nwww.a.b"), /a\.b/),
+  text("links that do not end, in tables", slow("[[[[](|a|b|\n|-|-|\n"), /a/),
   text("a script as a link", "[click](javascript:alert(1)) ![x](file:///etc/passwd)", /click/),
   text("emoji of families", "\u{1F468}\u200d\u{1F469}\u200d\u{1F467}".repeat(1000), /\u{1F468}/u),
   text("300 KB", "A sekisho was a checkpoint. ".repeat(11_000), /checkpoint/),

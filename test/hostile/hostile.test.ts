@@ -1,6 +1,6 @@
 /** Whatever an Execution zone answers, the person reads one visible answer within seconds, and nothing stands still. */
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "../e2e/aws-engines.ts";
 import { corpus, type Entry } from "./corpus.ts";
@@ -8,7 +8,7 @@ import { type HostileWorld, startHostileWorld } from "./world.ts";
 
 const visible = /[^\p{C}\p{Z}\p{M}\s\u115F\u1160\u3164\uFFA0\u2800]/u;
 /** All texts that a message shows, without the reference below an answer. */
-function shownBy({ text, blocks = [] }: StandInMessage): string {
+function shownBy({ text, blocks = [] }: FakeSlackMessage): string {
   const texts = (value: unknown): string[] =>
     typeof value === "object" && value !== null
       ? Object.entries(value).flatMap(([name, member]) =>

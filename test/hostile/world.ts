@@ -1,13 +1,13 @@
-/** The Verification zone over one engine, a peer over loopback that answers as the corpus says, and the stand-in for Slack. */
+/** The Verification zone over one engine, a peer over loopback that answers as the corpus says, and the fake Slack. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStandIn, startBothZones } from "../../bin/local/both-zones.ts";
-import { type Engine, openSqliteEngine } from "../../bin/local/engine.ts";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog, silentLog } from "../../lambdas/shared/log.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
+import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
+import { type Engine, openSqliteEngine } from "../../lib/local/engine.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { startExecutionPeer } from "../doubles/execution-peer.ts";
 import type { Entry } from "./corpus.ts";
 
@@ -41,7 +41,7 @@ export async function startHostileWorld({
   const folder = mkdtempSync(join(tmpdir(), "sekisho-hostile-"));
   const storeFolder = join(folder, ".sekisho");
   mkdirSync(storeFolder);
-  const { standIn, slack } = await openStandIn({ log: silentLog });
+  const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
   const lines: string[] = [];
   const ended = new Map<string, (task: Task) => void>();
   const open = openEngine ?? ((zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }));
@@ -70,20 +70,20 @@ export async function startHostileWorld({
   });
   return {
     lines,
-    standIn,
+    fakeSlack,
     /** Resolves to what the bot has in the thread when the task is over, and to its record. */
-    async askFor(number: number): Promise<{ requestId: string; task: Task; posts: StandInMessage[] }> {
+    async askFor(number: number): Promise<{ requestId: string; task: Task; posts: FakeSlackMessage[] }> {
       const eventsUrl = `${zones.verificationUrl}/slack/events`;
       const { promise, resolve } = Promise.withResolvers<Task>();
       const text = entries[number]?.isOutage ? `${wordOf(number)}: ${number}` : String(number);
-      const { message, requestId } = standIn.ask({ eventsUrl, text });
+      const { message, requestId } = fakeSlack.ask({ eventsUrl, text });
       ended.set(requestId, resolve);
       const task = await promise;
-      return { requestId, task, posts: standIn.thread(message).filter(({ ts }) => ts !== message.ts) };
+      return { requestId, task, posts: fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts) };
     },
     async close() {
       await zones.close();
-      await standIn.close();
+      await fakeSlack.close();
       await peer.close();
       rmSync(folder, { recursive: true, force: true });
     },

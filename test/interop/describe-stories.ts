@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createA2aTransport } from "../../lambdas/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/none.ts";
-import type { ExecutionClient } from "../../lambdas/verification/transport/client.ts";
-import { createClient } from "../../lambdas/verification/transport/runner.ts";
+import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { common } from "../conformance/transport-sample.ts";
 import { stories, type Teller } from "./stories.ts";
 

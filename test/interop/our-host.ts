@@ -1,11 +1,12 @@
 /** Our Execution host on loopback, as its agent card says: who is let in, where notifications go, what only callers are told. */
+
+import { type Cards, createCards } from "../../lambdas/execution/a2a/cards.ts";
+import { createPushDelivery } from "../../lambdas/execution/a2a/push-delivery.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { type Cards, createCards } from "../../lambdas/execution/host/a2a/cards.ts";
-import { createPushDelivery } from "../../lambdas/execution/host/a2a/push-delivery.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/host/authenticator/bearer.ts";
-import { noAuthenticator } from "../../lambdas/execution/host/authenticator/none.ts";
-import { createHost } from "../../lambdas/execution/host/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/server.ts";
+import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { noAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { createHost } from "../../lambdas/execution/host.ts";
+import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
 import { createDelayedQueue } from "../doubles/delayed-queue.ts";
 import { memoryStore } from "../execution/host/test-host.ts";

@@ -2,8 +2,8 @@
 import * as sdk from "@a2a-js/sdk";
 import { AgentEvent, type ExecutionEventBus } from "@a2a-js/sdk/server";
 import { toA2aState } from "../../contracts/a2a/states.ts";
+import { partsOf } from "../../lambdas/execution/a2a/view.ts";
 import type { TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
-import { partsOf } from "../../lambdas/execution/host/a2a/artifacts.ts";
 
 type Event = { state: string; text?: string } | { artifact: object } | { message: string };
 export type Publish = (event: Event) => void;

@@ -6,7 +6,7 @@ import { agentCardHandler, jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/serve
 import express from "express";
 import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { close, listen } from "../../lambdas/shared/http-server.ts";
+import { close, listen } from "../../lambdas/shared/http/server.ts";
 import { sdkExecutor } from "./sdk-executor.ts";
 
 const about = {

@@ -1,9 +1,10 @@
 /** The people of a load run: they post messages, each of which goes to the ingress as a signed event, at times twice. */
-import { eventPayload } from "../../bin/local/event-payload.ts";
-import { sendEvent } from "../../bin/local/signed-events.ts";
-import type { Messages } from "../../bin/local/stand-in/messages.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
-import { requestIdOf } from "../../lambdas/verification/ingress/request-id.ts";
+
+import { requestIdOf } from "../../lambdas/verification/task/request-id.ts";
+import { eventPayload } from "../../lib/local/event-payload.ts";
+import type { Messages } from "../../lib/local/fake-slack/messages.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { sendEvent } from "../../lib/local/signed-events.ts";
 import { type PlannedTask, type PlannedThread, textOf } from "./plan.ts";
 
 /** One message as it was posted. `threadTs` is that of the first message of its thread. */

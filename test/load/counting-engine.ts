@@ -1,6 +1,7 @@
 /** An engine that tells of each of its operations, to count what a task costs. */
-import type { Engine } from "../../bin/local/engine.ts";
+
 import type { QueueConsumer, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { Engine } from "../../lib/local/engine.ts";
 
 /**
  * `about` is the state of the record that was read or written, or the type of the message that was sent (`early` for the

@@ -1,5 +1,5 @@
 /** An engine whose sweeps come early, so that a run does not have to wait two minutes for its last one. */
-import type { Engine } from "../../bin/local/engine.ts";
+import type { Engine } from "../../lib/local/engine.ts";
 
 /** Nothing but a sweep is put off for so long in a load run. */
 const sweepDelayMs = 100_000;

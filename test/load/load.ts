@@ -2,11 +2,11 @@
 import { askAll } from "./asker.ts";
 import type { CallCounts } from "./call-counts.ts";
 import type { Memory, OperationCounts } from "./children/tell.ts";
+import { problemsOf } from "./load-result.ts";
 import { planThreads } from "./plan.ts";
 import { seededRandom } from "./seeded.ts";
 import { type Parts, startParts } from "./start-parts.ts";
 import { createTally, type Progress, type Tally } from "./tally.ts";
-import { problemsOf } from "./verdict.ts";
 
 export type LoadOptions = {
   tasks: number;

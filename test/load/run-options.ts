@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 
 export const usage = `Usage: npm run load -- [--tasks N] [--at-once N] [--failing PERCENT] [--seed N]
 
-Asks for many tasks through both zones on this machine (signed events, sqlite, https over a socket, a stand-in for Slack)
+Asks for many tasks through both zones on this machine (signed events, sqlite, https over a socket, a fake Slack)
 while calls fail, and checks that each is answered exactly once, its agent started once, and memory stays flat.
 Then counts what a task costs with 100 and with all tasks waiting at the same time.
 

@@ -1,8 +1,8 @@
-/** Slack for a load run: the stand-in's messages, methods and server behind a real socket, of whose calls a share fails. */
-import type { Fault, Faults } from "../../bin/local/stand-in/faults.ts";
-import { createMessages, type Messages } from "../../bin/local/stand-in/messages.ts";
-import { createMethods } from "../../bin/local/stand-in/methods.ts";
-import { startWebApiServer } from "../../bin/local/stand-in/web-api-server.ts";
+/** Slack for a load run: the fake Slack's messages, methods and server behind a real socket, of whose calls a share fails. */
+import type { Fault, Faults } from "../../lib/local/fake-slack/faults.ts";
+import { createMessages, type Messages } from "../../lib/local/fake-slack/messages.ts";
+import { createMethods } from "../../lib/local/fake-slack/methods.ts";
+import { startWebApiServer } from "../../lib/local/fake-slack/web-api-server.ts";
 import { bump, type CallCounts } from "./call-counts.ts";
 
 export type LoadSlack = {

@@ -1,6 +1,6 @@
 /** What has become of the tasks of a load run so far, and whoever waits for it to become more. */
 import type { AskedTask } from "./asker.ts";
-import type { AgentEvent } from "./verdict.ts";
+import type { AgentEvent } from "./load-result.ts";
 import type { ZoneEvent } from "./zone-process.ts";
 
 export type Progress = { asked: number; answered: number; over: number; inExecution: number };

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
-import { openSqliteEngine } from "../../bin/local/engine.ts";
-import { startExecutionZone } from "../../bin/local/execution-zone.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
+import { openSqliteEngine } from "../../lib/local/engine.ts";
+import { startExecutionZone } from "../../lib/local/execution-zone.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -2,45 +2,45 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
+import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 
 const botToken = "xoxb-of-this-run";
 const channel = workspace.channel.id;
 
 let folder: string;
 let file: string;
-let standIn: SlackStandIn | undefined;
+let fakeSlack: FakeSlack | undefined;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "stand-in-"));
-  file = join(folder, ".sekisho", "stand-in.json");
+  folder = mkdtempSync(join(tmpdir(), "fake-slack-"));
+  file = join(folder, ".sekisho", "fake-slack.json");
 });
 afterEach(async () => {
-  await standIn?.close();
-  standIn = undefined;
+  await fakeSlack?.close();
+  fakeSlack = undefined;
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(options: Partial<Parameters<typeof startSlackStandIn>[0]> = {}): Promise<SlackStandIn> {
-  await standIn?.close();
-  standIn = await startSlackStandIn({ signingSecret: "s", botToken, file, ...options });
-  return standIn;
+async function start(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}): Promise<FakeSlack> {
+  await fakeSlack?.close();
+  fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, file, ...options });
+  return fakeSlack;
 }
 
-async function call({ apiUrl }: SlackStandIn, method: string, args: Record<string, string>) {
+async function call({ apiUrl }: FakeSlack, method: string, args: Record<string, string>) {
   const headers = { authorization: `Bearer ${botToken}` };
   const response = await fetch(`${apiUrl}${method}`, { method: "POST", headers, body: new URLSearchParams(args) });
   return response.json() as Promise<{ ok: boolean; ts: string }>;
 }
 
-/** Events go to the stand-in itself, which takes none: only the messages matter here. */
-function ask(asked: SlackStandIn, text: string) {
+/** Events go to the fake Slack itself, which takes none: only the messages matter here. */
+function ask(asked: FakeSlack, text: string) {
   return asked.ask({ eventsUrl: asked.apiUrl, text }).message;
 }
 
-describe("a stand-in that is started again with its file", () => {
+describe("a fake Slack that is started again with its file", () => {
   it("still has the thread, and the late answer lands in it", async () => {
     const first = await start();
     const question = ask(first, "slow 60s");
@@ -75,7 +75,7 @@ describe("a stand-in that is started again with its file", () => {
     expect(second.messages()[0]?.files).toMatchObject([{ id, name: "表.csv" }]);
     expect([...(second.file(id)?.bytes ?? [])]).toEqual([1, 2, 3]);
     expect(statSync(join(`${file}.files`, id)).mode & 0o777).toBe(0o600);
-    expect(second.file("F0/../../stand-in")).toBeUndefined();
+    expect(second.file("F0/../../fake-slack")).toBeUndefined();
   });
 
   it("does not bring back what was deleted, and gives its ts to nobody else, even if the clock goes back", async () => {
@@ -103,7 +103,7 @@ describe("the file", () => {
   it("is private to the user, and the only one", async () => {
     ask(await start(), "hi");
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(folder, ".sekisho"))).toEqual(["stand-in.json", "stand-in.json.files"]);
+    expect(readdirSync(join(folder, ".sekisho"))).toEqual(["fake-slack.json", "fake-slack.json.files"]);
     expect(statSync(`${file}.files`).mode & 0o777).toBe(0o700);
   });
 
@@ -117,13 +117,13 @@ describe("the file", () => {
     },
   );
 
-  it("that cannot be written is a line in the log, and the stand-in goes on", async () => {
+  it("that cannot be written is a line in the log, and the fake Slack goes on", async () => {
     const lines: string[] = [];
     const running = await start({ log: createLog({ service: "sekisho", write: (line) => lines.push(line) }) });
     rmSync(join(folder, ".sekisho"), { recursive: true });
     ask(running, "hi");
     expect(running.messages().length).toBe(1);
-    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ message: "stand_in_not_kept", cause_kind: "ENOENT" });
+    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ message: "fake_slack_not_stored", cause_kind: "ENOENT" });
   });
 
   it("is not made where none is asked for", async () => {

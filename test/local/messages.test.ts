@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createMessages, type Messages, type StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { createMessages, type FakeSlackMessage, type Messages } from "../../lib/local/fake-slack/messages.ts";
 
 const now = () => 1_790_000_000_000;
 const channels = ["C1", "C2"];
@@ -12,7 +12,7 @@ const deed = fc.record({
 
 function perform(messages: Messages, { type, channel, which }: typeof deed extends fc.Arbitrary<infer D> ? D : never) {
   const all = messages.all();
-  const chosen: StandInMessage | undefined = all[which % Math.max(all.length, 1)];
+  const chosen: FakeSlackMessage | undefined = all[which % Math.max(all.length, 1)];
   const said = { user: "U1", text: "hi", metadata: undefined };
   if (type === "post" || chosen === undefined) messages.add({ ...said, channel, threadTs: undefined });
   else if (type === "change") messages.change(chosen, { text: "changed" });
@@ -21,18 +21,18 @@ function perform(messages: Messages, { type, channel, which }: typeof deed exten
 }
 
 /** What a look at every message would find. */
-function threadOf(messages: Messages, { channel, ts }: StandInMessage): StandInMessage[] {
-  const isIn = (message: StandInMessage) =>
+function threadOf(messages: Messages, { channel, ts }: FakeSlackMessage): FakeSlackMessage[] {
+  const isIn = (message: FakeSlackMessage) =>
     message.channel === channel && (message.ts === ts || message.threadTs === ts);
   return messages.all().filter(isIn);
 }
 
-describe("the stand-in's messages", () => {
+describe("the fake Slack's messages", () => {
   it("give a thread as the message and its replies, oldest first, whatever was posted, changed and removed", () => {
     fc.assert(
       fc.property(fc.array(deed, { maxLength: 40 }), (deeds) => {
         const messages = createMessages({ now });
-        const seen: StandInMessage[] = [];
+        const seen: FakeSlackMessage[] = [];
         messages.onChange((change) => change.type === "message" && seen.push(change.message));
         for (const each of deeds) perform(messages, each);
         const restored = createMessages({ now, stored: messages.snapshot() });

@@ -1,11 +1,10 @@
-/** `GET /metrics` of the Verification zone's server over real sockets: who reads it, and who does not. */
+/** `GET /metrics` of the Verification zone's own listener over real sockets: who reads it, and who does not. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { createMetricsPage } from "../../bin/local/metrics-page.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { telemetrySchema } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
-import { startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
+import { startMetricsServer } from "../../lib/local/metrics-page.ts";
 import { exposed, sumOf } from "../shared/telemetry/exposed.ts";
 import { httpGet } from "../shared/telemetry/http-get.ts";
 
@@ -18,13 +17,9 @@ async function start({ metrics = true } = {}) {
   const config = telemetrySchema.parse({ metrics });
   const telemetry = openProcessTelemetry({ config, service: "verification", readSecret, log: silentLog });
   const queueDepths = () => [{ queue: "tasks", messages: 3, oldestMs: 4500 }];
-  const server = await startVerificationServer({
-    ingress: async () => ({ status: 200, headers: {}, body: "" }),
-    page: createMetricsPage({ telemetry, queueDepths }),
-    port: 0,
-  });
+  const server = await startMetricsServer({ telemetry, queueDepths, port: 0, log: silentLog });
   opened.push(server.close, telemetry.close);
-  return server;
+  return { url: server.url, port: new URL(server.url).port };
 }
 
 describe("who is on this machine", () => {
@@ -32,7 +27,7 @@ describe("who is on this machine", () => {
     "reads the metrics under the name %s, what waits in the queues with them",
     async (name) => {
       const { url, port } = await start();
-      const { status, headers, body } = await httpGet(`${url}/metrics`, { headers: { host: `${name}:${port}` } });
+      const { status, headers, body } = await httpGet(url, { headers: { host: `${name}:${port}` } });
       expect({ status, type: headers["content-type"], store: headers["cache-control"] }).toEqual({
         status: 200,
         type: "text/plain; version=0.0.4; charset=utf-8",
@@ -45,11 +40,12 @@ describe("who is on this machine", () => {
 
   it("gets the headers alone with HEAD, 405 for another method, and 404 where metrics are switched off", async () => {
     const { url } = await start();
-    expect(await httpGet(`${url}/metrics`, { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
-    const posted = await httpGet(`${url}/metrics`, { method: "POST" });
+    expect(await httpGet(url, { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
+    const posted = await httpGet(url, { method: "POST" });
     expect([posted.status, posted.headers.allow]).toEqual([405, "GET, HEAD"]);
     const { url: off } = await start({ metrics: false });
-    expect(await httpGet(`${off}/metrics`)).toMatchObject({ status: 404, body: "" });
+    expect(await httpGet(off)).toMatchObject({ status: 404, body: "" });
+    expect((await httpGet(new URL("/", url).href)).status).toBe(404);
   });
 });
 
@@ -64,6 +60,6 @@ describe("who comes through a tunnel or from a page of another site", () => {
     ["a page of another site", { "sec-fetch-site": "cross-site" }],
   ])("is refused: %s", async (_, headers: Record<string, string>) => {
     const { url } = await start();
-    expect(await httpGet(`${url}/metrics`, { headers })).toMatchObject({ status: 403, body: "" });
+    expect(await httpGet(url, { headers })).toMatchObject({ status: 403, body: "" });
   });
 });

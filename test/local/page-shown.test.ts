@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { markdownTree } from "../../bin/local/page/markdown-tree.ts";
-import { messageView } from "../../bin/local/page/message-view.ts";
-import { mrkdwnTree } from "../../bin/local/page/mrkdwn-tree.ts";
-import { link, type Shown } from "../../bin/local/page/shown.ts";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { markdownTree } from "../../lib/local/page/markdown-tree.ts";
+import { messageView } from "../../lib/local/page/message-view.ts";
+import { mrkdwnTree } from "../../lib/local/page/mrkdwn-tree.ts";
+import { link, type Shown } from "../../lib/local/page/shown.ts";
 
 const nameOf = (id: string) => `name of ${id}`;
 
@@ -78,7 +78,7 @@ describe("mrkdwn on the page", () => {
 });
 
 describe("a message on the page", () => {
-  const message: StandInMessage = {
+  const message: FakeSlackMessage = {
     channel: workspace.channel.id,
     ts: "1.000001",
     threadTs: undefined,

@@ -1,33 +1,41 @@
 import { request as httpRequest } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createJourney, type Journey } from "../../bin/local/journey/journey.ts";
-import { createPage, type LocalPage } from "../../bin/local/page/page.ts";
-import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
-import type { IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
+import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer, type VerificationServer } from "../../lambdas/verification/ingress/server.ts";
+import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { createPage, type LocalPage } from "../../lib/local/page/page.ts";
+import { createStepRecorder, type StepRecorder } from "../../lib/local/recorder/step-recorder.ts";
+import { createDoor } from "../../lib/local/web/door.ts";
+import { bytesIn } from "../verification/ingress/bytes-in.ts";
 
-let standIn: SlackStandIn;
-let journey: Journey;
+let fakeSlack: FakeSlack;
+let stepRecorder: StepRecorder;
 let page: LocalPage;
 let server: VerificationServer;
 let events: IngressRequest[];
+/** Of the browser that opened the printed address. */
+let cookie: string;
+const token = "a-token-of-this-page";
 
 beforeEach(async () => {
   events = [];
-  standIn = await startSlackStandIn({ signingSecret: "s", botToken: "xoxb-stand-in" });
-  journey = createJourney();
-  page = createPage({ standIn, journey });
-  const ingress = async (request: IngressRequest) => {
-    events.push(request);
+  fakeSlack = await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack" });
+  stepRecorder = createStepRecorder();
+  page = createPage({ fakeSlack, stepRecorder, door: createDoor({ token }) });
+  const ingress: Ingress = async (request) => {
+    events.push({ headers: request.headers, body: await bytesIn(request) });
     return { status: 200, headers: {}, body: "" };
   };
   server = await startVerificationServer({ ingress, page: page.handle, port: 0 });
+  cookie = "";
+  const entered = await ask(`/?token=${token}`);
+  cookie = String(entered.headers["set-cookie"]).split(";")[0] ?? "";
 });
 afterEach(async () => {
   page.close();
   await server.close();
-  await standIn.close();
+  await fakeSlack.close();
 });
 
 type Answer = { status: number; headers: Record<string, unknown>; body: string };
@@ -42,15 +50,19 @@ function ask(
   }: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ) {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sent = httpRequest(`${server.url}${path}`, { method, headers, agent: false }, (response) => {
-    let text = "";
-    response.setEncoding("utf8");
-    response.on("data", (chunk: string) => {
-      text += chunk;
-    });
-    response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
-    response.on("error", reject);
-  });
+  const sent = httpRequest(
+    `${server.url}${path}`,
+    { method, headers: { cookie, ...headers }, agent: false },
+    (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+      response.on("error", reject);
+    },
+  );
   sent.on("error", reject);
   sent.end(body);
   return promise;
@@ -66,7 +78,7 @@ function send(body: unknown, headers: Record<string, string> = {}) {
 
 async function delivered(): Promise<void> {
   const done = Promise.withResolvers<void>();
-  journey.onStep(({ title }) => {
+  stepRecorder.onStep(({ title }) => {
     if (title.startsWith("The ingress answers")) done.resolve();
   });
   await done.promise;
@@ -113,7 +125,7 @@ describe("the page", () => {
       type: "app_mention",
       text: `<@${workspace.botUser}> What is a sekisho?`,
     });
-    expect(journey.steps().map((step) => [step.requestId, step.kind])).toEqual([
+    expect(stepRecorder.steps().map((step) => [step.requestId, step.kind])).toEqual([
       [requestId, "event"],
       [requestId, "event"],
     ]);
@@ -123,7 +135,7 @@ describe("the page", () => {
     const { body } = await send({ text: "first" });
     const { ts } = JSON.parse(body);
     expect((await send({ text: "more", thread_ts: ts })).status).toBe(202);
-    expect(standIn.thread({ channel: workspace.channel.id, ts }).length).toBe(2);
+    expect(fakeSlack.thread({ channel: workspace.channel.id, ts }).length).toBe(2);
     expect((await send({ text: "hi", channel: workspace.directMessages.id })).status).toBe(202);
   });
 
@@ -136,12 +148,12 @@ describe("the page", () => {
     ["a thread that does not exist", { text: "hi", thread_ts: "1.000001" }],
   ])("refuses %s", async (_name, body) => {
     expect((await send(body)).status).toBe(400);
-    expect(standIn.messages()).toEqual([]);
+    expect(fakeSlack.messages()).toEqual([]);
   });
 
   it("streams what there is, then what comes", async () => {
-    standIn.ask({ eventsUrl: `${server.url}/slack/events`, text: "before" });
-    const response = await fetch(`${server.url}/local/events`);
+    fakeSlack.ask({ eventsUrl: `${server.url}/slack/events`, text: "before" });
+    const response = await fetch(`${server.url}/local/events`, { headers: { cookie } });
     const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     const until = async (wanted: string) => {
@@ -152,7 +164,7 @@ describe("the page", () => {
       }
     };
     await until("before");
-    standIn.ask({ eventsUrl: `${server.url}/slack/events`, text: "after" });
+    fakeSlack.ask({ eventsUrl: `${server.url}/slack/events`, text: "after" });
     await until("after");
     expect(text.startsWith('data: {"type":"reset"')).toBe(true);
     await reader.cancel();
@@ -179,10 +191,37 @@ describe("the page", () => {
     expect(refused.map(({ status }) => status)).toEqual([404, 404, 405, 405, 403, 415, 400, 400, 413]);
     for (const { headers, body } of refused) {
       expect(headers["content-type"]).toBe("text/plain; charset=utf-8");
-      expect(body).toMatch(/^[A-Z][^\n]+\. Open http:\/\/127\.0\.0\.1:\d+\/ on this machine\.\n$/);
-      expect(body).toContain(`${server.url}/`);
+      expect(body).toMatch(/^[A-Z][^\n]+\. Open the address that npm start printed, on this machine\.\n$/);
     }
     expect(refused[2]?.headers.allow).toBe("POST");
+  });
+});
+
+describe("another user of the same machine", () => {
+  it.each([
+    ["no cookie", ""],
+    ["a cookie that was made up", "made-up"],
+  ])("reads nothing and sends nothing with %s", async (_what, value) => {
+    const name = cookie.split("=")[0] ?? "";
+    const headers = { cookie: value === "" ? "" : `${name}=${value}` };
+    for (const path of ["/", "/local/events", "/local/script/client.js", "/local/files/F0"]) {
+      expect(await ask(path, { headers })).toMatchObject({
+        status: 401,
+        body: expect.stringMatching(/token of this run/),
+      });
+    }
+    expect((await send({ text: "hi" }, headers)).status).toBe(401);
+    expect((await ask("/?token=wrong", { headers })).status).toBe(401);
+    expect(fakeSlack.messages()).toEqual([]);
+  });
+});
+
+describe("the printed address", () => {
+  it("leads to the page without its token, which is in no address and no answer from then on", async () => {
+    const { status, headers, body } = await ask(`/?token=${token}`, { headers: { cookie: "" } });
+    expect({ status, location: headers.location }).toEqual({ status: 303, location: "/" });
+    expect(String(headers["set-cookie"])).toMatch(/^sekisho-page-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(JSON.stringify([headers, body])).not.toContain(token);
   });
 });
 
@@ -204,7 +243,7 @@ describe("another site in the same browser", () => {
         });
         expect(answer.status).toBe(403);
         expect(answer.body).toBe(
-          `Only the page of this server may ask this, under its own address. Open ${server.url}/ on this machine.\n`,
+          "Only the page of this server may ask this, under its own address. Open the address that npm start printed, on this machine.\n",
         );
       }
     },
@@ -218,7 +257,7 @@ describe("another site in the same browser", () => {
     "http://127.0.0.1",
   ])("cannot send anything from origin %s (CSRF)", async (origin) => {
     expect((await send({ text: "hi" }, { origin })).status).toBe(403);
-    expect(standIn.messages()).toEqual([]);
+    expect(fakeSlack.messages()).toEqual([]);
   });
 
   it("cannot send anything by a form, which says no Origin, or the wrong content type", async () => {
@@ -227,7 +266,7 @@ describe("another site in the same browser", () => {
     expect((await ask("/local/messages", { method: "POST", headers: json, body })).status).toBe(403);
     expect((await send({ text: "hi" }, { "content-type": "text/plain" })).status).toBe(415);
     expect((await send({ text: "hi" }, { "content-type": "application/jsonp" })).status).toBe(415);
-    expect(standIn.messages()).toEqual([]);
+    expect(fakeSlack.messages()).toEqual([]);
     expect(events).toEqual([]);
   });
 

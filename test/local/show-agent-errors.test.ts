@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { showAgentErrors } from "../../bin/local/show-agent-errors.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { showAgentErrors } from "../../lib/local/execution-zone.ts";
 import { agentContext, agentTask } from "../execution/agents/agent-context.ts";
 
 const throwing: Agent = async function* () {

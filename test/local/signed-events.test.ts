@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { eventPayload } from "../../bin/local/event-payload.ts";
-import { sendEvent } from "../../bin/local/signed-events.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
+import { eventPayload } from "../../lib/local/event-payload.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { sendEvent } from "../../lib/local/signed-events.ts";
 
 const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";
 const nowMs = 1_762_750_300_000;
@@ -49,7 +49,7 @@ function send(options: Partial<Parameters<typeof sendEvent>[0]> = {}) {
 
 describe("a signed event", () => {
   it("carries the signature that Slack's documentation describes", async () => {
-    expect(await send()).toEqual({ status: 200, deliveries: 1 });
+    expect(await send()).toEqual({ status: 200, deliveries: 1, isAmbiguous: false });
     const [{ headers, body }] = received as [Received];
     const base = Buffer.concat([Buffer.from(`v0:${nowMs / 1000}:`), body]);
     expect(headers["x-slack-request-timestamp"]).toBe(String(nowMs / 1000));
@@ -67,7 +67,7 @@ describe("a signed event", () => {
     statuses = [503, 500, 503, 503, 503];
     const waits: number[] = [];
     const delivery = await send({ sleep: async (ms) => void waits.push(ms) });
-    expect(delivery).toEqual({ status: 503, deliveries: 4 });
+    expect(delivery).toEqual({ status: 503, deliveries: 4, isAmbiguous: true });
     expect(waits).toEqual([0, 60_000, 300_000]);
     expect(received.map(({ headers }) => headers["x-slack-retry-num"])).toEqual([undefined, "1", "2", "3"]);
     expect(received[3]?.headers["x-slack-retry-reason"]).toBe("http_error");
@@ -81,10 +81,19 @@ describe("a signed event", () => {
     expect(received[0]?.headers["x-slack-signature"]).not.toBe(received[1]?.headers["x-slack-signature"]);
   });
 
+  it.each([
+    { answers: [403, 403], isAmbiguous: false },
+    { answers: [503, 403], isAmbiguous: true },
+    { answers: [503, 200], isAmbiguous: false },
+  ])("may have been taken after $answers: $isAmbiguous", async ({ answers, isAmbiguous }) => {
+    statuses = [...answers];
+    expect(await send({ retryDelaysMs: [0] })).toEqual({ status: answers[1], deliveries: 2, isAmbiguous });
+  });
+
   it("is not repeated where the answer forbids it", async () => {
     statuses = [503];
     answerHeaders = { "x-slack-no-retry": "1" };
-    expect(await send()).toEqual({ status: 503, deliveries: 1 });
+    expect(await send()).toEqual({ status: 503, deliveries: 1, isAmbiguous: true });
   });
 
   it("survives that nobody listens, and ends with its signal", async () => {
@@ -98,7 +107,7 @@ describe("a signed event", () => {
       signal: stop.signal,
       sleep: async () => stop.abort(),
     });
-    expect(delivery).toEqual({ status: undefined, deliveries: 1 });
+    expect(delivery).toEqual({ status: undefined, deliveries: 1, isAmbiguous: true });
   });
 });
 

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../bin/local/slack-stand-in.ts";
-import { workspace } from "../../bin/local/stand-in/workspace.ts";
-import { commandsInFolder } from "../bin/commands-in-folder.ts";
+import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { commandsInFolder } from "../cli/commands-in-folder.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 
 const { folder, run, start } = commandsInFolder();
@@ -15,23 +15,23 @@ const tokens = {
 };
 const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
 
-let standIn: SlackStandIn;
+let fakeSlack: FakeSlack;
 let slack: SocketModeSlack;
 beforeAll(async () => {
-  standIn = await startSlackStandIn({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
-  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: standIn.apiUrl });
+  fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
+  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: fakeSlack.apiUrl });
   const config = { slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } };
   writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
 });
 afterAll(async () => {
   await slack.close();
-  await standIn.close();
+  await fakeSlack.close();
 });
 
 /** The echo agent's answer to the text, wherever the bot posted it. */
 async function answered(text: string): Promise<void> {
   const deadlineMs = Date.now() + 20_000;
-  const posts = () => standIn.messages().filter((message) => message.user === workspace.botUser);
+  const posts = () => fakeSlack.messages().filter((message) => message.user === workspace.botUser);
   while (!posts().some((post) => post.text.includes("I am the echo agent") && post.text.includes(text))) {
     if (Date.now() > deadlineMs) throw new Error(`no answer among: ${posts().map((post) => post.text)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -50,9 +50,9 @@ describe("sekisho start with an app token", () => {
     expect((await run(["allow", "add", "--team", team])).code).toBe(0);
 
     const { eventsUrl } = slack;
-    expect(await standIn.ask({ eventsUrl, text: "over the socket" }).delivered).toMatchObject({ status: 200 });
+    expect(await fakeSlack.ask({ eventsUrl, text: "over the socket" }).delivered).toMatchObject({ status: 200 });
     await answered("over the socket");
-    expect(await standIn.command({ eventsUrl, text: "by a command" }).delivered).toMatchObject({ status: 200 });
+    expect(await fakeSlack.command({ eventsUrl, text: "by a command" }).delivered).toMatchObject({ status: 200 });
     await answered("by a command");
 
     const [, port] = /http:\/\/127\.0\.0\.1:(\d+)\/slack\/events/.exec(process.output()) ?? [];

@@ -1,9 +1,9 @@
 /** Socket Mode: Slack's own client against Slack's side of it on loopback. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type SocketMode, startSocketMode } from "../../bin/local/socket-mode.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { createIntake, type IngressQueue, type Intake } from "../../lambdas/verification/ingress/intake.ts";
+import { createIntake, type IngressQueue, type Intake } from "../../lambdas/verification/ingress/ingress.ts";
 import { type QueueMessage, queueMessageSchema } from "../../lambdas/verification/task/messages.ts";
+import { type SocketMode, startSocketMode } from "../../lib/local/socket-mode.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { fixture } from "../verification/ingress/slack-request.ts";
 

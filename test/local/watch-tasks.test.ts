@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { type TaskStep, watchTasks } from "../../bin/local/watch-tasks.ts";
 import type { Outcome, Task } from "../../lambdas/verification/task/task.ts";
+import { type TaskStep, watchTasks } from "../../lib/local/watch-tasks.ts";
 
 const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
 

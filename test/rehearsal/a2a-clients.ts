@@ -4,21 +4,16 @@ import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
 import type { A2aTask } from "../../contracts/a2a/task.ts";
 import { createSigner } from "../../lambdas/shared/aws/signer.ts";
-import { roleNameOf } from "../../lib/names.ts";
 import { startWebServer } from "../doubles/web-server.ts";
 import { createCaller } from "./aws/callers.ts";
 import { cardPublicKey } from "./card-key.ts";
-import { stageName } from "./synthesized.ts";
+import { a2aClient } from "./synthesized.ts";
 import type { World } from "./world.ts";
-
-/** An agent of the zone that asks other agents: a role of another account would be in no template. */
-const client = { account: "222222222222", region: "eu-central-1", name: "A2aClient" } as const;
-const clientArn = `arn:aws:iam::${client.account}:role/${roleNameOf({ stageName, zone: "Execution" })}`;
 
 /** `execution.a2a` of the stage. Whoever looks for the address is told where it is here. */
 export const a2aOfStage = {
   url: "https://agents.example/",
-  callers: [clientArn],
+  callers: [a2aClient.roleArn],
   signature: { key: { env: "CARD_KEY" }, keyId: "of-the-rehearsal", algorithm: "EdDSA" },
   push: { allowLoopback: true },
 };
@@ -37,19 +32,22 @@ export async function isServed(world: World): Promise<{ listed: number; told: st
     },
   });
   try {
-    const send = async (text: string, more: object = {}) => {
+    const send = async (text: string, wanted: string, more: object = {}) => {
       const message = { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...more };
-      const configuration = { taskPushNotificationConfig: { url: receiver.url, id: "only" }, returnImmediately: true };
-      return (await ask<Sent>("SendMessage", { message, configuration })).task;
+      const configuration = { taskPushNotificationConfig: { url: receiver.url, id: "only" } };
+      const { task } = await ask<Sent>("SendMessage", { message, configuration });
+      // Without `returnImmediately` a host waits for the end of the turn. On Lambda it does so for the Verification zone alone.
+      if (task.status.state !== wanted) throw new Error(`"${text}" was answered with ${task.status.state}.`);
+      return task;
     };
-    const { id } = await send("ask me, over A2A");
+    const { id } = await send("ask me, over A2A", "TASK_STATE_SUBMITTED");
     const comesTo = (state: string) =>
       world.until(`${state} of the task of an A2A client`, async () => {
         const isThere = (await ask<A2aTask>("GetTask", { id })).status.state === state;
         return isThere && told.includes(state) ? true : undefined;
       });
     await comesTo("TASK_STATE_INPUT_REQUIRED");
-    await send("yes", { taskId: id });
+    await send("yes", "TASK_STATE_WORKING", { taskId: id });
     await comesTo("TASK_STATE_COMPLETED");
     const { tasks } = await ask<{ tasks: A2aTask[] }>("ListTasks", {});
     return { listed: tasks.filter((task) => task.id === id).length, told };
@@ -58,11 +56,11 @@ export async function isServed(world: World): Promise<{ listed: number; told: st
   }
 }
 
-/** Signs as the zone's own agent may. */
 function openClient({ resolver, moved, admit }: World) {
-  const caller = createCaller({ ...client, kind: "code", roleArn: clientArn });
+  const { account, region, roleArn } = a2aClient;
+  const caller = createCaller({ name: "A2aClient", kind: "code", account, region, roleArn });
   admit(caller);
-  const sign = createSigner({ service: "lambda", region: client.region, credentials: async () => caller.credentials });
+  const sign = createSigner({ service: "lambda", region, credentials: async () => caller.credentials });
   const [url] = resolver.resources("AWS::Lambda::Url").map((each) => moved(resolver.attribute(each, "FunctionUrl")));
 
   async function fetchSigned({ path, method, body }: { path: string; method: string; body?: string }) {

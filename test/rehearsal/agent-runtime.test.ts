@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { type RunningRuntime, runAgentRuntime } from "./agent-runtime.ts";
 import { agentCoreBackend } from "./aws/agentcore.ts";
 import { createCaller } from "./aws/callers.ts";
+import { createMetrics } from "./aws/metrics.ts";
 
 let running: RunningRuntime | undefined;
 let folder = "";
@@ -28,25 +30,29 @@ function start(code = server) {
   const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
   const place = { label: "Runtime", roleArn: "", account: "222222222222", region: "eu-central-1", environment: {} };
   const failures: string[] = [];
+  const lifecycle = { idleSeconds: 900, maxLifetimeSeconds: 28_800 };
+  const quotas = { activeSessions: 2, newSessionsPerSecond: 25 };
   const runtime = runAgentRuntime({
-    runtime: { ...place, arn, folder, entryPoint: "server.js", endpoints: {} },
+    runtime: { ...place, name: "agent", lifecycle, arn, folder, entryPoint: "server.js", endpoints: {} },
     environment: {},
+    quotas,
     onStart: () => {},
     onLine: () => {},
     onFailure: (error) => void failures.push(error),
   });
   running = runtime;
-  const backend = agentCoreBackend({ runtimes: new Map([[arn, runtime]]) });
+  const metrics = createMetrics();
+  const backend = agentCoreBackend({ runtimes: new Map([[arn, runtime]]), metrics });
   const caller = createCaller({ ...place, name: "Caller", kind: "code" });
   const call = async (session: string, { action = "InvokeAgentRuntime", accept = "application/json" } = {}) => {
     const headers = { authorization: "AWS4", accept, "x-amzn-bedrock-agentcore-runtime-session-id": session };
     const request = new Request("http://aws/runtimes/x/invocations", { method: "POST", headers });
-    const input = { runtimeArn: arn };
+    const input = { runtimeArn: arn, qualifier: "live" };
     const body = new Uint8Array(Buffer.from("{}"));
     const asked = { service: "bedrock-agentcore", action: `bedrock-agentcore:${action}`, resources: [], input };
     return backend({ call: asked, received: { request, target: "", body }, caller });
   };
-  return { call, failures };
+  return { call, failures, metrics, arn };
 }
 
 const session = (letter: string) => letter.repeat(40);
@@ -60,8 +66,40 @@ describe("a runtime", () => {
     expect(await pidOf(await call(session("b")))).not.toBe(first);
     expect((await call(session("a"), { action: "StopRuntimeSession" })).status).toBe(200);
     expect((await call(session("a"), { action: "StopRuntimeSession" })).status).toBe(404);
+    while ((await call(session("a"))).status === 409) await wait(20);
     expect(await pidOf(await call(session("a")))).not.toBe(first);
     expect(failures).toEqual([]);
+  });
+
+  it("refuses calls of a session that starts or ends, and of one beyond the quota", async () => {
+    const { call } = start();
+    const [first, second] = await Promise.all([call(session("a")), call(session("a"))]);
+    expect([first.status, second.status]).toEqual([200, 409]);
+    expect((await call(session("a"))).status).toBe(200);
+    expect((await call(session("b"))).status).toBe(200);
+    expect((await call(session("c"))).status).toBe(402);
+    await call(session("a"), { action: "StopRuntimeSession" });
+    expect((await call(session("a"))).status).toBe(409);
+    await wait(100);
+    expect((await call(session("a"))).status).toBe(200);
+  });
+
+  it("counts what is asked of it under the endpoint that was called", async () => {
+    const { call, metrics, arn } = start();
+    await call(session("a"));
+    await call(session("a"), { accept: "fail" });
+    const dimensions = { Operation: "InvokeAgentRuntime", Name: "agent::live", Resource: arn };
+    const sums = (name: string) =>
+      metrics
+        .samples({
+          account: "222222222222",
+          region: "eu-central-1",
+          namespace: "AWS/Bedrock-AgentCore",
+          name,
+          dimensions,
+        })
+        .reduce((sum, { value }) => sum + value, 0);
+    expect(["Invocations", "SessionCount", "UserErrors", "SystemErrors"].map(sums)).toEqual([2, 1, 1, 0]);
   });
 
   it("hears of no signature, and its errors never reach the caller", async () => {
@@ -79,7 +117,7 @@ describe("a runtime", () => {
 
   it("that does not start is told of", async () => {
     const { call, failures } = start("process.exit(2);");
-    await expect(call(session("a"))).rejects.toThrow("ended with 2");
+    expect((await call(session("a"))).status).toBe(424);
     expect(failures).toContain("its process ended with 2");
   });
 });

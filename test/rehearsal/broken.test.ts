@@ -6,7 +6,7 @@ import { isReadByUrl } from "./files.ts";
 import { isPolledInOneChain } from "./long-chain.ts";
 import { changeRoutes } from "./moves.ts";
 import { askAndRead, isPoisoned } from "./stories.ts";
-import { elsewhereAudience, synthesizeKind } from "./synthesized.ts";
+import { elsewhereAudience, synthesizeKind, verificationRoleArn } from "./synthesized.ts";
 import { type Assembly, readAssembly } from "./template/assembly.ts";
 import { record } from "./template/wiring.ts";
 import { executionToken, startWorld, type World } from "./world.ts";
@@ -184,6 +184,30 @@ suite("the rehearsal fails, and names the culprit, where", () => {
   );
 
   it(
+    "the other account's policies name the role as principal, and the role is created again",
+    async () => {
+      const assembly = broken({
+        assembly: goodAgentCore,
+        type: "AWS::BedrockAgentCore::ResourcePolicy",
+        edit: (properties) => {
+          const policy = JSON.stringify(properties.Policy).replaceAll(":root", ":role/sekisho-rehearsal-verification");
+          properties.Policy = JSON.parse(policy);
+        },
+      });
+      expect(await tellsOf(assembly)).toEqual([]);
+      await world?.close();
+      const afterwards = (running: World) => {
+        running.authority.recreate(verificationRoleArn);
+        return ask(running);
+      };
+      expect((await tellsOf(assembly, afterwards)).join("\n")).toMatch(
+        /may not bedrock-agentcore:InvokeAgentRuntime on .*nothing in the resource's policy/,
+      );
+    },
+    2 * storyMs,
+  );
+
+  it(
     "the topic of the alarms lets nobody in",
     async () => {
       const assembly = broken({
@@ -194,6 +218,25 @@ suite("the rehearsal fails, and names the culprit, where", () => {
         },
       });
       expect((await tellsOf(assembly)).join("\n")).toMatch(/DeadLettersKept\w+ cannot sns:Publish/);
+    },
+    storyMs,
+  );
+
+  it(
+    "an alarm watches an endpoint of the runtime that nobody calls",
+    async () => {
+      const assembly = broken({
+        assembly: goodAgentCore,
+        type: "AWS::CloudWatch::Alarm",
+        which: (_, { Properties }) => Properties.Namespace === "AWS/Bedrock-AgentCore",
+        edit: (properties) => {
+          const name = (properties.Dimensions as { Name: string; Value: string }[]).find(({ Name }) => Name === "Name");
+          if (name) name.Value = name.Value.replace("::live", "::DEFAULT");
+        },
+      });
+      const never = (alarm: string) => expect.stringMatching(new RegExp(`${alarm}\\w* watches .*::DEFAULT of .*never`));
+      const told = ["Errors", "Throttles", "Sessions"].map((of) => never(`Runtime${of}`));
+      expect(await tellsOf(assembly, async () => {})).toEqual(expect.arrayContaining(told));
     },
     storyMs,
   );

@@ -1,19 +1,24 @@
 /** All that runs code: functions, their URLs, AgentCore runtimes, and what takes messages to functions. */
 import type { WebServer } from "../doubles/web-server.ts";
 import { type RunningRuntime, runAgentRuntime } from "./agent-runtime.ts";
+import type { SessionQuotas } from "./agent-sessions.ts";
 import type { Gateway } from "./aws/gateway.ts";
+import type { Metrics } from "./aws/metrics.ts";
+import type { Dependencies } from "./dependencies.ts";
 import { type Pace, pollQueue } from "./event-sources.ts";
 import { startFunctionUrl } from "./function-url.ts";
 import type { Authority } from "./iam/authority.ts";
+import type { Concurrency } from "./lambda/concurrency.ts";
 import { type RunningFunction, runFunction } from "./lambda/function.ts";
+import { measureFunction, measureLine } from "./measuring.ts";
 import { lambdaStartProblems, runtimeStartProblems } from "./start-rights.ts";
-import type { Surroundings } from "./surroundings.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
 import { type AgentRuntime, type EventSource, type LambdaFunction, resourceByArn } from "./template/wiring.ts";
 
 type Common = {
   authority: Authority;
-  surroundings: Surroundings;
+  dependencies: Dependencies;
+  metrics: Metrics;
   onLine: (from: string, line: string) => void;
   onProblem: (problem: string) => void;
 };
@@ -24,21 +29,28 @@ export async function startFunctions({
   functions,
   resolver,
   calls,
+  concurrency,
   ...common
 }: Common & {
   functions: readonly LambdaFunction[];
   resolver: Resolver;
+  concurrency: Concurrency;
   calls: Gateway["calls"];
 }): Promise<{ running: Functions; urls: WebServer[] }> {
-  const { authority, surroundings, onLine, onProblem } = common;
+  const { authority, dependencies, metrics, onLine, onProblem } = common;
   const running = new Map<string, RunningFunction>();
   const servers: WebServer[] = [];
   const run = (fn: LambdaFunction) => {
     const started = runFunction({
       fn,
-      environment: surroundings.environmentOf(fn),
+      environment: dependencies.environmentOf(fn),
+      concurrency,
+      measure: measureFunction({ metrics, fn }),
       onStart: () => lambdaStartProblems({ authority, fn }).forEach(onProblem),
-      onLine: (line) => onLine(fn.label, line),
+      onLine(line) {
+        onLine(fn.label, line);
+        measureLine({ metrics, place: fn, line });
+      },
       onFailure: (error) => onProblem(`${fn.label} failed: ${error}`),
     });
     running.set(fn.arn, started);
@@ -48,10 +60,10 @@ export async function startFunctions({
   for (const url of urls) {
     const fn = functions.find((candidate) => isBehind(url, candidate));
     if (fn === undefined) throw new Error(`${url.label} leads to no function.`);
-    const { callerOf } = surroundings;
+    const { callerOf } = dependencies;
     const server = await startFunctionUrl({ url, fn: run(fn), authority, callerOf, calls, onProblem });
     servers.push(server);
-    surroundings.move({
+    dependencies.move({
       believed: resolver.attribute(url, "FunctionUrl").replace(/\/$/, ""),
       actual: server.url,
     });
@@ -66,14 +78,16 @@ function isBehind(url: Resource, { arn, name }: LambdaFunction): boolean {
 
 export function startRuntime({
   runtime,
+  quotas,
   authority,
-  surroundings,
+  dependencies,
   onLine,
   onProblem,
-}: Common & { runtime: AgentRuntime }): RunningRuntime {
+}: Common & { runtime: AgentRuntime; quotas: SessionQuotas }): RunningRuntime {
   return runAgentRuntime({
     runtime,
-    environment: surroundings.environmentOf(runtime),
+    quotas,
+    environment: dependencies.environmentOf(runtime),
     onStart: () => runtimeStartProblems({ authority, runtime }).forEach(onProblem),
     onLine: (line) => onLine(runtime.label, line),
     onFailure: (error) => onProblem(`${runtime.label} failed: ${error}`),
@@ -88,9 +102,9 @@ export async function startEventSource({
   gatewayUrl,
   pace,
   signal,
-  surroundings,
+  dependencies,
   onProblem,
-}: Pick<Common, "surroundings" | "onProblem"> & {
+}: Pick<Common, "dependencies" | "onProblem"> & {
   source: EventSource;
   functions: Functions;
   resolver: Resolver;
@@ -101,7 +115,7 @@ export async function startEventSource({
   const target = functions.get(source.functionArn);
   const queue = resourceByArn({ resolver, type: "AWS::SQS::Queue", arn: source.queueArn });
   if (target === undefined || queue === undefined) throw new Error(`${source.label} leads to nothing.`);
-  const caller = surroundings.callerFor({ place: target.fn, name: source.label, kind: "event source" });
+  const caller = dependencies.callerFor({ place: target.fn, name: source.label, kind: "event source" });
   const queueUrl = resolver.ref(queue);
   await pollQueue({ source, queueUrl, target, caller, gatewayUrl, pace, signal, onProblem });
 }

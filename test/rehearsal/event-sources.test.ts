@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { startSqsEmulator } from "../doubles/aws/emulators.ts";
 import { startGateway } from "./aws/gateway.ts";
 import { createQueues } from "./aws/queues.ts";
 import { startEventSource } from "./compute.ts";
+import { createDependencies } from "./dependencies.ts";
+import { type Concurrency, createConcurrency } from "./lambda/concurrency.ts";
 import { continueChain, mostInChain } from "./lambda/lineage.ts";
-import { createSurroundings } from "./surroundings.ts";
 import { eventSourcesOf } from "./template/wiring.ts";
 import { createToy, near, toyCaller, toyFunction, toyRole } from "./toy.ts";
 
@@ -23,15 +23,18 @@ async function start({
   code = failsTheBad,
   reports = true,
   actions = mayReceive,
+  concurrency = createConcurrency(),
 }: {
   code?: string;
   reports?: boolean;
   actions?: string[];
+  concurrency?: Concurrency;
 } = {}) {
   const queueArn = { "Fn::GetAtt": ["Tasks", "Arn"] };
   const redrive = { deadLetterTargetArn: { "Fn::GetAtt": ["Dead", "Arn"] }, maxReceiveCount: 1 };
   const toy = createToy({
     code,
+    concurrency,
     stacks: [
       {
         place: near,
@@ -54,9 +57,8 @@ async function start({
   });
   closing.push(toy.close);
   const { resolver, authority, functions, problems, onProblem } = toy;
-  const sqs = await startSqsEmulator();
-  closing.push(sqs.close);
-  const queues = await createQueues({ endpoint: sqs.endpoint, resolver });
+  const queues = createQueues({ resolver });
+  queues.duplicates.every = Number.POSITIVE_INFINITY;
   const gateway = await startGateway({
     authority,
     implied: () => [],
@@ -66,7 +68,7 @@ async function start({
     onProblem,
   });
   closing.push(gateway.close);
-  const surroundings = createSurroundings({ gateway, slackApiUrl: "" });
+  const dependencies = createDependencies({ gateway, slackApiUrl: "" });
   const [source] = eventSourcesOf({ resolver });
   const [dead, tasks] = resolver.resources("AWS::SQS::Queue");
   if (source === undefined || dead === undefined || tasks === undefined) throw new Error("unreachable");
@@ -74,7 +76,7 @@ async function start({
   const { signal } = stop;
   const gatewayUrl = gateway.url;
   const pace = { mostBatches: 4 };
-  const polling = startEventSource({ source, functions, resolver, gatewayUrl, pace, signal, surroundings, onProblem });
+  const polling = startEventSource({ source, functions, resolver, gatewayUrl, pace, signal, dependencies, onProblem });
   closing.push(async () => {
     stop.abort();
     await toy.close();
@@ -166,6 +168,27 @@ describe("an event source", () => {
     await sendInChain(trace, "good");
     await until(() => problems.length > 0);
     expect(problems[0]).toMatch(new RegExp(`threw Error: ${trace} then Root=[^;]+;.+;Lineage=[0-9a-f]{8}:1$`));
+  });
+
+  it("tries a throttled batch again while its messages are hidden", async () => {
+    const concurrency = createConcurrency({ limit: 1 });
+    const { send, until, isEmpty, deadLetters, problems, functionArn } = await start({ concurrency });
+    const leave = concurrency.enter({ arn: functionArn, ...near });
+    await send("good");
+    await until(async () => (await isEmpty()) === false);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    leave?.();
+    await until(isEmpty);
+    expect(await deadLetters()).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it("drops a batch that is throttled for longer: the receive counts, and the message is dead without having been handled", async () => {
+    const { send, until, deadLetters, problems } = await start({ concurrency: createConcurrency({ limit: 0 }) });
+    await send("good");
+    await until(async () => (await deadLetters()).length > 0);
+    expect(await deadLetters()).toEqual(["good"]);
+    expect(problems).toEqual([]);
   });
 
   it.each(mayReceive)("needs %s under the function's role", async (missing) => {

@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createJsonCall, type JsonCall } from "../../lambdas/shared/aws/json-call.ts";
 import type { Caller } from "./aws/callers.ts";
 import type { RunningFunction } from "./lambda/function.ts";
+import type { Outcome } from "./lambda/instance.ts";
 import type { EventSource } from "./template/wiring.ts";
 
 type Message = {
@@ -19,6 +20,9 @@ export type Pace = { mostBatches: number };
 
 const pollSeconds = 1;
 const longestBatch = 10;
+/** Between two attempts to invoke a function that is throttled; doubles each time. AWS does not publish its own. */
+const firstThrottleDelayMs = 100;
+const longestThrottleDelayMs = 2000;
 
 /** Takes messages under the function's role until `signal` ends it; resolves when the last batch is over. */
 export async function pollQueue({
@@ -65,6 +69,7 @@ export async function pollQueue({
       continue;
     }
     try {
+      const receivedAtMs = Date.now();
       const received = await sqs("ReceiveMessage", {
         MaxNumberOfMessages: Math.min(source.batchSize, longestBatch),
         WaitTimeSeconds: pollSeconds,
@@ -73,7 +78,7 @@ export async function pollQueue({
       });
       const messages = (received.Messages ?? []) as Message[];
       if (messages.length === 0) continue;
-      const batch: Promise<void> = handOver({ source, target, messages, sqs, onProblem })
+      const batch: Promise<void> = handOver({ source, target, messages, receivedAtMs, sqs, signal, onProblem })
         .catch(() => {})
         .finally(() => underWay.delete(batch));
       underWay.add(batch);
@@ -90,18 +95,23 @@ async function handOver({
   source,
   target,
   messages,
+  receivedAtMs,
   sqs,
+  signal,
   onProblem,
 }: {
   source: EventSource;
   target: RunningFunction;
   messages: Message[];
+  receivedAtMs: number;
   sqs: (operation: string, input: Record<string, unknown>) => ReturnType<JsonCall>;
+  signal: AbortSignal;
   onProblem: (problem: string) => void;
 }): Promise<void> {
   const event = { Records: messages.map((message) => recordOf({ message, source })) };
   const traces = messages.flatMap(({ Attributes }) => Attributes?.AWSTraceHeader ?? []);
-  const outcome = await target.invoke(event, traces);
+  const dropAtMs = receivedAtMs + source.visibilityMs;
+  const outcome = await invokeUnthrottled({ target, event, traces, dropAtMs, signal });
   if (!outcome.ok) return;
   const failed = failuresOf(outcome.payload);
   if (failed.length > 0 && !source.reportsItemFailures) {
@@ -113,6 +123,32 @@ async function handOver({
   if (source.reportsItemFailures && failed.some((id) => !known.includes(id))) return;
   const done = messages.filter(({ MessageId }) => !source.reportsItemFailures || !failed.includes(MessageId));
   await Promise.all(done.map(({ ReceiptHandle }) => sqs("DeleteMessage", { ReceiptHandle })));
+}
+
+/**
+ * A throttled batch is tried again until its messages would be visible again. Then it is dropped: its receives count, so that a
+ * message can become a dead letter without ever having reached the function. A mapping with a maximum concurrency receives no
+ * more than it may hand over, but other functions of the account can still take the concurrency away.
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html ("Backoff strategy for failed invocations")
+ */
+async function invokeUnthrottled({
+  target,
+  event,
+  traces,
+  dropAtMs,
+  signal,
+}: {
+  target: RunningFunction;
+  event: unknown;
+  traces: readonly string[];
+  dropAtMs: number;
+  signal: AbortSignal;
+}): Promise<Outcome> {
+  for (let delayMs = firstThrottleDelayMs; ; delayMs = Math.min(2 * delayMs, longestThrottleDelayMs)) {
+    const outcome = await target.invoke(event, traces);
+    if (outcome.ok || !outcome.isThrottled || signal.aborted || Date.now() + delayMs >= dropAtMs) return outcome;
+    await wait(delayMs, undefined, { signal }).catch(() => {});
+  }
 }
 
 function failuresOf(payload: unknown): string[] {

@@ -1,6 +1,7 @@
 /** Files that go through the bot in both directions, told once for all kinds. */
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+
 import { taskSchema } from "../../lambdas/verification/task/task.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import type { World } from "./world.ts";
 import { openZoneTables } from "./zone-tables.ts";
 
@@ -13,10 +14,10 @@ export type Read = { status: number; text: string; type: string | null; mayBeSho
  * agent itself cannot: from its zone only public addresses are read.) Meanwhile the agent makes a file of its own, which comes
  * with its answer. Resolves to what was read, and to the bot's messages.
  */
-export async function isReadByUrl(world: World): Promise<{ wanted: string; read: Read; answers: StandInMessage[] }> {
+export async function isReadByUrl(world: World): Promise<{ wanted: string; read: Read; answers: FakeSlackMessage[] }> {
   const text = "slow 2s, and a file";
   const files = [{ name: "notes.txt", mimetype: "text/plain", bytes }];
-  const { message, requestId } = world.standIn.ask({ eventsUrl: world.eventsUrl, text, files });
+  const { message, requestId } = world.fakeSlack.ask({ eventsUrl: world.eventsUrl, text, files });
   const tables = openZoneTables(world);
   const tasks = tables.storeOf({ zone: "verification", parse: (json) => taskSchema.parse(json) });
   try {

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { createSigner } from "../../lambdas/shared/aws/signer.ts";
 import type { RecordedCall } from "./aws/gateway.ts";
 import { startFunctionUrl } from "./function-url.ts";
+import { createConcurrency } from "./lambda/concurrency.ts";
 import { createToy, far, near, type Resources, toyCaller, toyFunction, toyRole } from "./toy.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -19,7 +20,15 @@ function permission(more: Record<string, unknown>): Resources[string] {
 }
 
 /** A host in the other account, and a role that may call it. */
-async function start({ mayNot = [], open = [...actions] }: { mayNot?: string[]; open?: string[] } = {}) {
+async function start({
+  mayNot = [],
+  open = [...actions],
+  limit = 10,
+}: {
+  mayNot?: string[];
+  open?: string[];
+  limit?: number;
+} = {}) {
   const allowed = actions.filter((action) => !mayNot.includes(action));
   const resources: Resources = {
     Role: toyRole(),
@@ -39,6 +48,7 @@ async function start({ mayNot = [], open = [...actions] }: { mayNot?: string[]; 
       },
       { place: far, resources },
     ],
+    concurrency: createConcurrency({ limit }),
     code: "exports.handler = async ({ requestContext: { authorizer } }) => authorizer;",
   });
   closing.push(toy.close);
@@ -79,6 +89,16 @@ describe("a Function URL with IAM", () => {
     const { post, problems } = await start(wish);
     expect((await post()).status).toBe(403);
     expect(problems).toEqual([expect.stringMatching(/^Caller may not lambda:Invoke/)]);
+  });
+
+  it("answers 429 where the function is throttled", async () => {
+    const { post, problems } = await start({ limit: 0 });
+    const response = await post();
+    expect([response.status, await response.json()]).toEqual([
+      429,
+      { Reason: "ConcurrentInvocationLimitExceeded", Message: "Rate Exceeded." },
+    ]);
+    expect(problems).toEqual([]);
   });
 
   it("refuses whoever has not signed", async () => {

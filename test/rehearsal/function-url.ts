@@ -1,8 +1,9 @@
 /** A Function URL with IAM: whoever calls must have signed, and be allowed twice over, before the function hears of it. */
-import { sigv4Problem } from "../doubles/sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
 import type { Caller } from "./aws/callers.ts";
 import type { Gateway } from "./aws/gateway.ts";
+import { sigv4ProblemAt } from "./aws/signed-by.ts";
+import { clock } from "./clock.ts";
 import { eventOf, responseOf } from "./http-event.ts";
 import type { Authority } from "./iam/authority.ts";
 import type { RunningFunction } from "./lambda/function.ts";
@@ -13,6 +14,8 @@ const needed = [
   { action: "lambda:InvokeFunctionUrl", context: { "lambda:functionurlauthtype": "AWS_IAM" } },
   { action: "lambda:InvokeFunction", context: { "lambda:invokedviafunctionurl": "true" } },
 ];
+
+const throttleReason = "ConcurrentInvocationLimitExceeded";
 
 export async function startFunctionUrl({
   url,
@@ -35,10 +38,12 @@ export async function startFunctionUrl({
 
   async function handle(received: Received): Promise<Response> {
     const { headers } = received.request;
+    const arrivedMs = Date.now();
+    await clock.settled();
     const [, accessKeyId = ""] = /Credential=([^/]+)\//.exec(headers.get("authorization") ?? "") ?? [];
     const caller = callerOf(accessKeyId);
     if (caller === undefined) return refuse(`Someone unknown called the URL of ${label}.`);
-    const bad = sigv4Problem({ received, credentials: caller.credentials, service: "lambda", region });
+    const bad = sigv4ProblemAt({ received, credentials: caller.credentials, service: "lambda", region, arrivedMs });
     if (bad !== undefined) return refuse(`${caller.name} signed the call of ${label} wrongly: ${bad}.`);
     const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
     for (const { action, context } of needed) {
@@ -59,7 +64,10 @@ export async function startFunctionUrl({
     };
     const event = eventOf({ received, routeKey: "$default", requestContext: { authorizer: { iam } } });
     const outcome = await fn.invoke(event);
-    return outcome.ok ? responseOf(outcome.payload) : new Response("Internal Server Error", { status: 502 });
+    if (outcome.ok) return responseOf(outcome.payload);
+    // https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html: a throttled Function URL answers 429.
+    if (outcome.isThrottled) return Response.json({ Reason: throttleReason, Message: outcome.error }, { status: 429 });
+    return new Response("Internal Server Error", { status: 502 });
   }
 
   function refuse(problem: string): Response {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { startHttpEntry } from "./http-entry.ts";
+import { createConcurrency } from "./lambda/concurrency.ts";
 import { createToy, near, type Resources, toyFunction, toyRole } from "./toy.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -39,8 +40,20 @@ const resources = {
 const echo =
   "exports.handler = async (event) => ({ statusCode: 201, headers: { 'x-seen': 'yes' }, body: JSON.stringify(event) });";
 
-async function start({ code = echo, changed = {} }: { code?: string; changed?: Resources } = {}) {
-  const toy = createToy({ stacks: [{ place: near, resources: { ...resources, ...changed } }], code });
+async function start({
+  code = echo,
+  changed = {},
+  limit = 10,
+}: {
+  code?: string;
+  changed?: Resources;
+  limit?: number;
+} = {}) {
+  const toy = createToy({
+    stacks: [{ place: near, resources: { ...resources, ...changed } }],
+    code,
+    concurrency: createConcurrency({ limit }),
+  });
   closing.push(toy.close);
   const entry = await startHttpEntry(toy);
   closing.push(entry.close);
@@ -86,6 +99,12 @@ describe("the HTTP API", () => {
     const { post, problems } = await start({ code: "exports.handler = async () => { throw new Error('no'); };" });
     expect((await post("{}")).status).toBe(500);
     expect(problems).toEqual(["Toy0/Front failed: it threw Error: no"]);
+  });
+
+  it("answers 500 where the function is throttled, which is no problem of the deploy", async () => {
+    const { post, problems } = await start({ limit: 0 });
+    expect((await post("{}")).status).toBe(500);
+    expect(problems).toEqual([]);
   });
 
   it.each([

@@ -1,8 +1,10 @@
 /** The HTTP API of the templates: its routes lead to functions, where a permission lets them. */
 import { type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
+import { createMetrics, type Metrics } from "./aws/metrics.ts";
 import { eventOf, responseOf } from "./http-event.ts";
 import type { Authority } from "./iam/authority.ts";
 import type { RunningFunction } from "./lambda/function.ts";
+import { measureEntry } from "./measuring.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
 import { arnOfFunction } from "./template/wiring.ts";
 
@@ -22,18 +24,29 @@ export async function startHttpEntry({
   resolver,
   authority,
   functions,
+  metrics = createMetrics(),
   onProblem,
 }: {
   resolver: Resolver;
   authority: Authority;
   functions: ReadonlyMap<string, RunningFunction>;
+  metrics?: Metrics;
   onProblem: (problem: string) => void;
 }): Promise<WebServer & { origin: string }> {
   const [api, ...others] = resolver.resources("AWS::ApiGatewayV2::Api");
   if (api === undefined || others.length > 0) throw new Error("The templates do not have just one HTTP API.");
   const routes = routesOf({ resolver, apiId: resolver.ref(api) });
 
+  const measure = measureEntry({ metrics, place: api.stack, apiId: resolver.ref(api) });
+
   async function handle(received: Received): Promise<Response> {
+    const beganMs = performance.now();
+    const response = await answer(received);
+    measure({ status: response.status, latencyMs: performance.now() - beganMs });
+    return response;
+  }
+
+  async function answer(received: Received): Promise<Response> {
     const { request, target } = received;
     const [path] = target.split("?");
     const route = routes.find((candidate) => candidate.method === request.method && candidate.path === path);
@@ -52,6 +65,7 @@ export async function startHttpEntry({
     const timer = setTimeout(() => onProblem(`${fn.fn.label} answered later than API Gateway waits.`), timeoutMs);
     const outcome = await fn.invoke(event);
     clearTimeout(timer);
+    // A throttled function too: https://repost.aws/knowledge-center/api-gateway-internal-server-error
     return outcome.ok
       ? responseOf(outcome.payload)
       : Response.json({ message: "Internal Server Error" }, { status: 500 });

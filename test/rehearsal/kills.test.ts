@@ -51,7 +51,7 @@ suite(`what is synthesized for lambda, its instances killed at random moments${l
       const report = await runPlan({
         plan: planRun({ seed, tasks, kills, killEveryMs }),
         signal: AbortSignal.timeout(longestMs - 10_000),
-        standIn: world.standIn,
+        fakeSlack: world.fakeSlack,
         zones: zonesOf({ world, seed }),
         books,
         patienceMs,

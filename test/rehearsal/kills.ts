@@ -6,6 +6,7 @@ import type { Zone } from "../faults/real/plan.ts";
 import { createRandom } from "../faults/real/random.ts";
 import { readStores } from "../faults/real/read-stores.ts";
 import type { Zones } from "../faults/real/run-plan.ts";
+import { quiet } from "./stage.ts";
 import { eventSourcesOf } from "./template/wiring.ts";
 import type { World } from "./world.ts";
 import { openZoneTables, stackOf } from "./zone-tables.ts";
@@ -47,6 +48,8 @@ export function booksOf({ world }: { world: World }): Books {
       execution: ({ parse }) => tables.storeOf({ zone: "execution", parse }),
     }),
     async queued() {
+      // Wake-ups of tasks that are over come as late as they were sent for. What stays all the same is told below.
+      await quiet(world).catch(() => {});
       const lines = eventSourcesOf(world).map(async ({ queueArn }) => {
         const attributes = await world.queues.attributesOf(queueArn);
         const depths = ["", "NotVisible", "Delayed"].map(

@@ -1,7 +1,8 @@
 /** Somebody who was refused is let in by `sekisho allow add --stage`, told once for all kinds. */
-import { changeRules } from "../../bin/allow/change-rules.ts";
-import { withRule } from "../../bin/allow/rule-set.ts";
-import { parseKeptRules } from "../../lambdas/verification/gate/kept-rules.ts";
+
+import { parseStoredRules } from "../../lambdas/verification/gate/allowlist.ts";
+import { changeRules } from "../../lib/cli/allow/change-rules.ts";
+import { withRule } from "../../lib/cli/allow/rule-set.ts";
 import { startAnew } from "./moves.ts";
 import { answer } from "./stories.ts";
 import type { World } from "./world.ts";
@@ -15,7 +16,7 @@ export async function isLetIn(world: World): Promise<{ refusal: string }> {
   const refusal = await answer(world, refused.message, /DSTANDIN/);
   const tables = openZoneTables(world);
   try {
-    const store = tables.storeOf({ zone: "verification", parse: parseKeptRules });
+    const store = tables.storeOf({ zone: "verification", parse: parseStoredRules });
     await changeRules({ store, decide: (kept) => withRule({ kept, rule: { channel }, nowMs: Date.now() }) });
   } finally {
     tables.close();

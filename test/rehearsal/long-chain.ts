@@ -24,6 +24,6 @@ export async function isPolledInOneChain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => offers("Cancel", post)),
   );
-  world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
   await answer(world, message, /was canceled/);
 }

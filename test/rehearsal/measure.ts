@@ -1,4 +1,5 @@
 /** How often the bundles call AWS, by action. What AWS does itself on behalf of an event source is not counted. */
+import type { EmfDocument } from "../shared/telemetry/emf-rules.ts";
 import type { RecordedCall } from "./aws/gateway.ts";
 
 export type Counts = Record<string, number>;
@@ -23,6 +24,27 @@ function count(calls: readonly RecordedCall[]): Counts {
   const counts: Counts = {};
   for (const { action } of calls) counts[action] = (counts[action] ?? 0) + 1;
   return counts;
+}
+
+/** CloudWatch Logs charges this much for each log event besides its text. */
+const bytesPerEvent = 26;
+
+/** The bytes of log lines as CloudWatch Logs charges for them. */
+export function loggedBytesOf(lines: readonly { line: string }[]): number {
+  return lines.reduce((bytes, { line }) => bytes + Buffer.byteLength(line) + bytesPerEvent, 0);
+}
+
+/** The custom metrics that these lines make in CloudWatch: one per name and combination of dimension values. */
+export function customMetricsOf(lines: readonly { line: string }[]): Set<string> {
+  const documents = lines.filter(({ line }) => line.includes('"_aws"')).map(({ line }) => JSON.parse(line));
+  const keys = (documents as EmfDocument[]).flatMap((document) =>
+    document._aws.CloudWatchMetrics.flatMap(({ Dimensions, Metrics }) =>
+      Metrics.flatMap(({ Name }) =>
+        Dimensions.map((names) => JSON.stringify([Name, ...names.map((name) => [name, document[name]])])),
+      ),
+    ),
+  );
+  return new Set(keys);
 }
 
 /** What one poll adds: the difference of two tasks that differ in their polls. */

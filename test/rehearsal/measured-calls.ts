@@ -1,21 +1,31 @@
-/** lib/measured-calls.json: how often a task calls AWS, for each kind, as a rehearsal counted it. */
+/** lib/cdk/measured-calls.json: how often a task calls AWS and how much it logs, for each kind, as a rehearsal counted it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
-import { type Counts, countsOf, keptCountsOf, perPoll } from "./measure.ts";
+import { type Counts, countsOf, customMetricsOf, keptCountsOf, loggedBytesOf, perPoll } from "./measure.ts";
 import { quiet } from "./stage.ts";
 import { askAndRead, logged } from "./stories.ts";
 import type { World } from "./world.ts";
 
-type Calls = { sync: Counts; perPoll: Counts };
+type Calls = {
+  sync: Counts;
+  perPoll: Counts;
+  /** Of all log lines, metric lines among them. */
+  logBytes: { sync: number; perPoll: number };
+  /** Custom metrics in CloudWatch that tasks without a failure make. */
+  customMetrics: number;
+};
 type Measured = { kinds: Partial<Record<ExecutionKind, Calls>> };
 
-const file = join(__dirname, "../../lib/measured-calls.json");
+const file = join(__dirname, "../../lib/cdk/measured-calls.json");
 
 /** A task that is answered at once, and what polls add. Throws where there was none. */
 export async function measureCalls(world: World): Promise<Calls> {
   // One batch at a time: two workers at one task would meet by chance, and make it one call more.
   world.pace.mostBatches = 1;
+  const firstLine = world.lines.length;
+  const { every } = world.queues.duplicates;
+  world.queues.duplicates.every = Number.POSITIVE_INFINITY;
   await askAndRead(world, "good morning", /good morning/);
   await quiet(world);
   const sync = await countsDuring(world, () => askAndRead(world, "What is a sekisho?", /What is a sekisho/));
@@ -25,28 +35,52 @@ export async function measureCalls(world: World): Promise<Calls> {
   const calls = world.gateway.calls.filter(({ resources }) => !resources.join().includes("CARD_KEY"));
   const keptCounts = keptCountsOf(calls);
   world.pace.mostBatches = Number.POSITIVE_INFINITY;
+  world.queues.duplicates.every = every;
   const polls = long.polls - short.polls;
   if (polls <= 0) throw new Error("A longer task was not polled more often.");
   return {
     sync: sorted({ ...keptCounts, ...sync.counts }),
     perPoll: sorted(perPoll({ long: long.counts, short: short.counts, polls })),
+    logBytes: { sync: sync.logBytes, perPoll: Math.round((long.logBytes - short.logBytes) / polls) },
+    customMetrics: customMetricsOf(world.lines.slice(firstLine)).size,
   };
 }
 
 async function countsDuring(world: World, story: () => Promise<{ requestId: string }>) {
   const from = world.gateway.calls.length;
+  const fromLine = world.lines.length;
   const { requestId } = await story();
   await quiet(world);
   const polls = logged(world, { request_id: requestId, message: "call_answered", operation: "get_task" }).length;
-  return { counts: countsOf(world.gateway.calls.slice(from)), polls };
+  const logBytes = loggedBytesOf(world.lines.slice(fromLine));
+  return { counts: countsOf(world.gateway.calls.slice(from)), logBytes, polls };
 }
 
-/** How often a long poll looks into the table depends on how long the agent takes to begin. */
-export function withoutChance({ kind, calls }: { kind: ExecutionKind; calls: Calls | undefined }): Calls | undefined {
-  if (kind !== "lambda" || calls === undefined) return calls;
+/** The calls alone, without those whose number is chance: a long poll looks into the table until the agent begins. */
+export function withoutChance({
+  kind,
+  calls,
+}: {
+  kind: ExecutionKind;
+  calls: Calls | undefined;
+}): Pick<Calls, "sync" | "perPoll"> | undefined {
+  if (calls === undefined) return undefined;
+  const { perPoll } = calls;
+  if (kind !== "lambda") return { sync: calls.sync, perPoll };
   const { "dynamodb:GetItem": reads = 0, ...sync } = calls.sync;
   if (reads === 0) throw new Error("The table was never read.");
-  return { ...calls, sync };
+  return { sync, perPoll };
+}
+
+/** The largest difference of what is logged, as a share: durations and ids are longer or shorter by chance. */
+export function logDifference({ calls, known }: { calls: Calls; known: Calls | undefined }): number {
+  if (known === undefined) return Number.POSITIVE_INFINITY;
+  const pairs = [
+    [calls.logBytes.sync, known.logBytes.sync],
+    [calls.logBytes.perPoll, known.logBytes.perPoll],
+    [calls.customMetrics, known.customMetrics],
+  ] as const;
+  return Math.max(...pairs.map(([now, before]) => Math.abs(now - before) / Math.max(now, before)));
 }
 
 export function readMeasured(kind: ExecutionKind): Calls | undefined {

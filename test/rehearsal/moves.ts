@@ -1,5 +1,5 @@
 /** Routes that change while tasks are under way, told once for all kinds. */
-import type { Asked } from "../../bin/local/stand-in/persons.ts";
+import type { Asked } from "../../lib/local/fake-slack/persons.ts";
 import { consumerOf, queueArnOf, verificationOutput } from "./stage.ts";
 import { answer, logged } from "./stories.ts";
 import type { World } from "./world.ts";

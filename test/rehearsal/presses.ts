@@ -1,6 +1,6 @@
 /** Buttons that people press, and what becomes of a press that cannot be handled. */
-import { buttonsOf } from "../../bin/local/stand-in/blocks.ts";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
+import { buttonsOf } from "../../lib/local/fake-slack/blocks.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { awsFailure } from "./aws/failure.ts";
 import type { Fault } from "./aws/gateway.ts";
 import { queueArnOf } from "./stage.ts";
@@ -8,13 +8,13 @@ import { answer } from "./stories.ts";
 import type { World } from "./world.ts";
 
 /** Whether the message has a button that says so. */
-export function offers(label: string, { blocks = [] }: StandInMessage): boolean {
+export function offers(label: string, { blocks = [] }: FakeSlackMessage): boolean {
   return buttonsOf(blocks).some(({ button }) => button.text.text === label);
 }
 
 /** The wish to cancel gets nowhere: its press is kept for an operator, and the task goes on. Pressed once more, it is canceled. */
 export async function isPressedInVain(world: World): Promise<void> {
-  const { message, requestId } = world.ask({ text: "slow 50s, pressed in vain" });
+  const { message, requestId } = world.ask({ text: "slow 500s, pressed in vain" });
   const isOurs = (body: string, type: string) => {
     const read = JSON.parse(body) as { type?: unknown; requestId?: unknown };
     return read.type === type && read.requestId === requestId;
@@ -27,10 +27,10 @@ export async function isPressedInVain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => offers("Cancel", post)),
   );
-  const press = () => world.standIn.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  const press = () => world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
   press();
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.until("press in the archive of dead letters", async () =>
+  await world.skipUntil("press in the archive of dead letters", async () =>
     (await world.queues.peek(archive)).some((body) => isOurs(body, "press")) ? true : undefined,
   );
   world.gateway.faults.delete(noWish);

@@ -1,5 +1,5 @@
 /** The queues, functions and the parameter of the Verification zone, found by its outputs as the command line finds them. */
-import { stackNameOf, verificationOutputs } from "../../lib/names.ts";
+import { stackNameOf, verificationOutputs } from "../../lib/cdk/names.ts";
 import { stageName } from "./synthesized.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
 import { eventSourcesOf, resourceByArn } from "./template/wiring.ts";
@@ -29,10 +29,14 @@ export function consumerOf({ resolver }: { resolver: Resolver }, queueArn: strin
   return fn;
 }
 
-/** Resolves when nothing waits in any queue that a function consumes, or is under way from one. */
-export async function quiet({ resolver, queues, until }: Pick<World, "resolver" | "queues" | "until">): Promise<void> {
+/** Resolves when nothing waits in any queue that a function consumes, or is under way from one. What is due later is due at once. */
+export async function quiet({
+  resolver,
+  queues,
+  skipUntil,
+}: Pick<World, "resolver" | "queues" | "skipUntil">): Promise<void> {
   const consumed = eventSourcesOf({ resolver }).map(({ queueArn }) => queueArn);
-  await until("end of all that is under way", async () => {
+  await skipUntil("end of all that is under way", async () => {
     const depths = await Promise.all(consumed.map((arn) => queues.attributesOf(arn)));
     const messages = depths.flatMap((attributes) =>
       ["", "NotVisible", "Delayed"].map((suffix) => Number(attributes[`ApproximateNumberOfMessages${suffix}`] ?? 0)),

@@ -1,8 +1,8 @@
 /** What people do with the bot, told once for all kinds. Each resolves when it ended as it should, and rejects otherwise. */
-import { eventPayload } from "../../bin/local/event-payload.ts";
-import { sendEvent } from "../../bin/local/signed-events.ts";
-import type { StandInMessage } from "../../bin/local/stand-in/messages.ts";
-import { alarmsOfQueue, isBreached } from "./alarms.ts";
+import { eventPayload } from "../../lib/local/event-payload.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { sendEvent } from "../../lib/local/signed-events.ts";
+import { raisedAlarms } from "./alarms.ts";
 import { awsFailure } from "./aws/failure.ts";
 import type { Fault } from "./aws/gateway.ts";
 import { consumerOf, queueArnOf, quiet } from "./stage.ts";
@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 type Logged = Record<string, unknown>;
 
 /** The only answer in the thread, as soon as it says what it is to say. */
-export async function answer(world: World, message: StandInMessage, wanted: RegExp): Promise<string> {
+export async function answer(world: World, message: FakeSlackMessage, wanted: RegExp): Promise<string> {
   const text = await world.until(`answer like ${wanted} to "${message.text}"`, () => {
     const [only, ...others] = world.answersTo(message);
     return others.length === 0 && only !== undefined && wanted.test(only.text) ? only.text : undefined;
@@ -56,9 +56,11 @@ export async function isDeliveredThrice(world: World): Promise<{ requestId: stri
  * The table fails for one task from when it is to be written down as accepted, and only for the worker: its message becomes
  * a dead letter, while its agent is at work. Beside it in the queue are others, which must not suffer from it.
  */
-export async function isPoisoned(world: World): Promise<{ requestId: string; message: StandInMessage; text: string }> {
+export async function isPoisoned(
+  world: World,
+): Promise<{ requestId: string; message: FakeSlackMessage; text: string }> {
   const worker = consumerOf(world, queueArnOf(world, "queueUrl")).label;
-  const { message, requestId } = world.ask({ text: "slow 50s" });
+  const { message, requestId } = world.ask({ text: "slow 500s" });
   let isAway = false;
   const fault: Fault = ({ call: { service }, caller, text }) => {
     if (service !== "dynamodb" || caller.name !== worker || !text.includes(requestId)) return undefined;
@@ -70,7 +72,7 @@ export async function isPoisoned(world: World): Promise<{ requestId: string; mes
   // Awaited below, where nothing else went wrong before.
   beside.catch(() => {});
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.until("message in the archive of dead letters", async () =>
+  await world.skipUntil("message in the archive of dead letters", async () =>
     (await world.queues.peek(archive)).some((body) => body.includes(requestId)) ? true : undefined,
   );
   world.gateway.faults.delete(fault);
@@ -79,18 +81,11 @@ export async function isPoisoned(world: World): Promise<{ requestId: string; mes
   return { requestId, message, text };
 }
 
-/** Resolves when the depth of the archive has raised the alarm that watches it. */
-export async function alarmOfDeadLetters(world: World): Promise<void> {
-  const arn = queueArnOf(world, "deadLettersUrl");
-  const metric = "ApproximateNumberOfMessagesVisible";
-  const queueName = arn.split(":").at(-1) ?? "";
-  const [alarm] = alarmsOfQueue({ resolver: world.resolver, queueName, metric });
-  if (alarm === undefined) throw new Error("No alarm watches the dead letters.");
-  await world.until(`alarm ${alarm.label}`, async () => {
-    const attributes = await world.queues.attributesOf(arn);
-    // Nobody receives from the archive: what is hidden was looked at by this rehearsal.
-    const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } = attributes;
-    return isBreached({ alarm, value: Number(visible) + Number(hidden) }) ? true : undefined;
+/** Resolves when all of these alarms were raised at some time of the window that is still open. */
+export async function alarmsRing(world: World, fromMs: number, wanted: readonly string[]): Promise<void> {
+  await world.until(`alarm of each of ${wanted.join(", ")}`, () => {
+    const raised = raisedAlarms(world, { fromMs });
+    return wanted.every((name) => raised.includes(name)) ? true : undefined;
   });
 }
 

@@ -5,13 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
-import { roleNameOf } from "../../lib/names.ts";
+import { roleNameOf } from "../../lib/cdk/names.ts";
 
 export const stageName = "rehearsal";
 
-const verification = { account: "111111111111", region: "eu-central-1" };
+export const verificationPlace = { account: "111111111111", region: "eu-central-1" };
 /** What a host elsewhere is told of who may call it. */
-export const verificationRoleArn = `arn:aws:iam::${verification.account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+export const verificationRoleArn = `arn:aws:iam::${verificationPlace.account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+/** Of a person; in no template. */
+export const operatorRoleArn = `arn:aws:iam::${verificationPlace.account}:role/operator`;
+export const executionOperatorRoleArn = "arn:aws:iam::222222222222:role/operator";
 export const elsewhereAudience = "https://elsewhere.example";
 /** A role of an account that is in no template, lent to the Verification role; and how it signs. */
 export const lent = {
@@ -20,7 +23,20 @@ export const lent = {
   service: "execute-api",
   region: "eu-west-1",
 } as const;
-const execution = { account: "222222222222", region: "eu-central-1" };
+/** An A2A client in an account that is in no template, and what its role may do there: the caller's half of a Function URL. */
+export const a2aClient = {
+  account: "444444444444",
+  region: "eu-central-1",
+  roleArn: "arn:aws:iam::444444444444:role/agents/asks-others",
+  policy: {
+    Statement: {
+      Effect: "Allow",
+      Action: ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"],
+      Resource: "arn:aws:lambda:eu-central-1:222222222222:function:*",
+    },
+  },
+} as const;
+export const executionPlace = { account: "222222222222", region: "eu-central-1" };
 const synthTimeoutMs = 60_000;
 
 type Wish = {
@@ -35,30 +51,55 @@ type Wish = {
   elsewhereUrl: string;
   /** A third one, to which the signature of a lent role leads. There is no such destination where absent. */
   signedUrl?: string;
+  /** One whose tasks may take hours; the token of home leads to it. There is no such destination where absent. */
+  patientUrl?: string;
+  /** No destination but the stage's own Execution zone. */
+  onlyHome?: boolean;
   /** Where spans go; nowhere where absent. */
   collectorUrl?: string;
 };
 
 function configOf(wish: Wish) {
-  const { kind, agent = "echo", homeUrl, elsewhereUrl, signedUrl, collectorUrl, execution: patience, limits } = wish;
+  const {
+    kind,
+    agent = "echo",
+    homeUrl,
+    elsewhereUrl,
+    signedUrl,
+    patientUrl,
+    collectorUrl,
+    execution: patience,
+    limits,
+  } = wish;
   const bearer = { type: "bearer", token: { env: "EXECUTION_TOKEN" } };
   const webIdentity = { type: "web-identity", audience: elsewhereAudience };
   const { roleArn: assumeRoleArn, ...signing } = lent;
   const sigv4 = { type: "sigv4", assumeRoleArn, ...signing };
   // What an answered question leaves in the queue is gone when it would have expired.
-  const times = { deadlineMs: 60_000, questions: { expireAfterMs: 20_000 } };
+  const times = { deadlineMs: 600_000, questions: { expireAfterMs: 20_000 } };
   const foreign = { transport: "https", idempotent: true, ...times };
   const home =
     kind === "external" ? { ...foreign, url: homeUrl, authorizer: bearer } : { transport: "https", ...times };
   return {
     allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
-    destinations: {
-      home,
-      elsewhere: { ...foreign, url: elsewhereUrl, authorizer: webIdentity },
-      ...(signedUrl && { signed: { ...foreign, url: signedUrl, authorizer: sigv4 } }),
-      // Nobody listens there.
-      nowhere: { ...foreign, url: "http://127.0.0.1:9/", authorizer: bearer },
-    },
+    destinations: wish.onlyHome
+      ? { home }
+      : {
+          home,
+          elsewhere: { ...foreign, url: elsewhereUrl, authorizer: webIdentity },
+          ...(signedUrl && { signed: { ...foreign, url: signedUrl, authorizer: sigv4 } }),
+          ...(patientUrl && {
+            patient: {
+              transport: "https",
+              idempotent: true,
+              deadlineMs: 8 * 3600_000,
+              url: patientUrl,
+              authorizer: bearer,
+            },
+          }),
+          // Nobody listens there.
+          nowhere: { ...foreign, url: "http://127.0.0.1:9/", authorizer: bearer },
+        },
     routes: [{ destination: "home" }],
     execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500, ...patience },
     limits: {
@@ -71,16 +112,21 @@ function configOf(wish: Wish) {
     },
     ...(collectorUrl && { telemetry: { traces: { exporter: { type: "otlp", url: collectorUrl } } } }),
     stages: {
-      [stageName]: { verification, execution: kind === "external" ? { kind } : { kind, ...execution } },
+      [stageName]: {
+        verification: verificationPlace,
+        execution: kind === "external" ? { kind } : { kind, ...executionPlace },
+      },
     },
   };
 }
 
-/** A folder with what `cdk synth` makes of it. In a process of its own, as the command line does it. */
-export async function synthesizeKind(wish: Wish): Promise<{ folder: string; remove(): void }> {
+/** A folder with what `cdk synth` makes of it, and the configuration. In a process of its own, as the command line does it. */
+export async function synthesizeKind(wish: Wish): Promise<{ folder: string; config: unknown; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), `sekisho-rehearsal-${wish.kind}-`));
-  const config = JSON.stringify(configOf(wish));
+  const config = configOf(wish);
   const script = join(__dirname, "children/synthesize.ts");
-  await promisify(execFile)(process.execPath, [script, folder, config, stageName], { timeout: synthTimeoutMs });
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  await promisify(execFile)(process.execPath, [script, folder, JSON.stringify(config), stageName], {
+    timeout: synthTimeoutMs,
+  });
+  return { folder, config, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

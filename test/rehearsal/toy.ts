@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createCaller } from "./aws/callers.ts";
 import { type Authority, createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
+import { type Concurrency, createConcurrency } from "./lambda/concurrency.ts";
 import { type RunningFunction, runFunction } from "./lambda/function.ts";
 import type { Assembly } from "./template/assembly.ts";
 import { createResolver, type Resolver } from "./template/resolve.ts";
@@ -30,7 +31,9 @@ export type Toy = {
 export function createToy({
   stacks,
   code,
+  concurrency = createConcurrency(),
 }: {
+  concurrency?: Concurrency;
   stacks: { place: typeof near; resources: Resources }[];
   code: string;
 }): Toy {
@@ -56,7 +59,10 @@ export function createToy({
   const functions = new Map<string, RunningFunction>();
   for (const fn of functionsOf({ assembly, resolver })) {
     const onFailure = (error: string) => onProblem(`${fn.label} failed: ${error}`);
-    functions.set(fn.arn, runFunction({ fn, environment: {}, onStart: () => {}, onLine: () => {}, onFailure }));
+    functions.set(
+      fn.arn,
+      runFunction({ fn, environment: {}, concurrency, onStart: () => {}, onLine: () => {}, onFailure }),
+    );
   }
   return {
     assembly,

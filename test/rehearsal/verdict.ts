@@ -1,5 +1,5 @@
 /** What a rehearsal found out about permissions, as lines for people. */
-import { type IamException, iamExceptions } from "../../lib/iam-exceptions.ts";
+import { type IamException, iamExceptions } from "../../lib/cdk/iam-exceptions.ts";
 import type { Permission } from "./iam/authority.ts";
 import { matches, matchesAction } from "./iam/match.ts";
 

@@ -2,8 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createLog } from "../../lambdas/shared/log.ts";
-import { isDebugged } from "../../lambdas/shared/log-sampling.ts";
+import { createLog, isDebugged } from "../../lambdas/shared/log.ts";
 
 const ratio = fc.double({ min: 0, max: 1, noNaN: true });
 

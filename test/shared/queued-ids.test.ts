@@ -1,7 +1,7 @@
 /** What a queue message that failed tells of its task. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { encodeTaskMessage } from "../../lambdas/execution/host/task-message.ts";
+import { encodeTaskMessage } from "../../lambdas/execution/tasks/task-message.ts";
 import { queuedIds } from "../../lambdas/shared/queued-ids.ts";
 import { newTrace, traceIdOf } from "../../lambdas/shared/trace.ts";
 

@@ -24,14 +24,14 @@ async function startSts() {
   return sts;
 }
 
-type Surroundings = {
+type Dependencies = {
   issuers?: { google?: URL; microsoft?: URL };
   secrets?: Record<string, string>;
   region?: string | undefined;
 };
 
 /** The authorizer of a destination that the configuration describes so. */
-function authorizerOf(authorizer: object, { issuers, secrets = {}, ...given }: Surroundings = {}) {
+function authorizerOf(authorizer: object, { issuers, secrets = {}, ...given }: Dependencies = {}) {
   const { far } = parseConfig({
     json: { destinations: { far: { transport: "https", url, authorizer } }, routes: [] },
   }).destinations;

@@ -1,7 +1,74 @@
-/** Messages and artifacts of A2A 0.3 (sections 6.4 and 6.7): read as those of 1.0, and written from them. */
+/** Parts of A2A 0.3 (section 6.5), which name their kind: read as parts of 1.0, and written from them. */
 import * as z from "zod";
-import { type A2aArtifact, a2aArtifactSchema, type Message, messageSchema } from "../part.ts";
-import { partToV03, v03PartSchema } from "./part.ts";
+import { type A2aArtifact, a2aArtifactSchema, type Message, messageSchema, type Part, partSchema } from "../part.ts";
+import { valueSchema } from "../values.ts";
+
+/**
+ * Marks a part whose `data` is no object in 1.0: 0.3 has room for objects only, so that it stands there as `{ value }`.
+ * The official SDK writes and reads the same mark.
+ */
+const wrappedKey = "data_part_compat";
+
+type Metadata = Record<string, unknown> | null | undefined;
+type Text = string | null | undefined;
+
+/** A part as 0.3 writes it. */
+export type V03Part =
+  | { kind: "text"; text: string; metadata?: Metadata }
+  | { kind: "file"; file: { bytes?: Text; uri?: Text; mimeType?: Text; name?: Text }; metadata?: Metadata }
+  | { kind: "data"; data: Record<string, unknown>; metadata?: Metadata };
+
+type Described<T, Written> = z.ZodType<T | undefined, Written>;
+
+/** Parts of 0.3 whose members are read as those of a part of 1.0. */
+export function v03PartSchemaOf({
+  shape: { raw, url, mediaType, filename, metadata },
+}: {
+  shape: Record<"raw" | "url" | "mediaType" | "filename", Described<string, Text>> & {
+    metadata: Described<Record<string, unknown>, Metadata>;
+  };
+}): z.ZodType<Part, V03Part> {
+  const file = z
+    .object({ bytes: raw, uri: url, mimeType: mediaType, name: filename })
+    .refine(({ bytes, uri }) => (bytes === undefined) !== (uri === undefined), "exactly one of bytes, uri");
+  return z
+    .discriminatedUnion("kind", [
+      z.object({ kind: z.literal("text"), text: z.string(), metadata }),
+      z.object({ kind: z.literal("file"), file, metadata }),
+      z.object({ kind: z.literal("data"), data: z.record(z.string(), valueSchema), metadata }),
+    ])
+    .transform((part): Part => {
+      if (part.kind === "text") return { text: part.text, metadata: part.metadata };
+      if (part.kind === "data") return readData(part);
+      const { bytes, uri, mimeType, name } = part.file;
+      return { raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata: part.metadata };
+    });
+}
+
+const v03PartSchema = v03PartSchemaOf(partSchema);
+
+function readData({ data, metadata }: { data: Record<string, unknown>; metadata?: Part["metadata"] }): Part {
+  const { [wrappedKey]: wrapped, ...others } = metadata ?? {};
+  if (wrapped !== true || !Object.hasOwn(data, "value")) return { data, metadata };
+  return { data: data.value, metadata: Object.keys(others).length === 0 ? undefined : others };
+}
+
+/** In 0.3 a text or data part has no room for `mediaType` and `filename`: they are left out. */
+function partToV03(part: Part): V03Part {
+  const { text, raw, url, data, mediaType, filename, metadata } = part;
+  if (text !== undefined) return { kind: "text", text, metadata };
+  if (raw !== undefined || url !== undefined) {
+    return { kind: "file", file: { bytes: raw, uri: url, mimeType: mediaType, name: filename }, metadata };
+  }
+  if (isObject(data)) return { kind: "data", data, metadata };
+  return { kind: "data", data: { value: data }, metadata: { ...metadata, [wrappedKey]: true } };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+// Messages and artifacts of A2A 0.3 (sections 6.4 and 6.7): read as those of 1.0, and written from them.
 
 const roles = { user: "ROLE_USER", agent: "ROLE_AGENT" } as const;
 

@@ -3,10 +3,8 @@ import type { AgentCard } from "../agent-card.ts";
 import type { PushConfig } from "../push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../task.ts";
 import { cardToV03 } from "./card.ts";
-import { eventToV03 } from "./events.ts";
-import type { V03OperationName } from "./params.ts";
-import { pushConfigToV03 } from "./push.ts";
-import { taskToV03 } from "./task.ts";
+import { pushConfigToV03, type V03OperationName } from "./params.ts";
+import { eventToV03, taskToV03 } from "./task.ts";
 
 type TaskPushConfig = PushConfig & { taskId: string };
 

@@ -18,7 +18,7 @@ export type AgentAnswer = Readonly<{
  * A2A); `bot_token` is there only if the sender's destination forwards it.
  */
 export type AgentTask = Readonly<
-  Omit<ExecuteTaskParams, "channel"> & {
+  Omit<ExecuteTaskParams, "channel" | "session_id"> & {
     channel?: string | undefined;
     /** The request part by part: its text, and its files and data. Of a Slack message the text and the attachments. */
     parts: readonly Part[];
@@ -46,8 +46,13 @@ export type AgentContext = {
   taskId: string;
   /** Of the message that this turn answers: the request's own id, or that of the latest answer. */
   messageId: string;
-  /** What the messages of one conversation share; undefined where the caller names none. */
+  /**
+   * The same for all messages of one conversation of one caller; undefined where the caller names none. Made of the caller and its
+   * session id or A2A context id: two callers that send the same one get different ids.
+   */
   contextId: string | undefined;
+  /** An opaque id of the caller: the same for every task of one authenticated caller. */
+  caller: string;
   /**
    * Aborts on cancel, when the task's time is over (of which none passes while it waits for an answer), and when the host stops.
    * Pass it on to everything that waits.

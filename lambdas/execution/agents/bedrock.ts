@@ -6,10 +6,10 @@ import {
   type ConverseStreamOutput,
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { maxResultBytes } from "../../../contracts/methods.ts";
+import { maxResultBytes } from "../../../contracts/limits.ts";
 import { traceHeaders } from "../../shared/trace.ts";
-import type { Agent } from "./agent.ts";
-import { converseMessagesOf } from "./converse-messages.ts";
+import type { Agent, AgentTask } from "./agent.ts";
+import type { CreateAgent } from "./create-agent.ts";
 import { createPartialTeller } from "./partial-teller.ts";
 
 const defaultIdleTimeoutMs = 120_000;
@@ -89,6 +89,12 @@ export function createBedrockAgent({
   };
 }
 
+/** The agent module of an asset. */
+export const createAgent: CreateAgent = ({ config, region }) => {
+  if (typeof config === "string" || config.type !== "bedrock") throw new Error("This module is the agent bedrock.");
+  return createBedrockAgent({ region, ...config });
+};
+
 function addHeaders(headers: Record<string, string>) {
   return <Request extends { request: unknown }, Response>(next: (args: Request) => Promise<Response>) =>
     (args: Request) => {
@@ -109,4 +115,26 @@ function add(told: Told, { contentBlockDelta, messageStop, metadata }: ConverseS
 function isAnswer({ text, stopReason }: Told): boolean {
   if (text.length > maxResultBytes) return true;
   return text !== "" && stopReason !== undefined && stopReason !== "content_filtered";
+}
+
+// A task as the messages of Converse, which must begin with the user, take turns, and hold no blank text.
+
+export type ConverseMessage = { role: "user" | "assistant"; content: { text: string }[] };
+
+/** Stands where the thread begins with the assistant, as it does below a report that nobody had asked for. */
+const opening = "(The conversation begins with a message of yours.)";
+
+/** Undefined where nothing is asked in words. */
+export function converseMessagesOf({ text, history = [] }: AgentTask): ConverseMessage[] | undefined {
+  if (text.trim() === "") return undefined;
+  const messages: ConverseMessage[] = [];
+  for (const said of [...history, { role: "user" as const, text }]) {
+    if (said.text.trim() === "") continue;
+    if (messages.length === 0 && said.role === "assistant")
+      messages.push({ role: "user", content: [{ text: opening }] });
+    const last = messages.at(-1);
+    if (last?.role === said.role) last.content.push({ text: said.text });
+    else messages.push({ role: said.role, content: [{ text: said.text }] });
+  }
+  return messages;
 }

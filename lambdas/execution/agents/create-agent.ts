@@ -1,19 +1,24 @@
-/** How an entry that was written at synth makes the configured agent, and what the agent gets of the entry's surroundings. */
-import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+/** How an entry creates the configured agent, and what it gives the agent. */
+
+import { basename } from "node:path";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
+import type { AgentConfig } from "../../shared/config/schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 
-export type AgentSurroundings = {
+/** What the entry gives an agent, beside the agent's own part of the configuration. */
+type AgentDependencies = {
   /** Each time anew, so that a rotated secret is seen. */
   readSecret: (reference: SecretReference) => Promise<string>;
   /** Absent where the SDK has to look for one itself. */
   region: string | undefined;
 };
-export type CreateAgent = (surroundings: AgentSurroundings) => Agent;
+/** The agent module of an asset exports one as `createAgent`. `config` is `execution.agent`. */
+export type CreateAgent = (dependencies: AgentDependencies & { config: AgentConfig }) => Agent;
 
 /** In a stage every secret is one of Secrets Manager: another reference is refused with a message that names it. */
-export function agentSurroundings(aws: AwsSurroundings): AgentSurroundings {
+export function agentDependencies(aws: AwsDependencies): AgentDependencies {
   const readManagedSecret = createReadManagedSecret(aws);
   return {
     region: aws.region,
@@ -22,4 +27,10 @@ export function agentSurroundings(aws: AwsSurroundings): AgentSurroundings {
       throw new Error(`On AWS the secret ${reference.env} must be one of Secrets Manager.`);
     },
   };
+}
+
+// What log lines call the configured agent.
+
+export function agentNameOf(agent: AgentConfig): string {
+  return typeof agent === "string" ? basename(agent) : agent.type;
 }

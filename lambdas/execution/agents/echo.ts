@@ -1,10 +1,11 @@
 /** The agent that comes with the house: it says what it received, and shows on demand whatever an agent can do. */
+
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Agent } from "./agent.ts";
-import { answerTo } from "./echo/answer-to.ts";
-import { fileLines } from "./echo/file-lines.ts";
-import { sampleFiles } from "./echo/sample-files.ts";
-import { wishesOf } from "./echo/wishes.ts";
+import type { Artifact } from "../../../contracts/methods.ts";
+import type { Agent, AgentTask, ReadAttachment } from "./agent.ts";
+import type { CreateAgent } from "./create-agent.ts";
+import { markdownOf, story } from "./echo-texts.ts";
 
 /** `progress` takes six seconds in all: longer than a call waits before its task goes on in the background. */
 const defaultStepMs = 1200;
@@ -57,3 +58,143 @@ export function createEchoAgent({
     yield { type: "answer", text };
   };
 }
+
+/** The agent module of an asset. */
+export const createAgent: CreateAgent = () => createEchoAgent();
+
+// The words of the echo agent's answer.
+
+const lengths = { long: 9000, "very long": 60_000 };
+
+/** `files` are lines about the attachments. */
+function answerTo({
+  task,
+  requestId,
+  body,
+  files,
+}: {
+  task: AgentTask;
+  requestId: string;
+  body: Body | undefined;
+  files: readonly string[];
+}): string {
+  const heard = task.answers.map(({ prompt, option_id, text }) => `${prompt} ${option_id ?? text}`);
+  const lines = [...files, ...heard, `(request ${requestId.slice(0, 8)})`];
+  // Markdown may end with a table or a list, to which the next line would belong.
+  return [textOf({ task, body }), ...(body === undefined ? [] : [""]), ...lines].join("\n");
+}
+
+function textOf({ task, body }: { task: AgentTask; body: Body | undefined }): string {
+  if (body === "story") return story;
+  return body === undefined ? echoOf(task) : markdownOf({ length: lengths[body] });
+}
+
+function echoOf({ text, channel, user_id, thread_ts, attachments = [] }: AgentTask): string {
+  const who = user_id === undefined ? "Someone" : user_id;
+  const where = channel === undefined ? "" : ` in ${channel}${thread_ts === undefined ? "" : `, thread ${thread_ts}`}`;
+  const files = attachments.length === 0 ? "" : ` with ${attachments.length} file(s)`;
+  return `I am the echo agent. ${who} said${where}${files}:\n${text}`;
+}
+
+// What the echo agent is asked for by the words of a text.
+
+/** What an answer is made of; without one, of what was said. */
+export type Body = "story" | "long" | "very long";
+
+type Wishes = {
+  lengthMs: number;
+  /** 0 where nothing is to be waited for. */
+  steps: number;
+  /** Whether each step is told, and whether each brings a piece of the answer. */
+  reports: boolean;
+  streams: boolean;
+  questions: number;
+  fails: boolean;
+  body: Body | undefined;
+  files: readonly SampleFile[];
+  /** Whether the attachments are to be read. */
+  reads: boolean;
+};
+
+const longestMs = 3600_000;
+const stepsOf = { progress: 5, stream: 10 };
+const reading = /\bread (the |my )?files?\b/gi;
+
+function wishesOf({ text, stepMs }: { text: string; stepMs: number }): Wishes {
+  const says = (word: RegExp) => word.test(text);
+  const reports = says(/\bprogress\b/i);
+  const streams = says(/\bstream\b/i);
+  const [, amount, unit] = /\bslow\s+(\d{1,9})\s*(ms|s)\b/i.exec(text) ?? [];
+  const slowMs = amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
+  const pieces = streams ? stepsOf.stream : reports ? stepsOf.progress : 0;
+  const lengthMs = Math.min(longestMs, slowMs ?? pieces * stepMs);
+  const others = text.replace(reading, "");
+  return {
+    lengthMs,
+    steps: lengthMs > 0 ? Math.max(pieces, 1) : pieces,
+    reports,
+    streams,
+    questions: says(/\bask (me )?twice\b/i) ? 2 : says(/\bask me\b/i) ? 1 : 0,
+    fails: says(/\bfail\b/i),
+    body: says(/\bvery long\b/i) ? "very long" : says(/\blong\b/i) ? "long" : streams ? "story" : undefined,
+    files: [...(/\bfile\b/i.test(others) ? ["table" as const] : []), ...(says(/\bimage\b/i) ? ["image" as const] : [])],
+    reads: others !== text,
+  };
+}
+
+// What the echo agent tells of the files that it was sent: their bytes, or why it could not have them.
+
+/** One line for each, in their order. Rejects where `signal` says so. */
+async function fileLines({
+  attachments,
+  readAttachment,
+  signal,
+}: {
+  attachments: NonNullable<AgentTask["attachments"]>;
+  readAttachment: ReadAttachment;
+  signal: AbortSignal;
+}): Promise<string[]> {
+  const lines: string[] = [];
+  for (const attachment of attachments) {
+    const told = await readAttachment({ attachment }).then(inText, (thrown: unknown) => {
+      signal.throwIfAborted();
+      return `not read (${reasonOf(thrown)})`;
+    });
+    lines.push(`${attachment.name}: ${told}`);
+  }
+  return lines;
+}
+
+/** Read by its field: where the agent is a module of its own, the host has another class SekishoError. */
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error && "reason" in thrown ? String(thrown.reason) : "internal";
+}
+
+function inText(bytes: Uint8Array): string {
+  return `${bytes.byteLength} bytes, sha256 ${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+// The files that the echo agent can answer with.
+
+export type SampleFile = "table" | "image";
+
+const table = [
+  ["station", "name", "travellers"],
+  ["1", "箱根", "1204"],
+  ["2", "新居", "873"],
+  ["3", "碓氷", "645"],
+];
+
+/** A red gate, 32 pixels wide and high. */
+const gate =
+  "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAgMAAAAOFJJnAAAACVBMVEX////ZOh8zKytUaly0AAAAO0lEQVR42mNgwA20VoHBCgSDNRQMAvAxGBgDGB1YHRjw" +
+  "MkRBakOwMhgDGBigimnF4FrBwKC1AJmBEwAAEkAk5nmo77YAAAAASUVORK5CYII=";
+
+const sampleFiles: Readonly<Record<SampleFile, Artifact>> = {
+  table: {
+    name: "checkpoints.csv",
+    mimetype: "text/csv",
+    text: table.map((row) => `${row.join(",")}\n`).join(""),
+  },
+  image: { name: "gate.png", mimetype: "image/png", base64: gate },
+};

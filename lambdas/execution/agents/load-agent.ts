@@ -7,7 +7,6 @@ import type { AgentConfig } from "../../shared/config/schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
-import { createOpenAiCompatibleAgent } from "./openai-compatible.ts";
 
 /**
  * A file of the user's own is looked for from `cwd` on and must export a function `agent`; whatever is wrong with it is
@@ -26,18 +25,9 @@ export async function loadAgent({
 }): Promise<Agent> {
   if (agent === "echo") return createEchoAgent();
   if (typeof agent === "string") return fromFile({ file: resolve(cwd, agent), importFile });
-  if (agent.type === "bedrock") {
-    // The SDK is loaded by those who ask for it.
-    const { createBedrockAgent } = await import("./bedrock.ts");
-    return createBedrockAgent(agent);
-  }
-  const { baseUrl, model, system, apiKey } = agent;
-  return createOpenAiCompatibleAgent({
-    baseUrl,
-    model,
-    ...(system !== undefined && { system }),
-    ...(apiKey !== undefined && { apiKey: () => readSecret(apiKey) }),
-  });
+  // The SDK is loaded by those who ask for it.
+  const { createAgent } = await (agent.type === "bedrock" ? import("./bedrock.ts") : import("./openai-compatible.ts"));
+  return createAgent({ config: agent, readSecret, region: undefined });
 }
 
 async function fromFile({

@@ -1,10 +1,13 @@
 /** An agent that asks a model behind any endpoint of chat completions with streaming: OpenAI, Ollama, vLLM, LiteLLM. */
-import { isLoopbackHost, maxResultBytes } from "../../../contracts/methods.ts";
+
+import * as z from "zod";
+import { maxResultBytes } from "../../../contracts/limits.ts";
+import { isLoopbackHost } from "../../../contracts/methods.ts";
 import { traceHeaders } from "../../shared/trace.ts";
-import type { Agent } from "./agent.ts";
-import { readCompletion } from "./chat-completion.ts";
-import { messagesOf } from "./chat-messages.ts";
+import type { Agent, AgentTask } from "./agent.ts";
+import type { CreateAgent } from "./create-agent.ts";
 import { createPartialTeller } from "./partial-teller.ts";
+import { parseServerSentEvents } from "./sse.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 /** What an endpoint answers that does not know a field of the request; nothing has been generated then. */
@@ -83,6 +86,19 @@ export function createOpenAiCompatibleAgent({
   };
 }
 
+/** The agent module of an asset. */
+export const createAgent: CreateAgent = ({ config, readSecret }) => {
+  if (typeof config === "string" || config.type !== "openai-compatible")
+    throw new Error("This module is the agent openai-compatible.");
+  const { baseUrl, model, system, apiKey } = config;
+  return createOpenAiCompatibleAgent({
+    baseUrl,
+    model,
+    ...(system !== undefined && { system }),
+    ...(apiKey !== undefined && { apiKey: () => readSecret(apiKey) }),
+  });
+};
+
 function isEventStream({ ok, headers }: Response): boolean {
   return ok && /^text\/event-stream *(;|$)/i.test(headers.get("content-type") ?? "");
 }
@@ -97,4 +113,70 @@ function endpointOf(baseUrl: string): string {
   const url = new URL(`${baseUrl.replace(/\/+$/, "")}/chat/completions`);
   if (url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname))) return url.href;
   throw new Error("The model's baseUrl must be https (http only on loopback).");
+}
+
+// Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming).
+
+const chunkSchema = z.object({
+  error: z.unknown().optional(),
+  choices: z
+    .array(
+      z.object({
+        delta: z.object({ content: z.string().nullish() }).nullish(),
+        finish_reason: z.string().nullish(),
+      }),
+    )
+    .nullish(),
+  usage: z.looseObject({}).nullish(),
+});
+
+/** Far more than any answer with the frames around its tokens. */
+const maxStreamBytes = 32 * 1024 * 1024;
+
+/** Throws for an error event, for what is no chunk, and where the stream ends before the answer did. */
+async function* readCompletion({
+  chunks,
+  onChunk,
+}: {
+  chunks: AsyncIterable<Uint8Array>;
+  onChunk: () => void;
+}): AsyncGenerator<{ text: string; usage?: Record<string, unknown> | undefined }> {
+  let finished = false;
+  for await (const { event, data } of parseServerSentEvents({
+    chunks: observed({ chunks, onChunk }),
+    maxBytes: maxStreamBytes,
+  })) {
+    if (data === "[DONE]") return;
+    const chunk = chunkSchema.parse(JSON.parse(data));
+    if (event === "error" || chunk.error !== undefined) throw new Error("the endpoint reported an error");
+    const [choice] = chunk.choices ?? [];
+    finished ||= typeof choice?.finish_reason === "string";
+    yield { text: choice?.delta?.content ?? "", usage: chunk.usage ?? undefined };
+  }
+  if (!finished) throw new Error("the stream broke off");
+}
+
+async function* observed({ chunks, onChunk }: { chunks: AsyncIterable<Uint8Array>; onChunk: () => void }) {
+  for await (const chunk of chunks) {
+    onChunk();
+    yield chunk;
+  }
+}
+
+// The messages of a chat completion for a task: the system prompt, the thread so far, what is asked now.
+
+export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
+
+function messagesOf({ task, system }: { task: AgentTask; system?: string | undefined }): ChatMessage[] {
+  const earlier = (task.history ?? []).map(({ role, text }) => ({ role, content: text }));
+  return [
+    ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
+    ...earlier,
+    { role: "user", content: [task.text, ...dataOf(task)].filter((text) => text !== "").join("\n") },
+  ];
+}
+
+/** Data parts, as JSON: a model reads nothing else of them. */
+function dataOf({ parts }: AgentTask): string[] {
+  return parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
 }

@@ -1,28 +1,36 @@
-/** What the environment tells the Execution zone's entries on AWS. An error names the variable that is missing or wrong. */
+/** Reads the environment of the Execution zone's entries on AWS. An error names the variable that is missing or wrong. */
 
-import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
 import { endpointsOf, readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import { type LogSettings, logSettingsOf } from "../../shared/config/log-settings.ts";
+import { type LogSettings, logSettingsOf } from "../../shared/config/telemetry-schema.ts";
 
 type WorkerEnvironment = {
   table: string;
   /** The Verification zone's completion queue, perhaps of another account and region. */
   completionsUrl: string;
   logs: LogSettings;
-  aws: AwsSurroundings;
+  aws: AwsDependencies;
 };
 
 export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
   table: string;
+  /** Takes the tasks of the Verification zone; of all callers, where there is no other queue. */
   queueUrl: string;
+  /** Takes the tasks of all other callers; there only where the zone serves A2A. */
+  clientsQueueUrl: string | undefined;
+  /** ARNs of the roles that may call the Function URL, the Verification zone's first. */
+  callers: readonly [string, ...string[]];
   logs: LogSettings;
-  aws: AwsSurroundings;
+  aws: AwsDependencies;
 } {
   const table = required(variables, "SEKISHO_TABLE");
   const queueUrl = required(variables, "SEKISHO_QUEUE_URL");
-  return { table, queueUrl, logs: logsOf(variables), aws: readAwsEnvironment(variables) };
+  const clientsQueueUrl = variables.SEKISHO_CLIENTS_QUEUE_URL || undefined;
+  const [verification = "", ...others] = required(variables, "SEKISHO_CALLERS").split(" ");
+  const callers = [verification, ...others] as const;
+  return { table, queueUrl, clientsQueueUrl, callers, logs: logsOf(variables), aws: readAwsEnvironment(variables) };
 }
 
 /** `queueUrl`: its own queue, where notices of tasks are tried again; there only where the zone serves A2A. */
@@ -36,12 +44,16 @@ export function readWorkerEnvironment(
 /** A runtime's credentials come from the platform, not from variables; everything listens where the platform looks for it. */
 export function readAgentCoreEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
-): WorkerEnvironment & { hostname: string; port: number } {
+): WorkerEnvironment & { hostname: string; port: number; maxLifetimeMs: number } {
   const common = readTaskEnvironment(variables);
   const region = required(variables, "AWS_REGION");
   const aws = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region, variables }) };
   const { executionPort: port } = readEnvironment(variables);
-  return { ...common, aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
+  const maxLifetimeMs = 1000 * Number(required(variables, "SEKISHO_MAX_LIFETIME_SECONDS"));
+  if (!Number.isSafeInteger(maxLifetimeMs) || maxLifetimeMs <= 0) {
+    throw new Error("The environment variable SEKISHO_MAX_LIFETIME_SECONDS is no whole number of seconds.");
+  }
+  return { ...common, maxLifetimeMs, aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
 }
 
 function readTaskEnvironment(variables: NodeJS.ProcessEnv): Omit<WorkerEnvironment, "aws"> {

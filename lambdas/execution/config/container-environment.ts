@@ -1,4 +1,4 @@
-/** What the environment tells the Execution zone's entry in a container. All problems at once, each with its variable. */
+/** Reads the environment of the Execution zone's entry in a container. All problems at once, each with its variable. */
 import { resolve } from "node:path";
 import * as z from "zod";
 import { logVariables } from "../../shared/config/environment.ts";

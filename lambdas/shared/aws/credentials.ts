@@ -8,10 +8,10 @@ export type AwsCredentials = {
 };
 export type AwsCredentialsProvider = () => Promise<AwsCredentials>;
 
-/** What every call to AWS needs to know of its surroundings. */
-export type AwsSurroundings = {
+/** Region, credentials and endpoints for every call to AWS. */
+export type AwsDependencies = {
   region: string;
   credentials: AwsCredentialsProvider;
-  /** The address of a service (its endpoint prefix, such as `sqs`): the region's own, unless the surroundings say otherwise. */
+  /** The address of a service (its endpoint prefix, such as `sqs`): the region's own, unless it is overridden. */
   endpointOf(service: string): URL;
 };

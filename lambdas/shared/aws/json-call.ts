@@ -3,7 +3,8 @@
  * An SDK client would be several times the size of the whole ingress, and it is loaded before the first answer.
  */
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
-import type { AwsSurroundings } from "./credentials.ts";
+import { readBody } from "../http/read-body.ts";
+import type { AwsDependencies } from "./credentials.ts";
 import { createSigner } from "./signer.ts";
 
 /** AWS refused, or what came was no answer. `name` is the service's own error name, which says nothing of values. */
@@ -36,7 +37,7 @@ export function createJsonCall({
   region,
   credentials,
   endpointOf,
-}: AwsSurroundings & { service: string; version: "1.0" | "1.1" }): JsonCall {
+}: AwsDependencies & { service: string; version: "1.0" | "1.1" }): JsonCall {
   const sign = createSigner({ service, region, credentials });
   const url = endpointOf(service);
   const send = createSend(url);
@@ -77,15 +78,9 @@ function createSend(url: URL) {
 }
 
 async function read(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response) {
-    bytes += chunk.length;
-    if (bytes > maxResponseBytes)
-      throw new AwsCallError({ name: "ResponseTooLarge", status: response.statusCode ?? 0 });
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  const body = await readBody({ body: response, maxBytes: maxResponseBytes });
+  if (body === "too_large") throw new AwsCallError({ name: "ResponseTooLarge", status: response.statusCode ?? 0 });
+  return body.toString("utf8");
 }
 
 function parse(text: string): Record<string, unknown> | undefined {

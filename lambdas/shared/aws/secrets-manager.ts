@@ -1,5 +1,6 @@
 /** Reads secrets from AWS Secrets Manager, each time anew, so that a rotated one is seen. */
-import type { AwsSurroundings } from "./credentials.ts";
+import type { SecretReference } from "../config/values.ts";
+import type { AwsDependencies } from "./credentials.ts";
 import { createJsonCall } from "./json-call.ts";
 
 /** `id` is the secret's name or ARN. Rejects with a message that names the id, never a value. */
@@ -7,13 +8,19 @@ export type ReadManagedSecret = (request: { id: string }) => Promise<string>;
 
 export function createReadManagedSecret({
   timeoutMs = 2000,
-  ...surroundings
-}: AwsSurroundings & { timeoutMs?: number }): ReadManagedSecret {
-  const call = createJsonCall({ ...surroundings, service: "secretsmanager", version: "1.1" });
+  ...dependencies
+}: AwsDependencies & { timeoutMs?: number }): ReadManagedSecret {
+  const call = createJsonCall({ ...dependencies, service: "secretsmanager", version: "1.1" });
   return async ({ id }) => {
     const target = "secretsmanager.GetSecretValue";
     const answer = await call({ target, input: { SecretId: id }, signal: AbortSignal.timeout(timeoutMs) });
     if (typeof answer.SecretString === "string" && answer.SecretString !== "") return answer.SecretString;
     throw new Error(`The secret ${id} of Secrets Manager holds no text.`);
   };
+}
+
+/** Throws for a reference to an environment variable: a stage has none of those. */
+export function managedIdOf(reference: SecretReference): string {
+  if ("secretsManager" in reference) return reference.secretsManager;
+  throw new Error(`${reference.env} is an environment variable's name; on AWS a secret is one of Secrets Manager.`);
 }

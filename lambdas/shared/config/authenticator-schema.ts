@@ -15,6 +15,14 @@ const jwtIssuerSchema = z.strictObject({
     .min(1)
     .default(["RS256", "ES256"]),
   clockToleranceSeconds: z.int().min(0).max(300).default(30),
+  maxLifetimeSeconds: z
+    .int()
+    .min(60)
+    .max(2 * 86_400)
+    .default(7200)
+    .describe(
+      "The longest time between iat and exp. Google's tokens live an hour, Entra's up to 95 minutes; those of managed identities a day.",
+    ),
 });
 export type JwtIssuerConfig = z.infer<typeof jwtIssuerSchema>;
 
@@ -25,7 +33,10 @@ export const authenticatorSchema = z.discriminatedUnion(
     z
       .strictObject({
         type: z.literal("bearer"),
-        tokens: z.array(secretSchema).min(1).describe("Any one of them lets in; two while one is rotated."),
+        tokens: z
+          .array(secretSchema)
+          .min(1)
+          .describe("Any one of them lets in; two while one is rotated. At least 20 characters each."),
       })
       .describe("Tokens that both sides know."),
     z

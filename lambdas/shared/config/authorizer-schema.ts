@@ -1,6 +1,6 @@
 /** How calls to a destination prove who makes them: one member an authorizer, for the transports that are called over HTTP. */
 import * as z from "zod";
-import { httpUrl, oneOf, regionSchema, roleArnSchema, secretSchema } from "./values.ts";
+import { httpUrl, oneOf, regionSchema, roleArnSchema, type SecretReference, secretSchema } from "./values.ts";
 
 const stsRegion = {
   region: regionSchema.optional().describe("Of the AWS STS that issues the token. Default: the Verification zone's."),
@@ -22,6 +22,16 @@ export const authorizerSchema = z.discriminatedUnion(
         type: z.literal("sigv4"),
         service: z.string().min(1).describe("Such as lambda or execute-api."),
         region: z.string().min(1),
+        functionArn: z
+          .string()
+          .regex(
+            /^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[\w-]{1,64}(:[\w-]{1,128})?$/,
+            "the ARN of a function, or of an alias of one",
+          )
+          .optional()
+          .describe(
+            "The function behind a Function URL, which a stage may then invoke. Needed there for the service lambda without an assumeRoleArn.",
+          ),
         assumeRoleArn: roleArnSchema.optional().describe("Sign as this role, which must trust the Verification role."),
         externalId: z
           .string()
@@ -32,6 +42,14 @@ export const authorizerSchema = z.discriminatedUnion(
       .refine(({ assumeRoleArn, externalId }) => externalId === undefined || assumeRoleArn !== undefined, {
         path: ["externalId"],
         message: "is for an assumeRoleArn",
+      })
+      .refine(({ functionArn, service }) => functionArn === undefined || service === "lambda", {
+        path: ["functionArn"],
+        message: "is for the service lambda",
+      })
+      .refine(({ functionArn, region }) => functionArn === undefined || functionArn.split(":")[3] === region, {
+        path: ["functionArn"],
+        message: "is in another region than the one that is signed for",
       })
       .describe("AWS Signature Version 4."),
     z
@@ -98,3 +116,60 @@ export const authorizerSchema = z.discriminatedUnion(
   oneOf("none", "bearer", "sigv4", "web-identity", "google", "azure", "oauth-client-credentials", "mtls"),
 );
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
+
+// Which secrets an authorizer reads, and what each is: for whoever must permit, ask for or check them.
+
+export type AuthorizerSecretUse = "token" | "client secret" | "certificate" | "private key" | "CA certificate";
+
+export type AuthorizerSecret = { use: AuthorizerSecretUse; reference: SecretReference };
+
+export function secretsOfAuthorizer(authorizer: AuthorizerConfig): AuthorizerSecret[] {
+  switch (authorizer.type) {
+    case "bearer":
+      return [{ use: "token", reference: authorizer.token }];
+    case "oauth-client-credentials":
+      return [{ use: "client secret", reference: authorizer.clientSecret }];
+    case "mtls": {
+      const { certificate, key, ca } = authorizer;
+      return [
+        { use: "certificate", reference: certificate },
+        { use: "private key", reference: key },
+        ...(ca === undefined ? [] : [{ use: "CA certificate" as const, reference: ca }]),
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+// What an authorizer asks AWS STS for where its proof is a web identity token: the same for the call and for its permission.
+
+export type WebIdentityRequest = {
+  audience: string;
+  signingAlgorithm: "RS256" | "ES384";
+  durationSeconds: number;
+  /** Of the STS; the Verification zone's where absent. */
+  region: string | undefined;
+};
+
+/** For an exchange at once: what every verifier understands, and the life that AWS gives by default. */
+const toExchange = { signingAlgorithm: "RS256", durationSeconds: 300 } as const;
+
+/** Undefined for an authorizer that needs no such token. */
+export function webIdentityRequestOf(authorizer: AuthorizerConfig): WebIdentityRequest | undefined {
+  switch (authorizer.type) {
+    case "web-identity": {
+      const { audience, signingAlgorithm, durationSeconds, region } = authorizer;
+      return { audience, signingAlgorithm, durationSeconds, region };
+    }
+    case "google": {
+      const { workloadIdentityProvider, region } = authorizer;
+      const { tokenAudience: audience = `https://iam.googleapis.com/${workloadIdentityProvider}` } = authorizer;
+      return { audience, ...toExchange, region };
+    }
+    case "azure":
+      return { audience: authorizer.tokenAudience, ...toExchange, region: authorizer.region };
+    default:
+      return undefined;
+  }
+}

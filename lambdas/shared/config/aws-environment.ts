@@ -1,8 +1,8 @@
 /** What the environment says of AWS: region, credentials and, for emulators, another address. */
-import type { AwsCredentials, AwsSurroundings } from "../aws/credentials.ts";
+import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 
 /** In Lambda, where a function's credentials are in its environment and last as long as that does. Throws where one is missing. */
-export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsSurroundings {
+export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
   const credentials: AwsCredentials = {
     accessKeyId: required(variables, "AWS_ACCESS_KEY_ID"),
     secretAccessKey: required(variables, "AWS_SECRET_ACCESS_KEY"),
@@ -19,7 +19,7 @@ export function endpointsOf({
 }: {
   region: string;
   variables?: NodeJS.ProcessEnv;
-}): AwsSurroundings["endpointOf"] {
+}): AwsDependencies["endpointOf"] {
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   return (service) => new URL(variables.AWS_ENDPOINT_URL || `https://${service}.${region}.${domain}/`);
 }

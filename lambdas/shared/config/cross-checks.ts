@@ -3,12 +3,15 @@ import { isLoopbackHost } from "../../../contracts/methods.ts";
 import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
+import { configFields } from "./schema.ts";
+import type { Problem } from "./stage-checks.ts";
 import { stageProblems } from "./stage-checks.ts";
 
-/** `path` leads to the field to change, `message` says what would be right. */
-export type Problem = { path: (string | number)[]; message: string };
+export const configSchema = configFields.superRefine((config, context) => {
+  for (const problem of crossCheck(config)) context.addIssue({ code: "custom", ...problem });
+});
 
-export function crossCheck(config: Config): Problem[] {
+function crossCheck(config: Config): Problem[] {
   return [
     ...routeProblems(config),
     ...destinationProblems(config),

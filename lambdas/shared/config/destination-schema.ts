@@ -9,8 +9,10 @@ const anyDestination = {
     .int()
     .min(1000)
     .max(8 * 3600_000)
-    .default(8 * 3600_000)
-    .describe("Time that a task may take, from its turn in its thread on."),
+    .default(4 * 3600_000)
+    .describe(
+      "Time that a task may take, from its turn in its thread on. On AgentCore a session takes only tasks that fit into the rest of its life.",
+    ),
   concurrency: z
     .enum(["thread", "parallel"])
     .default("thread")
@@ -21,6 +23,14 @@ const anyDestination = {
     .max(25_000)
     .default(0)
     .describe("How long a poll may wait at the peer for news. It costs what waiting costs there and here."),
+  sendsAtOnce: z
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe(
+      "Tasks that one process sends there at once, and a quarter as many polls. Default: limits.sendsPerDestination.",
+    ),
   dialect: dialectSchema.default("zone").describe("Whose error numbers the peer speaks."),
   idempotent: z
     .boolean()
@@ -111,3 +121,19 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .describe("InvokeAgentRuntime of Bedrock AgentCore."),
 ]);
 export type Destination = z.infer<typeof destinationSchema>;
+
+// Further paths of the Execution host, on which it writes errors in another dialect.
+
+/** What the host serves without being told; below `/.well-known` no path is free either. */
+const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
+
+const pathSchema = z
+  .string()
+  .max(256)
+  .regex(
+    /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$|^\/$/,
+    'a path such as "/vapora": letters, digits and . _ ~ - after each slash, none at the end',
+  )
+  .refine((path) => !servedPaths.includes(path), "the host serves this path already; choose another");
+
+export const dialectPathsSchema = z.record(pathSchema, dialectSchema);

@@ -21,6 +21,7 @@ export const logVariables = {
 const environmentSchema = z.object({
   SEKISHO_PORT: portSchema.default(3000),
   SEKISHO_EXECUTION_PORT: portSchema.default(8080),
+  SEKISHO_METRICS_PORT: portSchema.optional(),
   SEKISHO_SHOW_AGENT_ERRORS: z.enum(["0", "1"]).default("0"),
   ...logVariables,
   AWS_REGION: z.string().optional(),
@@ -30,6 +31,8 @@ const environmentSchema = z.object({
 export type Environment = {
   port: number;
   executionPort: number;
+  /** Undefined where the Verification zone shows no metrics. */
+  metricsPort: number | undefined;
   logLevel: "debug" | "info" | "warn" | "error" | undefined;
   debugRatio: number | undefined;
   /** Whoever writes an agent reads what it threw. */
@@ -45,9 +48,18 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
     throw new ConfigError("The environment", problems);
   }
-  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort } = parsed.data;
+  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_METRICS_PORT: metricsPort } = parsed.data;
   const { SEKISHO_LOG_LEVEL: logLevel, SEKISHO_LOG_DEBUG_RATIO: debugRatio } = parsed.data;
   const { AWS_REGION: awsRegion = parsed.data.AWS_DEFAULT_REGION } = parsed.data;
   const showAgentErrors = parsed.data.SEKISHO_SHOW_AGENT_ERRORS === "1";
-  return { port, executionPort, logLevel, debugRatio, showAgentErrors, awsRegion };
+  return { port, executionPort, metricsPort, logLevel, debugRatio, showAgentErrors, awsRegion };
+}
+
+// What the CDK command line tells the app that it runs: the context of `-c NAME=VALUE`, and where the assembly goes.
+
+export function readCdkEnvironment(variables: NodeJS.ProcessEnv = process.env): {
+  context: Record<string, unknown>;
+  outdir: string;
+} {
+  return { context: JSON.parse(variables.CDK_CONTEXT_JSON || "{}"), outdir: variables.CDK_OUTDIR || "cdk.out" };
 }

@@ -1,6 +1,6 @@
 /** The JSON Schema of `sekisho.config.json`, for completion and checks in editors. */
 import * as z from "zod";
-import { configSchema } from "./schema.ts";
+import { configSchema } from "./cross-checks.ts";
 
 export const schemaFileName = "sekisho.config.schema.json";
 

@@ -22,9 +22,12 @@ const liveFields = [
 ];
 /** Only where the address is not what is permitted. */
 const addressFields = ["card", "url"];
+/** Fields that belong to one peer or to one transport. The other live fields are the operator's choice for any peer. */
+const peerFields = [...addressFields, "dialect", "idempotent", "longPollMs", "version"];
 const anyValue = z.unknown().optional();
-const liveFieldsSchema = z.strictObject(
-  Object.fromEntries([...liveFields, ...addressFields].map((field) => [field, anyValue])),
+/** A field that this version does not know is left out: another version may have pushed it before a rollback. */
+const liveFieldsSchema = z.object(
+  Object.fromEntries([...liveFields, ...addressFields, "fingerprint"].map((field) => [field, anyValue])),
 );
 type LiveFields = z.infer<typeof liveFieldsSchema>;
 
@@ -38,31 +41,62 @@ export type LiveSettings = z.infer<typeof liveSettingsSchema>;
 /** By name: what a destination needs to be permitted. Two of the same fingerprint differ in live fields alone. */
 export type Fingerprints = Record<string, string>;
 
-/** What `config push` stores. */
+/** The live settings that `config push` stores. The fingerprint says for which peer and credentials the fields were pushed. */
 export function liveSettingsOf({ routes, destinations }: Config): LiveSettings {
-  const fields = Object.entries(destinations).map(([name, destination]) => [name, split(destination).live] as const);
+  const fingerprints = fingerprintsOf({ destinations });
+  const fields = Object.entries(destinations).map(
+    ([name, destination]) => [name, { fingerprint: fingerprints[name], ...split(destination).live }] as const,
+  );
   return { routes, destinations: Object.fromEntries(fields) };
 }
 
-/** The deployed configuration with the live settings in it. Throws a ConfigError where they do not fit. */
-export function withLiveSettings({ config, json }: { config: Config; json: unknown }): Config {
-  const parsed = liveSettingsSchema.safeParse(json);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    throw new ConfigError("The live settings", problems);
-  }
-  const { routes = config.routes, destinations: fields = {} } = parsed.data;
-  const unknown = Object.keys(fields).filter((name) => !(name in config.destinations));
-  if (unknown.length > 0) {
-    throw new ConfigError("The live settings", [`destinations ${unknown.join(", ")}: not deployed; needs a deploy`]);
-  }
+/**
+ * The deployed configuration with the live settings in it. What they say of a destination that is not deployed is left out, so that
+ * routes still hold after a rollback; a route that leads there is refused. An address that was pushed for other credentials is
+ * left out too, since the deployed credentials must not be sent there. Throws a ConfigError where they do not fit.
+ */
+export function withLiveSettings({
+  config,
+  json,
+  deployed = fingerprintsOf(config),
+}: {
+  config: Config;
+  json: unknown;
+  deployed?: Fingerprints;
+}): Config {
+  const { routes = config.routes, destinations: pushed = {} } = parseLiveSettings(json);
+  const outdated = outdatedNames({ pushed, deployed });
   const destinations = Object.entries(config.destinations).map(([name, destination]) => {
     const { fixed, live } = split(destination);
+    const isForPeer = !outdated.includes(name);
     // What is not live is as it was deployed, whatever was pushed when it still was live.
-    const pushed = Object.entries(fields[name] ?? {}).filter(([field]) => Object.hasOwn(live, field));
-    return [name, { ...fixed, ...live, ...Object.fromEntries(pushed) }] as const;
+    const fields = Object.entries(pushed[name] ?? {}).filter(
+      ([field]) => Object.hasOwn(live, field) && (isForPeer || !peerFields.includes(field)),
+    );
+    return [name, { ...fixed, ...live, ...Object.fromEntries(fields) }] as const;
   });
   return parseConfig({ json: { ...config, routes, destinations: Object.fromEntries(destinations) } });
+}
+
+/**
+ * The deployed destinations whose settings were pushed before they got another peer, credential or permission. Their deployed
+ * addresses are in effect. Throws a ConfigError where the settings cannot be read.
+ */
+export function outdatedSettings({ json, deployed }: { json: unknown; deployed: Fingerprints }): string[] {
+  return outdatedNames({ pushed: parseLiveSettings(json).destinations ?? {}, deployed });
+}
+
+function outdatedNames({ pushed, deployed }: { pushed: Record<string, LiveFields>; deployed: Fingerprints }): string[] {
+  return Object.entries(pushed).flatMap(([name, { fingerprint }]) =>
+    Object.hasOwn(deployed, name) && deployed[name] !== fingerprint ? [name] : [],
+  );
+}
+
+function parseLiveSettings(json: unknown): LiveSettings {
+  const parsed = liveSettingsSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new ConfigError("The live settings", problems);
 }
 
 export function fingerprintsOf({ destinations }: Pick<Config, "destinations">): Fingerprints {

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type * as z from "zod";
-import { duplicateKeys } from "./duplicate-keys.ts";
-import { type Config, configSchema } from "./schema.ts";
+import { configSchema } from "./cross-checks.ts";
+import type { Config } from "./schema.ts";
 
 const configFileName = "sekisho.config.json";
 
@@ -38,9 +38,16 @@ export function loadConfig(place: ConfigPlace): Config {
 
 /** For the Execution zone alone, whose file may hold nothing else: where tasks come from is left out, with all that it demands. */
 export function loadExecutionConfig(place: ConfigPlace): Config {
-  const { json, name } = readConfig(place);
+  return parseExecutionConfig(readConfig(place));
+}
+
+/** As `loadExecutionConfig`, of a configuration that was read. */
+export function parseExecutionConfig({ json, name }: { json: unknown; name?: string }): Config {
   const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
-  return parseConfig({ json: isObject ? { ...json, destinations: {}, routes: [] } : json, name });
+  return parseConfig({
+    json: isObject ? { ...json, destinations: {}, routes: [] } : json,
+    ...(name !== undefined && { name }),
+  });
 }
 
 function readConfig(place: ConfigPlace): { json: unknown; name: string } {
@@ -110,4 +117,35 @@ function pathText(path: readonly PropertyKey[]): string {
 
 function depth(issues: z.core.$ZodIssue[]): number {
   return Math.max(0, ...issues.map((issue) => issue.path.length));
+}
+
+// Finds the keys that an object of a JSON text has more than once; JSON.parse takes the last and says nothing.
+
+type Path = (string | number)[];
+type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };
+
+/** Where each repeated key is. `text` must be JSON: whoever calls this has parsed it. */
+export function duplicateKeys(text: string): Path[] {
+  const open: Open[] = [];
+  const found: Path[] = [];
+  let awaitsKey = false;
+  // Outside of strings only these characters say where in the structure one is.
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
+    const inner = open.at(-1);
+    if (token === "{") open.push({ kind: "object", keys: new Set(), key: "" });
+    else if (token === "[") open.push({ kind: "array", index: 0 });
+    else if (token === "}" || token === "]") open.pop();
+    else if (token === "," && inner?.kind === "array") inner.index += 1;
+    else if (awaitsKey && inner?.kind === "object") {
+      inner.key = JSON.parse(token);
+      if (inner.keys.has(inner.key)) found.push(open.map(stepOf));
+      inner.keys.add(inner.key);
+    }
+    awaitsKey = token === "{" || (token === "," && inner?.kind === "object");
+  }
+  return found;
+}
+
+function stepOf(open: Open): string | number {
+  return open.kind === "object" ? open.key : open.index;
 }

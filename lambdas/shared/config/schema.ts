@@ -2,9 +2,7 @@
 import * as z from "zod";
 import { a2aSchema } from "./a2a-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
-import { crossCheck } from "./cross-checks.ts";
-import { destinationSchema } from "./destination-schema.ts";
-import { dialectPathsSchema } from "./dialect-paths-schema.ts";
+import { destinationSchema, dialectPathsSchema } from "./destination-schema.ts";
 import { slackIdSchema, slackSchema } from "./slack-schema.ts";
 import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
@@ -106,10 +104,29 @@ const executionSchema = z
       .max(8 * 3600_000)
       .optional()
       .describe(
-        "The longest that a task may take. Default: 8 hours; on Lambda 14 minutes, which is also the most there.",
+        "The longest that a task may take. Default: 8 hours; on AgentCore two minutes less than a session lives; on Lambda 14 minutes. More is refused on either.",
       ),
     leaseMs: z.int().min(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
     lostAfterMs: z.int().min(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
+    limits: z
+      .strictObject({
+        runsPerCaller: z
+          .int()
+          .min(1)
+          .max(100_000)
+          .default(1000)
+          .describe("Agents at work for one caller in one process. More is refused with rate_limited."),
+        openCallsPerCaller: z
+          .int()
+          .min(1)
+          .max(100_000)
+          .default(1000)
+          .describe(
+            "Streams of one caller in one process, and calls that wait for a change. A stream more is refused with rate_limited, a call more is answered without waiting.",
+          ),
+      })
+      .prefault({})
+      .describe("What one caller may have at once. The Verification zone is one caller, however many people ask it."),
     a2a: a2aSchema.prefault({}).describe("The host as an A2A agent."),
     dialects: dialectPathsSchema
       .default({})
@@ -148,14 +165,14 @@ const limitsSchema = z
       .max(1000)
       .default(64)
       .describe(
-        "Tasks that are moved at once. A call under way holds one of these slots and costs hardly anything else.",
+        "Tasks that one process moves at once. A call under way holds one of these slots and costs hardly anything else. On AWS a process has ten tasks at most, and stages.NAME.scale says how many processes there are.",
       ),
     sendsPerDestination: z
       .int()
       .min(1)
       .optional()
       .describe(
-        "Tasks that are sent to one destination at once in one process, so that one that hangs leaves the others room; a quarter as many polls beside them. Default: half of concurrency.",
+        "Tasks that are sent to one destination at once in one process, so that one that hangs leaves the others room; a quarter as many polls beside them. Default: half of concurrency; a destination's sendsAtOnce goes before it.",
       ),
     sweepAfterMs: z
       .int()
@@ -206,33 +223,30 @@ const operatorsSchema = z.strictObject({
     .describe("Who may open the operators' page where it does not listen on loopback."),
 });
 
-export const configSchema = z
-  .strictObject({
-    $schema: z.string().optional(),
-    slack: slackSchema.prefault({}),
-    allowlist: z
-      .array(allowlistRuleSchema)
-      .default([])
-      .describe("Who may ask, beside the rules of `sekisho allow`. Empty means nobody."),
-    files: filesSchema.prefault({}).describe("Files of messages and answers."),
-    destinations: z
-      .record(nameSchema, destinationSchema)
-      .prefault({ local: { transport: "https" } })
-      .describe("Where tasks can go."),
-    routes: z
-      .array(routeSchema)
-      .prefault([{ destination: "local" }])
-      .describe("The first that fits decides."),
-    execution: executionSchema.prefault({}),
-    limits: limitsSchema.prefault({}),
-    telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans."),
-    usageHistory: usageHistorySchema.prefault({}).describe("Who asked when, for which destination, and how it ended."),
-    operators: operatorsSchema.prefault({}).describe("The operators' page."),
-    stages: z.record(stageNameSchema, stageSchema).default({}).describe("Where `cdk deploy` puts the zones."),
-  })
-  .superRefine((config, context) => {
-    for (const problem of crossCheck(config)) context.addIssue({ code: "custom", ...problem });
-  });
+/** Each field alone. `configSchema` checks what the fields demand of each other too. */
+export const configFields = z.strictObject({
+  $schema: z.string().optional(),
+  slack: slackSchema.prefault({}),
+  allowlist: z
+    .array(allowlistRuleSchema)
+    .default([])
+    .describe("Who may ask, beside the rules of `sekisho allow`. Empty means nobody."),
+  files: filesSchema.prefault({}).describe("Files of messages and answers."),
+  destinations: z
+    .record(nameSchema, destinationSchema)
+    .prefault({ local: { transport: "https" } })
+    .describe("Where tasks can go."),
+  routes: z
+    .array(routeSchema)
+    .prefault([{ destination: "local" }])
+    .describe("The first that fits decides."),
+  execution: executionSchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans."),
+  usageHistory: usageHistorySchema.prefault({}).describe("Who asked when, for which destination, and how it ended."),
+  operators: operatorsSchema.prefault({}).describe("The operators' page."),
+  stages: z.record(stageNameSchema, stageSchema).default({}).describe("Where `cdk deploy` puts the zones."),
+});
 
-export type Config = z.infer<typeof configSchema>;
+export type Config = z.infer<typeof configFields>;
 export type AgentConfig = z.infer<typeof agentSchema>;

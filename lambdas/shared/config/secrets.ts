@@ -16,6 +16,40 @@ export async function readSecret(reference: SecretReference): Promise<string> {
 async function readManaged({ id }: { id: string }): Promise<string> {
   const region = id.startsWith("arn:") ? id.split(":")[3] : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);
   if (!region) throw new Error(`Set AWS_REGION, or give the ARN of the secret ${id} in the configuration.`);
-  const surroundings = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) };
-  return createReadManagedSecret(surroundings)({ id });
+  const dependencies = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) };
+  return createReadManagedSecret(dependencies)({ id });
+}
+
+// Whether a secret that the configuration refers to is there, before anybody reads it.
+
+/** Of a secret in Secrets Manager nothing is known before it is read. */
+export function hasSecret(reference: SecretReference): boolean {
+  return "secretsManager" in reference || Boolean(process.env[reference.env]);
+}
+
+/** How a person is told which secret is meant. */
+export function nameOfSecret(reference: SecretReference): string {
+  return "env" in reference ? reference.env : reference.secretsManager;
+}
+
+// How long the tokens must be that let callers in. A short one could be guessed or found in a list.
+
+export const leastTokenLength = 20;
+
+/** A problem for a person for each variable of the environment that is set to less. It never repeats the token. */
+export function shortTokenProblems({
+  references,
+  variables = process.env,
+}: {
+  references: readonly SecretReference[];
+  variables?: NodeJS.ProcessEnv;
+}): string[] {
+  return references.flatMap((reference) => {
+    const token = "env" in reference ? variables[reference.env] : undefined;
+    if (!token || token.length >= leastTokenLength) return [];
+    const name = "env" in reference ? reference.env : "";
+    return [
+      `The token in ${name} is shorter than ${leastTokenLength} characters, and could be guessed. Make one with openssl rand -hex 32.`,
+    ];
+  });
 }

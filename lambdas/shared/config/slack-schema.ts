@@ -74,7 +74,23 @@ export const slackSchema = z.strictObject({
     .default([])
     .describe("Who may cancel the tasks of others."),
   install: z
-    .strictObject({ clientId: z.string().regex(/^\d+\.\d+$/, "the app's client id"), clientSecret: secretSchema })
+    .strictObject({
+      clientId: z.string().regex(/^\d+\.\d+$/, "the app's client id"),
+      clientSecret: secretSchema,
+      teams: z
+        .array(z.string().regex(/^[TE][A-Z0-9]{1,63}$/, "the id of a workspace (T…) or an organization (E…)"))
+        .min(1)
+        .optional()
+        .describe("The workspaces and organizations that may install the app. Without it every one may."),
+      maxPerDay: z
+        .int()
+        .min(1)
+        .max(10_000)
+        .default(50)
+        .describe(
+          "How many installations there may be in a day (UTC), those of a workspace that has it already included.",
+        ),
+    })
     .optional()
     .describe("The app is installed into several workspaces by Slack's OAuth flow, at /slack/install."),
 });

@@ -1,10 +1,13 @@
 /** What the stages demand of the rest of the file: AWS must be able to run what it asks for. */
 import { isLoopbackHost } from "../../../contracts/methods.ts";
-import type { Problem } from "./cross-checks.ts";
+
 import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig, Config } from "./schema.ts";
-import { isLocalOnly, maxLambdaTaskMs } from "./stage-config.ts";
+import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
+
+/** `path` leads to the field to change, `message` says what would be right. */
+export type Problem = { path: (string | number)[]; message: string };
 
 /** Lambda ends a worker after 15 minutes; the last seconds are for letting go of its tasks. */
 const maxLeaseMs = 885_000;
@@ -33,13 +36,18 @@ function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Proble
   return problems;
 }
 
-/** The Verification zone's role may call what the address names; from another address nobody can tell what that is. */
+/** The Verification zone's role may call what the destination names, and nothing else. Not every address says what that is. */
 function signingProblems(name: string, destination: Destination): Problem[] {
   const authorizer = authorizerConfigOf(destination);
   if (authorizer?.type !== "sigv4" || isOwnExecution(destination)) return [];
-  const { service, region, assumeRoleArn } = authorizer;
+  const { service, region, assumeRoleArn, functionArn } = authorizer;
   // What the other role may do is its own account's affair.
-  if (service === "lambda" || assumeRoleArn !== undefined) return [];
+  if (assumeRoleArn !== undefined) return [];
+  if (service === "lambda") {
+    const message =
+      "is missing: the host of a Function URL does not say which function a stage must be permitted to invoke";
+    return functionArn === undefined ? [{ path: ["destinations", name, "authorizer", "functionArn"], message }] : [];
+  }
   if (service !== "execute-api") {
     const message = `no permission can be given for it; a stage signs for "lambda" and "execute-api" only`;
     return [{ path: ["destinations", name, "authorizer", "service"], message }];
@@ -65,14 +73,32 @@ function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
   return [{ path: ["execution", "agent", "modelId"], message }];
 }
 
+/** Each task would be refused by every session, new ones too. */
+function lifetimeProblems({ stages, destinations, execution }: Config, name: string): Problem[] {
+  const stage = stages[name]?.execution;
+  if (stage?.kind !== "agentcore") return [];
+  const mostMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
+  const message = `at most ${mostMs} where a stage's sessions live for ${stage.maxLifetimeSeconds} s (maxLifetimeSeconds), as those of ${name} do; two minutes are for their start and end`;
+  const tooLong = Object.entries(destinations).filter(
+    ([, destination]) => isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > mostMs,
+  );
+  const problems: Problem[] = tooLong.map(([own]) => ({ path: ["destinations", own, "deadlineMs"], message }));
+  if ((execution.maxTaskMs ?? 0) > mostMs) problems.push({ path: ["execution", "maxTaskMs"], message });
+  return problems;
+}
+
 /** What this stage's own kind does not allow. */
 function kindProblems(config: Config, name: string): Problem[] {
   const { routes, destinations, execution } = config;
   const kind = config.stages[name]?.execution.kind;
-  const problems: Problem[] = [];
+  const problems: Problem[] = lifetimeProblems(config, name);
   if (kind === "lambda" && (execution.maxTaskMs ?? 0) > maxLambdaTaskMs) {
     const message = `at most ${maxLambdaTaskMs} (14 minutes) where a stage executes on lambda, as ${name} does; agentcore goes further`;
     problems.push({ path: ["execution", "maxTaskMs"], message });
+  }
+  if (kind !== "lambda" && config.stages[name]?.scale.agentConcurrency !== undefined) {
+    const message = `only where a stage executes on lambda; ${name} executes on ${kind}`;
+    problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
   }
   if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
   const used = routes.flatMap((route, index) => route.destination.map((routed) => ({ routed, index })));

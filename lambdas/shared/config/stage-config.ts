@@ -8,15 +8,29 @@ import type { SecretReference } from "./values.ts";
 /** Lambda ends a function after 15 minutes; the last is for storing the outcome. */
 export const maxLambdaTaskMs = 14 * 60_000;
 const defaultTaskMs = 8 * 3600_000;
+/** The start of a machine and of the process, and the storing of the outcome. More than the host itself keeps free. */
+const lifetimeMarginMs = 120_000;
 
 /** Where the Execution zone of a stage can be reached; known when it is deployed. */
 export type ExecutionAddress =
   | { transport: "agentcore"; runtimeArn: string; qualifier: string; stopAfterResult: boolean }
-  | { transport: "https"; url: string; region: string };
+  | {
+      transport: "https";
+      url: string;
+      region: string;
+      functionArn: string;
+      /** By one worker: more calls would only take the account's concurrency, while no agent is free. */
+      sendsAtOnce?: number | undefined;
+    };
 
 /** The longest that a task may take where the Execution zone of this configuration runs; `kind` is absent on one machine. */
 export function maxTaskMsOf({ config, kind }: { config: Pick<Config, "execution">; kind?: ExecutionKind }): number {
   return config.execution.maxTaskMs ?? (kind === "lambda" ? maxLambdaTaskMs : defaultTaskMs);
+}
+
+/** The longest task that fits into the life of a new AgentCore session. A minute at least: no shorter life is of use to a host. */
+export function longestTaskMs(maxLifetimeMs: number): number {
+  return Math.max(60_000, maxLifetimeMs - lifetimeMarginMs);
 }
 
 /** Whether a stage's own Execution zone is an A2A agent: it must be told its address, and AgentCore passes on nothing but calls. */
@@ -58,13 +72,15 @@ export function withExecutionAddress({
 
 function located(destination: Destination, address: ExecutionAddress): Destination {
   const { deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes, questions } = destination;
+  const { sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined } = destination;
   const common = {
+    ...(sendsAtOnce !== undefined && { sendsAtOnce }),
     ...{ deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes, questions },
     idempotent: true,
   };
   if (address.transport === "agentcore") return { ...common, ...address };
-  const { url, region } = address;
-  return { ...common, transport: "https", url, authorizer: { type: "sigv4", service: "lambda", region } };
+  const { url, region, functionArn } = address;
+  return { ...common, transport: "https", url, authorizer: { type: "sigv4", service: "lambda", region, functionArn } };
 }
 
 function withManagedSecrets<T>(value: T, stageName: string): T {

@@ -20,6 +20,29 @@ const executionPlace = {
   region: regionSchema.optional().describe("Default: the Verification zone's."),
 };
 
+/** The platform's limit (runtimes on microVMs). */
+const maxSessionSeconds = 28_800;
+
+/** Warm follow-ups against cost: docs/operations.md has the figures. */
+export const defaultIdleSeconds = 120;
+
+const sessionLife = {
+  idleSeconds: z
+    .int()
+    .min(60)
+    .max(maxSessionSeconds)
+    .default(defaultIdleSeconds)
+    .describe("A session without a call and without a running task ends after this time. It is paid for until then."),
+  maxLifetimeSeconds: z
+    .int()
+    .min(900)
+    .max(maxSessionSeconds)
+    .default(maxSessionSeconds)
+    .describe(
+      "A session ends after this time, whatever runs in it. A task that may take longer than what is left gets a new one.",
+    ),
+};
+
 const stageExecutionSchema = z
   .discriminatedUnion(
     "kind",
@@ -32,6 +55,11 @@ const stageExecutionSchema = z
             .boolean()
             .default(false)
             .describe("A session per task, stopped when the task is over, instead of one per thread that stays warm."),
+          ...sessionLife,
+        })
+        .refine(({ idleSeconds, maxLifetimeSeconds }) => idleSeconds <= maxLifetimeSeconds, {
+          path: ["idleSeconds"],
+          message: "must be at most maxLifetimeSeconds",
         })
         .describe("A Bedrock AgentCore Runtime."),
       z
@@ -43,9 +71,49 @@ const stageExecutionSchema = z
   )
   .describe("Where and how tasks are executed.");
 
+/** AWS's limits for an event source of a queue. */
+const atOnce = z.int().min(2).max(1000);
+
+const scaleSchema = z
+  .strictObject({
+    workerConcurrency: atOnce
+      .default(2)
+      .describe("Invocations of the worker at once. Each moves up to ten tasks. The account's limit must allow them."),
+    agentConcurrency: atOnce
+      .optional()
+      .describe("Tasks that are executed at once where execution is on lambda: one invocation each. Default: 2."),
+    eventsPerSecond: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(50)
+      .describe(
+        "Requests from Slack that are let through. About ten for each workspace, of which each sends at most 30,000 an hour.",
+      ),
+    eventBurst: z.int().min(1).max(10_000).default(200).describe("Requests from Slack that may come at once."),
+    reservedIngress: z
+      .int()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe(
+        "Concurrency that only the ingress has, and no more than that. AWS refuses it where less than 100 would be left for the other functions of the account.",
+      ),
+  })
+  .refine(({ eventsPerSecond, eventBurst }) => eventsPerSecond <= eventBurst, {
+    path: ["eventBurst"],
+    message: "must be at least eventsPerSecond",
+  });
+
+/** Tasks that are executed at once on lambda. */
+export const defaultAgentConcurrency = 2;
+
 export const stageSchema = z.strictObject({
   verification: z.strictObject({ account: accountSchema, region: regionSchema, telemetryLayer: layerSchema }),
-  execution: stageExecutionSchema.default({ kind: "agentcore", stopAfterResult: false }),
+  execution: stageExecutionSchema.prefault({ kind: "agentcore" }),
+  scale: scaleSchema
+    .prefault({})
+    .describe("How much may run at once. The defaults fit into an account that allows ten invocations."),
   production: z
     .boolean()
     .default(false)

@@ -1,5 +1,6 @@
 /** What the zones tell of themselves: log lines, metrics, and spans where somebody collects them. */
 import * as z from "zod";
+import type { LogLevel } from "../log.ts";
 import { httpUrl, oneOf, secretSchema } from "./values.ts";
 
 const ratioSchema = z.number().min(0).max(1);
@@ -52,3 +53,20 @@ export const telemetrySchema = z.strictObject({
     .prefault({}),
 });
 export type TelemetryConfig = z.infer<typeof telemetrySchema>;
+
+// Which log lines are written: what the environment says goes before the configuration, and that before what the entry does by itself.
+
+/** `debugRatio`: the share of tasks whose lines are written whatever their level (`log-sampling.ts`). */
+export type LogSettings = { level: LogLevel; debugRatio: number };
+
+export function logSettingsOf({
+  environment: { logLevel, debugRatio },
+  config,
+  level = "info",
+}: {
+  environment: { logLevel: LogLevel | undefined; debugRatio: number | undefined };
+  config?: TelemetryConfig["logs"];
+  level?: LogLevel;
+}): LogSettings {
+  return { level: logLevel ?? config?.level ?? level, debugRatio: debugRatio ?? config?.debugRatio ?? 0 };
+}

@@ -1,8 +1,10 @@
 /** The local loop: receives from a queue and handles a bounded number of messages at a time, as a Lambda event source would. */
+
 import { setTimeout as wait } from "node:timers/promises";
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../async/retry-delay.ts";
 import type { Log } from "../log.ts";
 import { queuedIds } from "../queued-ids.ts";
+import { errorKind } from "../telemetry/error-kind.ts";
 import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
 
 /** What SQS gives at most to one receive, and how long it waits at most. */
@@ -68,7 +70,7 @@ export async function runQueueLoop({
       if (signal.aborted) break;
       const delayMs = failureBackoff.baseMs + backoffMs({ ...failureBackoff, attempt: failures, random });
       failures += 1;
-      log.error("queue_receive_failed", { cause_kind: kindOf(error), attempt: failures, delay_ms: delayMs });
+      log.error("queue_receive_failed", { cause_kind: errorKind(error), attempt: failures, delay_ms: delayMs });
       await sleep({ ms: delayMs, signal });
     }
   }
@@ -117,7 +119,7 @@ function createHandleOne({
     try {
       await handle(message, limit.signal);
     } catch (error) {
-      log.warn("queue_message_failed", { ...queuedIds(message.body), cause_kind: kindOf(error), attempt });
+      log.warn("queue_message_failed", { ...queuedIds(message.body), cause_kind: errorKind(error), attempt });
       return;
     } finally {
       clearTimeout(timer);
@@ -127,13 +129,7 @@ function createHandleOne({
       const isFinished = await consumer.finish({ receipt: message.receipt });
       if (!isFinished) log.warn("queue_receipt_void", { ...queuedIds(message.body), attempt });
     } catch (error) {
-      log.error("queue_finish_failed", { ...queuedIds(message.body), cause_kind: kindOf(error), attempt });
+      log.error("queue_finish_failed", { ...queuedIds(message.body), cause_kind: errorKind(error), attempt });
     }
   };
-}
-
-/** A code such as ERR_SQLITE_ERROR, or the error's class; never its message. */
-function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error;
-  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

@@ -28,7 +28,8 @@ export type TaskStore<T extends TaskItem> = {
    * first, those of one moment by their ids, the greatest first; a replace with another `listedAtMs` moves the item, which
    * may then be missed or come twice in a listing that is under way.
    * `cursor` continues a listing and is opaque; throws RangeError where it is none of this store. May lag behind the last
-   * writes by moments where the engine says so; each item that it returns is current.
+   * writes by moments where the engine says so; each item that it returns is current. For the command line, and for the zone
+   * that lists a principal's tasks: on AWS a listing without an index of its own reads the whole table.
    */
   list(request: {
     index: StoreIndex;

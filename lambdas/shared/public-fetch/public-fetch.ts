@@ -1,5 +1,12 @@
 /** GET of a URL that somebody else chose: only from public addresses, only what was asked for, and only so much of it. */
-import { get } from "./get.ts";
+
+import type { LookupAddress } from "node:dns";
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { LookupFunction } from "node:net";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { isAnnouncedLarger, readIncoming } from "../http/read-body.ts";
+import type { Target } from "./reach.ts";
 import { createReach, type ReachOptions } from "./reach.ts";
 
 /** `timeoutMs` is for all of it: the name, the connection and the last byte. */
@@ -20,4 +27,84 @@ export type PublicFetch = (request: {
 export function createPublicFetch(options: ReachOptions = {}): PublicFetch {
   const reach = createReach(options);
   return ({ maxBytes, ...request }) => reach({ ...request, work: (target) => get({ ...target, maxBytes }) });
+}
+
+// One GET: the body of a plain 200, up to a limit.
+
+/** Rejects with a SekishoError. */
+async function get({ maxBytes, ...target }: Target & { maxBytes: number }): Promise<Uint8Array> {
+  return requestOnce({
+    ...target,
+    method: "GET",
+    headers: { accept: "*/*", "accept-encoding": "identity" },
+    async read(response) {
+      const refusal = refusalOf({ response, maxBytes });
+      if (refusal !== undefined) throw refusal;
+      const body = await readIncoming({ message: response, maxBytes });
+      if (body === "too_large") throw new SekishoError("payload_too_large");
+      return body;
+    },
+  });
+}
+
+/** By the head alone, before the body is read. */
+function refusalOf({ response, maxBytes }: { response: IncomingMessage; maxBytes: number }): SekishoError | undefined {
+  const { statusCode: status = 0, headers } = response;
+  if (status === 429 || status >= 500) return new SekishoError("unavailable");
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (status !== 200 || encoding.toLowerCase() !== "identity") return new SekishoError("invalid_response");
+  const isTooLarge = isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes });
+  return isTooLarge ? new SekishoError("payload_too_large") : undefined;
+}
+
+// One request over a connection of its own to addresses that are already known.
+
+/**
+ * Certificate, SNI and `Host` are for the URL's name; the name itself is not looked up again. The connection ends when `read`
+ * is done with the response, whatever of it is left. Rejects with a SekishoError: what `read` throws, `invalid_response` for
+ * what is no HTTP, and `unavailable`.
+ */
+export async function requestOnce<T>({
+  url,
+  addresses,
+  signal,
+  method,
+  headers,
+  body,
+  read,
+}: Target & {
+  method: "GET" | "POST";
+  headers: OutgoingHttpHeaders;
+  body?: string;
+  read: (response: IncomingMessage) => T | Promise<T>;
+}): Promise<T> {
+  const options: RequestOptions = { agent: false, lookup: lookupIn(addresses), method, headers, signal };
+  const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  request.once("response", resolve);
+  request.on("error", reject);
+  // A connection that is switched to another protocol closes without an error.
+  request.once("close", () => reject(new Error("closed")));
+  request.end(body);
+  try {
+    return await read(await promise);
+  } catch (thrown) {
+    if (thrown instanceof SekishoError) throw thrown;
+    throw new SekishoError(isNoHttp(thrown) ? "invalid_response" : "unavailable", { cause: thrown });
+  } finally {
+    request.destroy();
+  }
+}
+
+/** Answers every question with the addresses that were checked. */
+function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
+  const [first] = addresses;
+  return (_name, { all }, callback) => {
+    if (all) callback(null, [...addresses]);
+    else callback(null, first?.address ?? "", first?.family);
+  };
+}
+
+function isNoHttp(thrown: unknown): boolean {
+  return typeof thrown === "object" && thrown !== null && "code" in thrown && String(thrown.code).startsWith("HPE_");
 }

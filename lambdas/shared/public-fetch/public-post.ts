@@ -1,6 +1,7 @@
 /** POST to a URL that somebody else chose: only to public addresses, and of the answer only the head is read. */
+
+import { requestOnce } from "./public-fetch.ts";
 import { createReach, type ReachOptions } from "./reach.ts";
-import { requestOnce } from "./request-once.ts";
 
 /** `retryAfter` is the header's own text. */
 export type PostAnswer = { status: number; retryAfter: string | undefined };

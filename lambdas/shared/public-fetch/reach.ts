@@ -1,9 +1,15 @@
 /** The way to a URL that somebody else chose: only to public addresses, and only for so long. */
+
+import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
-import type { Target } from "./request-once.ts";
-import { type Resolve, resolveHost } from "./resolve-host.ts";
+import { abortable } from "../async/abortable.ts";
+import { parseUrl } from "../parse-url.ts";
+
+/** What may be reached, and until when. */
+export type Target = { url: URL; addresses: readonly LookupAddress[]; signal: AbortSignal };
 
 export type ReachOptions = {
   resolve?: Resolve;
@@ -46,7 +52,7 @@ export function createReach({
 
 /** https, and http for loopback, whose addresses are another matter. Ports are as given: all of a public address are public. */
 function checkedUrl(address: string): URL {
-  const url = URL.parse(address);
+  const url = parseUrl(address);
   const isPlain = url?.protocol === "http:" && isLoopbackHost(url.hostname);
   if (url === null || !(url.protocol === "https:" || isPlain)) throw new SekishoError("permission_denied");
   if (url.username !== "" || url.password !== "") throw new SekishoError("permission_denied");
@@ -65,18 +71,99 @@ async function untilStopped<T>({
 }): Promise<T> {
   signal.throwIfAborted();
   const controller = new AbortController();
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = (reason: unknown) => {
-    reject(reason);
-    controller.abort(reason);
-  };
-  const giveUp = () => stop(signal.reason);
-  const timer = setTimeout(() => stop(new SekishoError("unavailable")), timeoutMs);
+  const giveUp = () => controller.abort(signal.reason);
+  const timer = setTimeout(() => controller.abort(new SekishoError("unavailable")), timeoutMs);
   signal.addEventListener("abort", giveUp);
   try {
-    return await Promise.race([stopped, work(controller.signal)]);
+    return await abortable({ promise: work(controller.signal), signal: controller.signal });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", giveUp);
   }
+}
+
+// From the host of a URL to the addresses that may be connected to.
+
+/** All addresses of a name. */
+export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
+
+/**
+ * `hostname` is a URL's, which the parser has brought into its one form: what is an address in any spelling is one here.
+ * Rejects with `unavailable` where there is no address, and with `permission_denied` where any is not public.
+ */
+async function resolveHost({
+  hostname,
+  resolve,
+  allowLoopback,
+}: {
+  hostname: string;
+  resolve: Resolve;
+  allowLoopback: boolean;
+}): Promise<readonly LookupAddress[]> {
+  const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  const family = isIP(bare);
+  const addresses = family === 0 ? await lookUp({ name: bare, resolve }) : [{ address: bare, family }];
+  if (addresses.length === 0) throw new SekishoError("unavailable");
+  const isAllowed = ({ address }: LookupAddress) =>
+    isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address));
+  if (!addresses.every(isAllowed)) throw new SekishoError("permission_denied");
+  return addresses;
+}
+
+async function lookUp({ name, resolve }: { name: string; resolve: Resolve }): Promise<readonly LookupAddress[]> {
+  try {
+    return await resolve(name);
+  } catch (cause) {
+    throw new SekishoError("unavailable", { cause });
+  }
+}
+
+// Which addresses belong to the public internet, and not to a machine, a network or a platform of one's own.
+
+/** Of IANA's special-purpose registries what is not for the public, and the platform address that Azure took from its own range. */
+const special4 = subnets("ipv4", [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "168.63.129.16/32",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.88.99.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+]);
+
+/** All that is given out to the public; mapped addresses, NAT64, ULA, link-local and multicast lie outside. */
+const global6 = subnets("ipv6", ["2000::/3"]);
+
+/** What within it is not for the public, or carries an IPv4 address that nobody would have looked at (Teredo, 6to4). */
+const special6 = subnets("ipv6", ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"]);
+
+const loopback4 = subnets("ipv4", ["127.0.0.0/8"]);
+
+/** False for whatever is no IP address, too. */
+export function isPublicAddress(address: string): boolean {
+  const family = isIP(address);
+  if (family === 4) return !special4.check(address, "ipv4");
+  return family === 6 && global6.check(address, "ipv6") && !special6.check(address, "ipv6");
+}
+
+export function isLoopbackAddress(address: string): boolean {
+  return address === "::1" || (isIP(address) === 4 && loopback4.check(address, "ipv4"));
+}
+
+function subnets(family: "ipv4" | "ipv6", ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [net = "", prefix] = range.split("/");
+    list.addSubnet(net, Number(prefix), family);
+  }
+  return list;
 }

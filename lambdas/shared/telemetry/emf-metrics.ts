@@ -1,6 +1,7 @@
 /** Metrics as log lines that CloudWatch reads: embedded metric format, one line for each combination of labels. */
-import type { Metric } from "./metric.ts";
+
 import { createMetricBound } from "./metric-bound.ts";
+import type { Metric } from "./metric-table-entry.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html: an array's most. */

@@ -1,5 +1,5 @@
 /** Telemetry of a Lambda function: metrics as log lines that CloudWatch reads, spans sent before an invocation ends. */
-import type { AwsSurroundings } from "../aws/credentials.ts";
+import type { AwsDependencies } from "../aws/credentials.ts";
 import { functionResource } from "../config/function-environment.ts";
 import { readMetricsNamespace } from "../config/metrics-environment.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
@@ -8,9 +8,9 @@ import type { Log } from "../log.ts";
 import { createEmfMetrics } from "./emf-metrics.ts";
 import { metricTable } from "./metric-table.ts";
 import { noMetrics } from "./metrics.ts";
+import { xrayTarget } from "./otlp-target.ts";
 import type { InvocationTelemetry } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
-import { xrayTarget } from "./xray-target.ts";
 
 /** Awaited by whoever asked, so that a collector that is away delays no answer for long. */
 const flushMs = 1000;
@@ -25,7 +25,7 @@ export function openLambdaTelemetry({
   config: TelemetryConfig;
   service: "verification" | "execution";
   readSecret: (reference: SecretReference) => Promise<string>;
-  aws: AwsSurroundings;
+  aws: AwsDependencies;
   log: Log;
 }): InvocationTelemetry {
   const namespace = readMetricsNamespace();

@@ -1,5 +1,6 @@
 /** Every metric that there is: the same names in Prometheus and in CloudWatch. Labels take values of closed lists or of the configuration. */
-import type { Metric } from "./metric.ts";
+
+import type { Metric } from "./metric-table-entry.ts";
 import { entryMetricTable } from "./metric-table-entry.ts";
 
 /** Seconds: from a call that is answered at once to a task of hours. */
@@ -49,7 +50,7 @@ export const metricTable = {
     kind: "counter",
     labels: ["kind"],
     dimensions: [["kind"]],
-    help: "Messages that were answered with words of ours in place of being done.",
+    help: "Messages that were answered with words of ours in place of being done, or with nothing.",
   },
   sekisho_calls_total: {
     kind: "counter",

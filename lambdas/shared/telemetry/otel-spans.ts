@@ -1,18 +1,20 @@
 /** The spans seam over `@opentelemetry/api`: whatever SDK is registered in the process gets them; without one only the ids go along. */
+
 import {
   trace as api,
   type Context,
   context,
+  createTraceState,
   isSpanContextValid,
   type Span,
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   type Tracer,
 } from "@opentelemetry/api";
-import { childOf, newTrace, type Trace } from "../trace.ts";
-import { errorKindOf } from "./error-kind.ts";
-import { spanContextOf, traceOf } from "./span-context.ts";
+import { childOf, newTrace, parseTrace, type Trace } from "../trace.ts";
+import { errorType } from "./error-kind.ts";
 import type { OpenSpan, SpanStart, Spans } from "./spans.ts";
 
 /** Starts a span whose own ids are those given, which only an SDK of ours can (tracer-provider.ts). */
@@ -43,13 +45,13 @@ export function createOtelSpans({
     async within({ name, kind, trace, attributes }, work) {
       const parent = parentOf(trace);
       // What is called outside of every trace, such as Slack for the members of a group, makes none of its own.
-      if (parent === undefined && kind !== "server") return work(untold(newTrace({ sampleRatio })));
+      if (parent === undefined && kind !== "server") return work(eraseQuestion(newTrace({ sampleRatio })));
       const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, around(parent));
       const ids = span.spanContext();
       // Nobody makes spans here: what comes back is the parent's own.
       const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
-      if (!isMade) return work(untold(trace === undefined ? newTrace({ sampleRatio }) : childOf(trace)));
-      return runWithin({ span, surroundings: api.setSpan(context.active(), span), work });
+      if (!isMade) return work(eraseQuestion(trace === undefined ? newTrace({ sampleRatio }) : childOf(trace)));
+      return runWithin({ span, dependencies: api.setSpan(context.active(), span), work });
     },
     root({ name, kind, trace, attributes, startMs, endMs, failed }) {
       const ids = spanContextOf(trace);
@@ -78,11 +80,11 @@ function around(parent: SpanContext | undefined): Context {
 
 async function runWithin<T>({
   span,
-  surroundings,
+  dependencies,
   work,
 }: {
   span: Span;
-  surroundings: Context;
+  dependencies: Context;
   work: (span: OpenSpan) => Promise<T>;
 }): Promise<T> {
   let failed = false;
@@ -96,9 +98,9 @@ async function runWithin<T>({
     fail,
   };
   try {
-    return await context.with(surroundings, () => work(open));
+    return await context.with(dependencies, () => work(open));
   } catch (thrown) {
-    fail(errorKindOf(thrown));
+    fail(errorType(thrown));
     throw thrown;
   } finally {
     span.end();
@@ -111,6 +113,33 @@ function markFailed(span: Span, kind: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-function untold(trace: Trace): OpenSpan {
+function eraseQuestion(trace: Trace): OpenSpan {
   return { trace, set() {}, fail() {} };
+}
+
+// The W3C context as it travels, and as `@opentelemetry/api` has it.
+
+/** Undefined where it is malformed. Whoever has it got it from elsewhere: it is remote. */
+function spanContextOf(trace: Trace | undefined): SpanContext | undefined {
+  const parsed = trace && parseTrace(trace);
+  if (parsed === undefined) return undefined;
+  const [, traceId = "", spanId = "", flags = ""] = parsed.traceparent.split("-");
+  const { tracestate } = parsed;
+  return {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
+  };
+}
+
+function traceOf({ traceId, spanId, traceFlags, traceState }: SpanContext): Trace {
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+  const tracestate = traceState?.serialize();
+  return tracestate ? { traceparent, tracestate } : { traceparent };
+}
+
+export function isSampled({ traceFlags }: SpanContext): boolean {
+  return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }

@@ -1,7 +1,10 @@
 /** One OTLP request over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp), and what became of it. */
+
 import { setTimeout as wait } from "node:timers/promises";
-import { parseRetryAfter } from "../retry-after.ts";
-import { errorKindOf } from "./error-kind.ts";
+import { abortable } from "../async/abortable.ts";
+import { parseRetryAfter } from "../async/retry-delay.ts";
+import { readResponseBody } from "../http/read-body.ts";
+import { errorKind } from "./error-kind.ts";
 import type { OtlpTarget } from "./otlp-target.ts";
 
 /** `rejected`: spans that it did not take although it answered that all is well. */
@@ -29,16 +32,17 @@ export function createOtlpPost({
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }): OtlpPost {
   async function once({ body, signal }: { body: Uint8Array; signal: AbortSignal }): Promise<Answered> {
-    const headers = await within(target.headersOf(body), signal);
+    // A secret's reader knows no signal.
+    const headers = await abortable({ promise: target.headersOf(body), signal });
     // A signed Host goes with the address, and fetch writes it itself.
     const { host: _host, ...sent } = headers;
     const response = await fetch(target.url, { method: "POST", headers: sent, body, signal, redirect: "manual" });
-    const text = await readCapped(response);
+    const answer = await readResponseBody({ response, maxBytes: maxAnswerBytes });
     const header = response.headers.get("retry-after") ?? undefined;
     if (response.status === 401 || response.status === 403) target.forget();
     return {
       status: response.status,
-      rejected: response.ok ? rejectedSpans(text) : 0,
+      rejected: response.ok && answer !== "too_large" ? rejectedSpans(answer.toString()) : 0,
       retryAfterMs: parseRetryAfter({ header, nowMs: now() }),
     };
   }
@@ -54,7 +58,7 @@ export function createOtlpPost({
       } catch (thrown) {
         // What fetch hides behind its TypeError says more.
         const cause = Object(thrown).cause ?? thrown;
-        last = { failed: request.signal.aborted ? "timeout" : errorKindOf(cause) };
+        last = { failed: request.signal.aborted ? "timeout" : errorKind(cause) };
       }
     }
     return last;
@@ -62,30 +66,6 @@ export function createOtlpPost({
 }
 
 type Answered = { status: number; rejected: number; retryAfterMs: number | undefined };
-
-/** A secret's reader knows no signal. */
-async function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
-/** What is longer than an answer can be is not read on. */
-async function readCapped({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxAnswerBytes) return "";
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
 
 /** int64 is a string in Protobuf's JSON, and a number in that of some collectors. */
 function rejectedSpans(text: string): number {

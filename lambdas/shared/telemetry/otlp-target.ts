@@ -1,4 +1,7 @@
 /** Where spans are posted to, and what proves who posts them. */
+
+import type { AwsDependencies } from "../aws/credentials.ts";
+import { createSigner } from "../aws/signer.ts";
 import { ConfigError } from "../config/load.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
@@ -57,4 +60,14 @@ function collectorTarget({
       kept = undefined;
     },
   };
+}
+
+// X-Ray's own OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html).
+
+/** A file of its own, and given by the entry: a container outside of AWS carries no signer. */
+export function xrayTarget({ region, credentials, endpointOf }: AwsDependencies): OtlpTarget {
+  const url = new URL("/v1/traces", endpointOf("xray"));
+  const sign = createSigner({ service: "xray", region, credentials });
+  const headers = { "content-type": "application/json" };
+  return { url, headersOf: (body) => sign({ method: "POST", url, headers, body }), forget() {} };
 }

@@ -1,6 +1,6 @@
 /** Telemetry of a process that goes on running: metrics for Prometheus, spans to a collector. */
 import { ConfigError } from "../config/load.ts";
-import { hasSecret, nameOfSecret } from "../config/secret-in-hand.ts";
+import { hasSecret, nameOfSecret } from "../config/secrets.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
@@ -16,7 +16,7 @@ const flushMs = 2000;
 /** `service` is what the spans are of. Opens nothing before the first span. Throws where the exporter cannot be used here. */
 export function openProcessTelemetry({
   config,
-  ...surroundings
+  ...dependencies
 }: {
   config: TelemetryConfig;
   service: "verification" | "execution";
@@ -27,7 +27,7 @@ export function openProcessTelemetry({
 }): ProcessTelemetry {
   requireHeaders(config);
   const measured = config.metrics ? createPrometheusMetrics() : undefined;
-  const tracing = openTracing({ config: config.traces, flushMs, ...surroundings });
+  const tracing = openTracing({ config: config.traces, flushMs, ...dependencies });
   return {
     metrics: measured?.metrics ?? noMetrics,
     spans: tracing.spans,

@@ -1,10 +1,11 @@
 /** Metrics as Prometheus reads them (https://prometheus.io/docs/instrumenting/exposition_formats/), in a registry of their own. */
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Metric } from "./metric.ts";
 import { createMetricBound } from "./metric-bound.ts";
 import { metricTable } from "./metric-table.ts";
+import type { Metric } from "./metric-table-entry.ts";
 import type { Metrics } from "./metrics.ts";
-import { registerProcessMetrics } from "./process-metrics.ts";
 
 export type PrometheusMetrics = {
   metrics: Metrics;
@@ -42,5 +43,60 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     },
     exposition: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
     close: stopWatching,
+  };
+}
+
+// How the process itself is, under the names that Prometheus's clients have in common.
+
+const nanosecondsPerSecond = 1e9;
+const microsecondsPerSecond = 1e6;
+
+/**
+ * Read when the registry is. By hand: what prom-client itself collects watches the event loop and the garbage collector for ever,
+ * and has nothing to end that. Returns what ends it here.
+ */
+function registerProcessMetrics(registry: Registry): () => void {
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  const add = (name: string, help: string, read: () => number) => {
+    new Gauge({ name, help, registers: [registry], collect: gaugeReader(read) });
+  };
+  const addTotal = (name: string, help: string, read: () => number) => {
+    new Counter({ name, help, registers: [registry], collect: counterReader(read) });
+  };
+  const startedAtSeconds = Math.floor(Date.now() / 1000 - process.uptime());
+  add("process_start_time_seconds", "When the process started, in seconds since the epoch.", () => startedAtSeconds);
+  add("process_resident_memory_bytes", "Memory that the process holds.", () => process.memoryUsage.rss());
+  add("nodejs_heap_size_used_bytes", "Memory of JavaScript's objects.", () => process.memoryUsage().heapUsed);
+  addTotal(
+    "process_cpu_user_seconds_total",
+    "Processor time in the process.",
+    () => process.cpuUsage().user / microsecondsPerSecond,
+  );
+  addTotal(
+    "process_cpu_system_seconds_total",
+    "Processor time in the system for the process.",
+    () => process.cpuUsage().system / microsecondsPerSecond,
+  );
+  add("nodejs_active_resources", "What keeps the event loop going.", () => process.getActiveResourcesInfo().length);
+  add("nodejs_eventloop_lag_p99_seconds", "How late the event loop was since the last read.", () => {
+    const seconds = delay.percentile(99) / nanosecondsPerSecond;
+    delay.reset();
+    return seconds;
+  });
+  return () => void delay.disable();
+}
+
+function gaugeReader(read: () => number): (this: Gauge) => void {
+  return function collect() {
+    this.set(read());
+  };
+}
+
+/** A counter can only be raised: it begins anew at each read. */
+function counterReader(read: () => number): (this: Counter) => void {
+  return function collect() {
+    this.reset();
+    this.inc(read());
   };
 }

@@ -17,8 +17,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { isWithin } from "../trace.ts";
-import type { StartRoot } from "./otel-spans.ts";
-import { isSampled } from "./span-context.ts";
+import { isSampled, type StartRoot } from "./otel-spans.ts";
 
 /** What waits for the exporter; whatever comes beyond that is dropped, and no task waits. */
 const maxWaiting = 2048;
@@ -53,8 +52,8 @@ export function createTracerProvider({
   };
   /** A flag that is there is obeyed; without one the trace begins here. */
   const sampler: Sampler = {
-    shouldSample(surroundings, traceId) {
-      const flagged = root ?? api.getSpanContext(surroundings);
+    shouldSample(dependencies, traceId) {
+      const flagged = root ?? api.getSpanContext(dependencies);
       const keeps = flagged === undefined ? isWithin({ traceId, sampleRatio }) : isSampled(flagged);
       return {
         decision: keeps ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,

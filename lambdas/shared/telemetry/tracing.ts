@@ -1,5 +1,5 @@
 /** Spans as the configuration wants them: sent by an SDK of ours, or left to whatever the application has registered. */
-import { setTimeout as wait } from "node:timers/promises";
+import { waitAtMost } from "../async/deadline.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
@@ -58,20 +58,15 @@ export function openTracing({
   // Agents run in the Execution zone: what they trace themselves is of that service, also where both are one process.
   const takeBack = service === "execution" ? offerToAgents(own.provider) : () => {};
   const { provider, startRoot, flush, close } = own;
+  const settled = async (work: Promise<unknown>) => {
+    await waitAtMost({ work, timeoutMs: flushMs }).catch(() => {});
+  };
   return {
     spans: createOtelSpans({ tracer: provider.getTracer("sekisho"), startRoot, sampleRatio }),
-    flush: () => atMost(Promise.all([flush(), spanExporter.settled()]), flushMs),
+    flush: () => settled(Promise.all([flush(), spanExporter.settled()])),
     async close() {
       takeBack();
-      await atMost(close(), flushMs);
+      await settled(close());
     },
   };
-}
-
-async function atMost(work: Promise<unknown>, ms: number): Promise<void> {
-  const over = new AbortController();
-  const late = wait(ms, undefined, { signal: over.signal });
-  await Promise.race([work, late]).catch(() => {});
-  over.abort();
-  await late.catch(() => {});
 }

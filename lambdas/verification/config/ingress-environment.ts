@@ -1,7 +1,7 @@
 /** What the environment tells the ingress on Lambda. By hand, since whatever it loads counts in its cold start. */
-import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
-import type { LogSettings } from "../../shared/config/log-settings.ts";
+import type { LogSettings } from "../../shared/config/telemetry-schema.ts";
 import type { LogLevel } from "../../shared/log.ts";
 
 const logLevels: readonly string[] = ["debug", "info", "warn", "error"] satisfies LogLevel[];
@@ -13,7 +13,7 @@ export type IngressEnvironment = {
   logs: LogSettings;
   /** The share of traces that are kept. */
   sampleRatio: number;
-  aws: AwsSurroundings;
+  aws: AwsDependencies;
 };
 
 /** Throws an error that names the variable that is missing or wrong. */

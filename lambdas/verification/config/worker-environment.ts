@@ -1,10 +1,10 @@
 /** What the environment tells the worker and the handler of dead letters on Lambda. An error names the variable that is missing or wrong. */
 import * as z from "zod";
-import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import { type LogSettings, logSettingsOf } from "../../shared/config/log-settings.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
+import { type LogSettings, logSettingsOf } from "../../shared/config/telemetry-schema.ts";
 
 /** As the stack writes it, into the worker's environment and among its outputs. */
 export const executionAddressSchema = z.discriminatedUnion("transport", [
@@ -14,14 +14,25 @@ export const executionAddressSchema = z.discriminatedUnion("transport", [
     qualifier: z.string(),
     stopAfterResult: z.boolean(),
   }),
-  z.object({ transport: z.literal("https"), url: z.string(), region: z.string() }),
+  z.object({
+    transport: z.literal("https"),
+    url: z.string(),
+    region: z.string(),
+    functionArn: z.string(),
+    sendsAtOnce: z.int().optional(),
+  }),
 ]) satisfies z.ZodType<ExecutionAddress>;
 
-export type WorkerEnvironment = {
+type DeadLetterEnvironment = {
   queueUrl: string;
   table: string;
   /** The name of the parameter of Systems Manager that holds the live settings. */
   routesParameter: string;
+  logs: LogSettings;
+  aws: AwsDependencies;
+};
+
+export type WorkerEnvironment = DeadLetterEnvironment & {
   slackApiUrl: string;
   /** Where files of messages are put for the Execution zone to read. */
   filesBucket: string;
@@ -29,31 +40,32 @@ export type WorkerEnvironment = {
   installationsPrefix: string | undefined;
   /** Undefined where the stage deploys no Execution zone. */
   executionAddress: ExecutionAddress | undefined;
-  logs: LogSettings;
-  aws: AwsSurroundings;
 };
 
 export function readWorkerEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
 ): WorkerEnvironment & { queueArn: string } {
-  return { ...readCommon(variables), queueArn: required(variables, "SEKISHO_QUEUE_ARN") };
-}
-
-export function readDeadLetterEnvironment(
-  variables: NodeJS.ProcessEnv = process.env,
-): WorkerEnvironment & { archiveUrl: string } {
-  return { ...readCommon(variables), archiveUrl: required(variables, "SEKISHO_DEAD_LETTERS_URL") };
-}
-
-function readCommon(variables: NodeJS.ProcessEnv): WorkerEnvironment {
   return {
-    queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
-    table: required(variables, "SEKISHO_TABLE"),
-    routesParameter: required(variables, "SEKISHO_ROUTES_PARAMETER"),
+    ...readCommon(variables),
+    queueArn: required(variables, "SEKISHO_QUEUE_ARN"),
     slackApiUrl: required(variables, "SEKISHO_SLACK_API_URL"),
     installationsPrefix: variables.SEKISHO_INSTALLATIONS_PREFIX || undefined,
     filesBucket: required(variables, "SEKISHO_FILES_BUCKET"),
     executionAddress: addressOf(variables.SEKISHO_EXECUTION_ADDRESS),
+  };
+}
+
+export function readDeadLetterEnvironment(
+  variables: NodeJS.ProcessEnv = process.env,
+): DeadLetterEnvironment & { archiveUrl: string } {
+  return { ...readCommon(variables), archiveUrl: required(variables, "SEKISHO_DEAD_LETTERS_URL") };
+}
+
+function readCommon(variables: NodeJS.ProcessEnv): DeadLetterEnvironment {
+  return {
+    queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
+    table: required(variables, "SEKISHO_TABLE"),
+    routesParameter: required(variables, "SEKISHO_ROUTES_PARAMETER"),
     logs: logSettingsOf({ environment: readEnvironment(variables) }),
     aws: readAwsEnvironment(variables),
   };

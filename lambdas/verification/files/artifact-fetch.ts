@@ -1,30 +1,45 @@
-/** What is fetched of an artifact that its agent names by address. */
+/** Fetches what an agent's artifact names by address. */
+
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import { addressesOf, isOwnExecution } from "../../shared/config/destination-address.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";
+import { parseUrl } from "../../shared/parse-url.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { Task } from "../task/task.ts";
 
 /**
- * An agent on this machine may name addresses of this machine; every other one, like everybody, only what is public.
- * `ownZoneIsHere`: the Execution zone of this configuration, to which destinations without an address lead, is on this machine.
+ * Public addresses are open to every agent. On this machine an agent may name its own origin only, never another port: other
+ * programs listen there. `executionUrl` is the Execution zone of this configuration, where that is on this machine.
  */
 export function createArtifactFetch({
   destinations,
-  ownZoneIsHere = false,
-}: Pick<Config, "destinations"> & { ownZoneIsHere?: boolean }): (task: Task) => PublicFetch {
-  const everywhere = createPublicFetch();
-  const here = createPublicFetch({ allowLoopback: true });
+  executionUrl,
+}: Pick<Config, "destinations"> & { executionUrl?: string | undefined }): (task: Task) => PublicFetch {
+  const fromPublic = createPublicFetch();
+  const fromLoopback = createPublicFetch({ allowLoopback: true });
   return ({ destination: name = "" }) => {
     const destination = Object.hasOwn(destinations, name) ? destinations[name] : undefined;
-    return destination !== undefined && isHere({ destination, ownZoneIsHere }) ? here : everywhere;
+    const ownOrigins = destination === undefined ? [] : loopbackOrigins({ destination, executionUrl });
+    return (request) => {
+      const origin = parseUrl(request.url)?.origin;
+      const isOwn = origin !== undefined && ownOrigins.includes(origin);
+      return isOwn ? fromLoopback(request) : fromPublic(request);
+    };
   };
 }
 
-function isHere({ destination, ownZoneIsHere }: { destination: Destination; ownZoneIsHere: boolean }): boolean {
-  if (destination.transport === "in-process") return true;
-  if (isOwnExecution(destination)) return ownZoneIsHere;
-  const addresses = addressesOf(destination);
-  return addresses.length > 0 && addresses.every(({ address }) => isLoopbackHost(new URL(address).hostname));
+function loopbackOrigins({
+  destination,
+  executionUrl,
+}: {
+  destination: Destination;
+  executionUrl: string | undefined;
+}): string[] {
+  const isOwnZone = destination.transport === "in-process" || isOwnExecution(destination);
+  const addresses = isOwnZone ? [executionUrl] : addressesOf(destination).map(({ address }) => address);
+  return addresses.flatMap((address) => {
+    const url = address === undefined ? null : parseUrl(address);
+    return url !== null && isLoopbackHost(url.hostname) ? [url.origin] : [];
+  });
 }

@@ -1,14 +1,15 @@
 /** Files as the worker uses them: in from Slack's messages, out to Slack's threads. */
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import type { Installation, SlackApi } from "../slack/slack.ts";
+import type { SlackApi } from "../slack/api/slack.ts";
+import type { Installation } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
-import { createBringIn } from "./bring-in.ts";
+import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import { createDownload } from "./download.ts";
 import type { NewerToken } from "./fetch-file.ts";
 import type { FileStore } from "./file-store.ts";
 import type { Files } from "./files.ts";
-import { createTurns } from "./turns.ts";
+import { createBringIn } from "./import-attachments.ts";
 import { createUpload } from "./upload.ts";
 
 const hourMs = 3600_000;
@@ -49,10 +50,21 @@ export function createFiles({
   now?: () => number;
   log?: Log;
 }): Files {
-  const turns = createTurns({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
+  const turns = createConcurrencyLimit({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
   const download = createDownload({ apiUrl, timeoutMs: transferTimeoutMs, now });
   return {
-    bringIn: createBringIn({ download, store, token, newerToken, turns, maxBytes, maxCount, lifeMs, now, log }),
+    importAttachments: createBringIn({
+      download,
+      store,
+      token,
+      newerToken,
+      turns,
+      maxBytes,
+      maxCount,
+      lifeMs,
+      now,
+      log,
+    }),
     upload: createUpload({ slack, publicFetch, turns, maxBytes, fetchTimeoutMs: transferTimeoutMs, log }),
   };
 }

@@ -1,8 +1,10 @@
 /** A file of a Slack message, fetched with the bot token: only from Slack, and only so much of it. */
-import { parseRetryAfter } from "../../shared/retry-after.ts";
-import { SlackError } from "../slack/slack.ts";
-import { readCapped } from "./read-capped.ts";
-import { isSlackFileUrl } from "./slack-file-url.ts";
+
+import { parseRetryAfter } from "../../shared/async/retry-delay.ts";
+import { readResponseBody } from "../../shared/http/read-body.ts";
+import { parseUrl } from "../../shared/parse-url.ts";
+import { SlackError } from "../slack/api/slack.ts";
+import { isSlackFileUrl } from "./files.ts";
 
 /** `refused` is for good. `contentType` is what the answer's header says. */
 export type Downloaded = { bytes: Uint8Array; contentType: string } | { refused: "too_large" | "not_to_be_had" };
@@ -32,12 +34,12 @@ export function createDownload({
 }): Download {
   return async ({ url, token, maxBytes, signal }) => {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    let next = URL.parse(url);
+    let next = parseUrl(url);
     for (let hops = 0; next !== null && hops <= maxRedirects; hops += 1) {
       if (!isSlackFileUrl({ url: next, apiUrl })) break;
       const answer = await ask({ url: next, token, maxBytes, signal: bounded, nowMs: now() });
       if (!("location" in answer)) return answer;
-      next = URL.parse(answer.location, next.href);
+      next = parseUrl(answer.location, next.href);
     }
     return { refused: "not_to_be_had" };
   };
@@ -60,8 +62,8 @@ async function ask({
   try {
     const response = await fetch(url, { headers, redirect: "manual", signal });
     if (response.status === 200) {
-      const bytes = await readCapped({ response, maxBytes });
-      if (bytes === undefined) return { refused: "too_large" };
+      const bytes = await readResponseBody({ response, maxBytes });
+      if (bytes === "too_large") return { refused: "too_large" };
       return { bytes, contentType: response.headers.get("content-type") ?? "" };
     }
     await response.body?.cancel();

@@ -1,6 +1,5 @@
 /** One file of a message, from Slack: its bytes, and what it is by them. */
-import type { Installation } from "../slack/slack.ts";
-import type { AskedFile } from "../task/messages.ts";
+import type { AskedFile, Installation } from "../task/messages.ts";
 import type { Download } from "./download.ts";
 import { isSignInPage, mimetypeOf } from "./file-kind.ts";
 

@@ -1,5 +1,6 @@
 /** The seam of files: those of a message on their way in, those of an answer on their way out. */
-import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
+import { type ExecuteTaskParams, isLoopbackHost } from "../../../contracts/methods.ts";
+import { safeLine } from "../../shared/safe-characters.ts";
 import type { Outcome, Task } from "../task/task.ts";
 
 /** A file that cannot be taken along, for good; what it is about is in `outcome`. */
@@ -18,10 +19,63 @@ export type Files = {
    * Brings the message's files to where the Execution zone can read them without Slack's token. Repeated, it gives what leads to
    * the same bytes. Rejects with a FileRefused, or with a SlackError where it may work another time.
    */
-  bringIn(request: { task: Task; signal: AbortSignal }): Promise<NonNullable<ExecuteTaskParams["attachments"]>>;
+  importAttachments(request: {
+    task: Task;
+    signal: AbortSignal;
+  }): Promise<NonNullable<ExecuteTaskParams["attachments"]>>;
   /**
    * Uploads the answer's file of that index (`outgoingFiles`), so that Slack has it and nobody sees it yet. Rejects with a
    * FileRefused, or with a SlackError where it may work another time.
    */
   upload(request: { task: Task; index: number; signal: AbortSignal }): Promise<{ fileId: string }>;
 };
+
+// A file's name as it can be shown, and used as a name wherever it ends up.
+
+/** The contract's bound, in UTF-16 units. */
+const maxLength = 255;
+/** An ending that is longer is none. */
+const maxExtensionLength = 16;
+
+/** The last part of a path, without control characters and those that turn the direction of the text; never empty. */
+export function safeFileName(name: string): string {
+  const base = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
+  const visible = safeLine(base).trim();
+  return /^\.*$/.test(visible) ? "file" : cut(visible);
+}
+
+/** From the middle, so that the ending still tells what it is. */
+function cut(name: string): string {
+  if (name.length <= maxLength) return name;
+  const dot = name.lastIndexOf(".");
+  const extension = dot > 0 && name.length - dot <= maxExtensionLength ? name.slice(dot) : "";
+  const kept = name.slice(0, maxLength - extension.length);
+  // Half a character is none.
+  return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}${extension}`;
+}
+
+// Which addresses are Slack's own for files: no other is ever shown a bot token.
+
+const domains = ["slack.com", "slack-gov.com"];
+/** Where Slack shows a file, and not a page to sign in. */
+const filesPath = "/files-pri/";
+
+/**
+ * Slack names `files.slack.com`, or `slack.com/files-pri/` (https://docs.slack.dev/reference/objects/file-object), and in an
+ * organization it sends on to `files-origin.slack.com`. `apiUrl` is the configured one of the Web API: on loopback, where a
+ * fake Slack is, files have its origin.
+ */
+export function isSlackFileUrl({ url, apiUrl }: { url: URL; apiUrl: string }): boolean {
+  if (url.username !== "" || url.password !== "") return false;
+  const api = new URL(apiUrl);
+  if (isLoopbackHost(api.hostname)) return url.origin === api.origin;
+  if (url.protocol !== "https:" || url.port !== "") return false;
+  const { hostname, pathname } = url;
+  if (hostname === "slack-files.com" || hostname.endsWith(".slack-files.com")) return true;
+  return domains.some(
+    (domain) =>
+      hostname === `files.${domain}` ||
+      hostname === `files-origin.${domain}` ||
+      (hostname === domain && pathname.startsWith(filesPath)),
+  );
+}

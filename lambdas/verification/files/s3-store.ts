@@ -1,9 +1,11 @@
 /** Files in a bucket of S3: put there by this role, and read by whoever has the URL, who needs no right of its own. */
-import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+
+import { SignatureV4 } from "@smithy/signature-v4";
+import type { AwsCredentials, AwsDependencies } from "../../shared/aws/credentials.ts";
 import { AwsCallError } from "../../shared/aws/json-call.ts";
+import { sha256 } from "../../shared/aws/signer.ts";
+import { readResponseBody } from "../../shared/http/read-body.ts";
 import { type FileStore, fileLifeMs } from "./file-store.ts";
-import { readCapped } from "./read-capped.ts";
-import { createS3Signer } from "./s3-signer.ts";
 
 /** A URL dies with the credentials that signed it. A function's own do not say when; they last longer than this. */
 const unknownLifeMs = 3600_000;
@@ -17,7 +19,7 @@ export function createS3FileStore({
   now = Date.now,
 }: {
   bucket: string;
-  aws: AwsSurroundings;
+  aws: AwsDependencies;
   timeoutMs?: number;
   now?: () => number;
 }): FileStore {
@@ -68,8 +70,54 @@ async function send({
 }): Promise<void> {
   const init = { method: "PUT", headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
   const response = await fetch(url, { ...init, redirect: "manual", signal });
-  const answer = await readCapped({ response, maxBytes: maxErrorBytes });
+  const answer = await readResponseBody({ response, maxBytes: maxErrorBytes });
   if (response.status === 200) return;
-  const [, name = "NoXmlAnswer"] = /<Code>([A-Za-z.]{1,80})<\/Code>/.exec(Buffer.from(answer ?? []).toString()) ?? [];
+  const [, name = "NoXmlAnswer"] = /<Code>([A-Za-z.]{1,80})<\/Code>/.exec(answer.toString()) ?? [];
   throw new AwsCallError({ name, status: response.status });
+}
+
+// Signature Version 4 for S3, which signs paths as they are: of a request, and of a URL that works by itself for a time.
+
+export type S3Signer = {
+  /** All headers of the request. `sha256` is of the body, in hexadecimal. */
+  signPut(request: { url: URL; headers: Record<string, string>; sha256: string }): Promise<Record<string, string>>;
+  /** For a GET by anybody (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html). */
+  presignGet(request: { url: URL; expiresInSeconds: number }): Promise<string>;
+};
+
+function createS3Signer({
+  region,
+  credentials,
+  nowMs,
+}: {
+  region: string;
+  credentials: AwsCredentials;
+  nowMs: number;
+}): S3Signer {
+  const signer = new SignatureV4({ service: "s3", region, credentials, sha256, uriEscapePath: false });
+  const signingDate = new Date(nowMs);
+  return {
+    async signPut({ url, headers, sha256: hash }) {
+      const request = { ...requestTo(url), method: "PUT" };
+      const signed = await signer.sign(
+        { ...request, headers: { ...headers, host: url.host, "x-amz-content-sha256": hash } },
+        { signingDate },
+      );
+      return signed.headers;
+    },
+    async presignGet({ url, expiresInSeconds }) {
+      // As S3 has it for such URLs: what the hash of no body would be is not what it expects.
+      const headers = { host: url.host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD" };
+      const request = { ...requestTo(url), method: "GET", headers };
+      const { query = {} } = await signer.presign(request, { expiresIn: expiresInSeconds, signingDate });
+      const pairs = Object.entries(query).flatMap(([name, value]) =>
+        [value].flat().flatMap((one): [string, string][] => (one === null ? [] : [[name, one]])),
+      );
+      return `${url.href}?${new URLSearchParams(pairs).toString()}`;
+    },
+  };
+}
+
+function requestTo({ protocol, hostname, pathname: path }: URL) {
+  return { protocol, hostname, path, query: {} };
 }

@@ -3,17 +3,16 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import { traceIdOf } from "../../shared/trace.ts";
-import { type SlackApi, SlackError } from "../slack/slack.ts";
+import { type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { dataBytes, type OutgoingFile, outgoingFiles } from "../slack/messages/outgoing.ts";
 import { installationOf, type Task } from "../task/task.ts";
-import { FileRefused, type Files } from "./files.ts";
-import { dataBytes, type OutgoingFile, outgoingFiles } from "./outgoing.ts";
-import { safeFileName } from "./safe-name.ts";
-import type { Turns } from "./turns.ts";
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import { FileRefused, type Files, safeFileName } from "./files.ts";
 
 export type UploadOptions = {
   slack: Pick<SlackApi, "startUpload" | "sendUpload">;
   publicFetch: (task: Task) => PublicFetch;
-  turns: Turns;
+  turns: ConcurrencyLimit;
   maxBytes: number;
   fetchTimeoutMs: number;
   log: Log;

@@ -1,5 +1,9 @@
-/** Who may ask, by rules alone: default deny. Pure. */
+/** Who may ask, by rules alone: default deny. */
+
+import * as z from "zod";
+import { createCachedValues } from "../../shared/async/cached-values.ts";
 import type { AllowlistRule } from "../../shared/config/schema.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
 
 /** Who asks, and where. `team` is the installation's workspace, also where the person is of another one (Slack Connect). */
 export type Asking = { team: string; channel: string; user: string };
@@ -26,4 +30,82 @@ export function judge<Rule extends AllowlistRule>({
 
 function hasGroup<Rule extends AllowlistRule>(rule: Rule): rule is Rule & { group: string } {
   return rule.group !== undefined;
+}
+
+// The allowlist's rules beside the configuration: one record of the task store, which `sekisho allow` changes.
+
+export const storedRulesId = "allowlist";
+export const maxRules = 1000;
+/** A DynamoDB item holds 400 KB with everything that is beside the rules. */
+export const maxRulesBytes = 300_000;
+/** The record stays until it is changed. */
+const neverMs = Date.UTC(9999, 0);
+
+const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/);
+/** As in the configuration, whose own shape would bring all of it along. */
+const ruleSchema = z
+  .strictObject({
+    team: slackIdSchema.optional(),
+    channel: slackIdSchema.optional(),
+    user: slackIdSchema.optional(),
+    group: slackIdSchema.optional(),
+    label: z.string().min(1).max(80).optional(),
+  })
+  .refine(({ team, channel, user, group }) => team ?? channel ?? user ?? group) satisfies z.ZodType<AllowlistRule>;
+
+/** `number` is given once and never again, so that who removes by number never meets another rule. */
+const storedRuleSchema = z.strictObject({ rule: ruleSchema, number: z.int().min(1), addedAtMs: z.int() });
+export type StoredRule = z.infer<typeof storedRuleSchema>;
+
+const storedRulesSchema = z.object({
+  id: z.string(),
+  revision: z.int(),
+  state: z.literal("allowlist"),
+  expiresAtMs: z.int(),
+  lastNumber: z.int().min(0),
+  rules: z.array(storedRuleSchema),
+});
+export type StoredRules = z.infer<typeof storedRulesSchema>;
+
+/** For commands that change the record. Throws for a rule that this version cannot read, so that none is lost. */
+export function parseStoredRules(json: unknown): StoredRules {
+  return storedRulesSchema.parse(json);
+}
+
+const anyRulesSchema = storedRulesSchema.extend({ rules: z.array(z.unknown()) });
+
+/**
+ * For the gate. Leaves out a rule that this version cannot read (after a rollback): it lets nobody in, while the same rule without its
+ * unknown field might let in more people, and refusing the whole record would lock out everybody.
+ */
+export function parseReadableRules(json: unknown): StoredRules {
+  const { rules, ...record } = anyRulesSchema.parse(json);
+  return { ...record, rules: rules.flatMap((rule) => storedRuleSchema.safeParse(rule).data ?? []) };
+}
+
+export function noStoredRules(): StoredRules {
+  return { id: storedRulesId, revision: 1, state: "allowlist", expiresAtMs: neverMs, lastNumber: 0, rules: [] };
+}
+
+// The allowlist as it is in force: the configuration's rules, and those of the store as they were a moment ago.
+
+/** A rule that was added or removed holds after that long. */
+export const rulesKeepMs = 15_000;
+/** So long the rules that are known go on where the store is away. */
+const rulesStaleMs = 5 * 60_000;
+
+/** Rejects where the store is away and nothing is known any more. */
+export function createRulesInForce({
+  store,
+  now,
+}: {
+  store: Pick<TaskStore<StoredRules>, "get">;
+  now: () => number;
+}): (request: { signal: AbortSignal }) => Promise<readonly AllowlistRule[]> {
+  const kept = createCachedValues<readonly AllowlistRule[]>({ now, staleMs: rulesStaleMs });
+  async function read() {
+    const stored = await store.get({ id: storedRulesId });
+    return { value: stored?.rules.map(({ rule }) => rule) ?? [], keepMs: rulesKeepMs };
+  }
+  return ({ signal }) => kept.get({ key: storedRulesId, signal, read });
 }

@@ -1,6 +1,12 @@
 /** Where a message's task goes: the first route that fits names its destinations. */
-import type { Route } from "../../shared/config/schema.ts";
+
+import { hash } from "node:crypto";
+import type { Destination } from "../../shared/config/destination-schema.ts";
+import type { Config, Route } from "../../shared/config/schema.ts";
+import { outgoingFiles } from "../slack/messages/outgoing.ts";
 import type { AskedMessage } from "../task/messages.ts";
+import type { Policy } from "../task/policy.ts";
+import type { Locale } from "../task/task.ts";
 
 /**
  * The names of the destinations, of which the first is to be tried first; none where no route fits. All given conditions
@@ -22,12 +28,68 @@ export function routeOf({
   return fitting?.destination ?? [];
 }
 
+/**
+ * A word of a route has at most 64 characters. The whole text is not normalized: with many combining marks the time grows with the square of
+ * its length.
+ */
+const maxRead = 500;
+
 /** In any letter case and width, the colon too. */
 function beginsWith(text: string, word: string): boolean {
-  const [first, rest] = text.normalize("NFKC").split(":", 2);
+  const beginning = text.trimStart().slice(0, maxRead);
+  const [first, rest] = beginning.normalize("NFKC").split(":", 2);
   return rest !== undefined && folded(first ?? "") === folded(word.normalize("NFKC"));
 }
 
 function folded(text: string): string {
   return text.trim().toLowerCase();
+}
+
+// What the task machine needs to know of the configuration.
+
+/** What somebody reads of whose language nothing is known. */
+export function defaultLocaleOf({ locale }: Pick<Config["slack"], "locale">): Locale {
+  return locale === "user" ? "en" : locale;
+}
+
+function addressOf(destination: Destination): string {
+  const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
+  // One more only where there is a card: the records of tasks under way have what came out before there were any.
+  const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
+  return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
+}
+const noAddress = {
+  url: undefined,
+  runtimeArn: undefined,
+  qualifier: undefined,
+  endpoint: undefined,
+  card: undefined,
+};
+
+export function createPolicy({
+  config,
+}: {
+  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
+}): Policy {
+  return {
+    routeOf: (message) => routeOf({ routes: config.routes, message }),
+    destinations: new Map(
+      Object.entries(config.destinations).map(([name, destination]) => [
+        name,
+        {
+          deadlineMs: destination.deadlineMs,
+          address: addressOf(destination),
+          idempotent: destination.idempotent,
+          concurrency: destination.concurrency,
+          questionMs: destination.questions.expireAfterMs,
+          longPollMs: destination.longPollMs,
+          stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
+        },
+      ]),
+    ),
+    fileCountOf: (task) => outgoingFiles(task).length,
+    threadReplies: config.slack.threadReplies,
+    commandsPrivately: config.slack.command?.answerIn === "person",
+    sweepAfterMs: config.limits.sweepAfterMs,
+  };
 }

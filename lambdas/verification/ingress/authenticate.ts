@@ -1,34 +1,105 @@
 /** Whether a request comes from Slack; where the signature does not match, once more with a secret read anew. */
+
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { CachedSecret } from "../../shared/async/cached-secret.ts";
+import type { BodyRefusal } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
-import type { KeptSecret } from "../kept-secret.ts";
-import { type HeaderPairs, soleHeader } from "./headers.ts";
-import { type Verdict, verifySignature } from "./signature.ts";
+
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+
+/** Checks the headers before it reads the body, so that a refused request takes no memory. */
+export type ReadBody = () => Promise<Uint8Array | BodyRefusal>;
+
+export type Authenticated =
+  | { body: Uint8Array }
+  | { refused: Exclude<SignatureResult, "valid"> | BodyRefusal; bytes?: number };
 
 export async function authenticate({
   signingSecret,
   headers,
-  body,
+  readBody,
   nowSeconds,
   log,
 }: {
-  signingSecret: KeptSecret;
+  signingSecret: CachedSecret;
   headers: HeaderPairs;
-  body: Uint8Array;
+  readBody: ReadBody;
   nowSeconds: number;
   log: Log;
-}): Promise<Verdict> {
-  const signed = {
+}): Promise<Authenticated> {
+  const named = {
     timestamp: soleHeader(headers, "x-slack-request-timestamp"),
     signature: soleHeader(headers, "x-slack-signature"),
-    body,
     nowSeconds,
   };
   const unreadable = (error: unknown): undefined => {
-    log.error("signing_secret_unreadable", { cause_kind: error instanceof Error ? error.name : typeof error });
+    log.error("signing_secret_unreadable", { cause_kind: errorKind(error) });
   };
   const secret = (await signingSecret.current().catch(unreadable)) ?? "";
-  const verdict = verifySignature({ secret, ...signed });
-  if (verdict !== "mismatch") return verdict;
+  if (secret === "") return { refused: "no_secret" };
+  const refused = headerRefusal(named);
+  if (refused !== undefined) return { refused };
+  const body = await readBody();
+  if (typeof body === "string") return { refused: body };
+  const verdict = verifySignature({ secret, body, ...named });
+  if (verdict !== "mismatch") return outcomeOf(verdict, body);
   const newer = await signingSecret.newerThan(secret).catch(unreadable);
-  return newer === undefined ? verdict : verifySignature({ secret: newer, ...signed });
+  return outcomeOf(newer === undefined ? verdict : verifySignature({ secret: newer, body, ...named }), body);
+}
+
+function outcomeOf(verdict: SignatureResult, body: Uint8Array): Authenticated {
+  return verdict === "valid" ? { body } : { refused: verdict, bytes: body.byteLength };
+}
+
+// Slack's request signature, version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack), over the raw bytes.
+
+/** How far Slack's clock and ours may differ, in both directions. */
+const toleranceSeconds = 300;
+
+/**
+ * `unsigned`: a header is absent, empty, repeated or not of Slack's form. `stale`: signed too long ago, or in the future.
+ * `mismatch`: the only verdict that another secret could change. Everything but `valid` refuses.
+ */
+export type SignatureResult = "valid" | "no_secret" | "unsigned" | "stale" | "mismatch";
+
+type SignedHeaders = { timestamp: string | undefined; signature: string | undefined };
+
+/** Judges the headers alone, before a byte of the body is read. Undefined: the signature can be verified. */
+function headerRefusal({
+  timestamp,
+  signature,
+  nowSeconds,
+}: SignedHeaders & { nowSeconds: number }): "unsigned" | "stale" | undefined {
+  if (timestamp === undefined || !/^\d{1,12}$/.test(timestamp)) return "unsigned";
+  if (signature === undefined || !/^v0=[0-9a-f]{64}$/.test(signature)) return "unsigned";
+  return Math.abs(nowSeconds - Number(timestamp)) > toleranceSeconds ? "stale" : undefined;
+}
+
+/** `timestamp` and `signature` are the values of `X-Slack-Request-Timestamp` and `X-Slack-Signature`. */
+export function verifySignature({
+  secret,
+  timestamp,
+  signature,
+  body,
+  nowSeconds,
+}: {
+  secret: string;
+  body: Uint8Array;
+  nowSeconds: number;
+} & SignedHeaders): SignatureResult {
+  if (secret === "") return "no_secret";
+  const refusal = headerRefusal({ timestamp, signature, nowSeconds });
+  if (refusal !== undefined || signature === undefined) return refusal ?? "unsigned";
+  const expected = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest();
+  return timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex")) ? "valid" : "mismatch";
+}
+
+// HTTP headers as they came: a list of pairs, so that a header sent twice stays visible.
+
+export type HeaderPairs = readonly (readonly [name: string, value: string])[];
+
+/** The value of a header that was sent exactly once, whatever its letter case; undefined where it is absent or repeated. */
+function soleHeader(headers: HeaderPairs, name: string): string | undefined {
+  const values = headers.filter(([given]) => given.toLowerCase() === name);
+  return values.length === 1 ? values[0]?.[1] : undefined;
 }

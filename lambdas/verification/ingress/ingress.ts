@@ -1,12 +1,14 @@
 /** The ingress over HTTP: one signed request of Slack becomes one message in the queue. */
+
+import type { CachedSecret } from "../../shared/async/cached-secret.ts";
+import { withinDeadline } from "../../shared/async/deadline.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics } from "../../shared/telemetry/metrics.ts";
-import type { Trace } from "../../shared/trace.ts";
-import type { KeptSecret } from "../kept-secret.ts";
-import { authenticate } from "./authenticate.ts";
-import type { HeaderPairs } from "./headers.ts";
-import { parseBody } from "./http-body.ts";
-import { createIntake, type IngressQueue } from "./intake.ts";
+import { newTrace as startTrace, type Trace, traceIdOf } from "../../shared/trace.ts";
+import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
+
+import { parseBody, type Understood, understand, type VerifiedPayload } from "./understand.ts";
 
 /** Slack's payloads are far smaller. */
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -14,10 +16,17 @@ export const defaultMaxBodyBytes = 1024 * 1024;
 /** `body` is the raw bytes: a base64-encoded one is decoded by the caller, and to bytes. */
 export type IngressRequest = { headers: HeaderPairs; body: Uint8Array };
 export type IngressResponse = { status: number; headers: Record<string, string>; body: string };
-export type Ingress = (request: IngressRequest) => Promise<IngressResponse>;
+/** A body that is still to be read is read once the headers are known to be good. */
+export type Ingress = (request: {
+  headers: HeaderPairs;
+  body: Uint8Array | ReadBody;
+  /** The address of the peer. On Lambda the access log of the entry has it. */
+  sourceAddress?: string | undefined;
+}) => Promise<IngressResponse>;
 
 /**
- * 401 without a valid signature, 500 without a secret, 413 above `maxBodyBytes`. With a valid signature always 200,
+ * 500 without a secret; 401 without a valid signature, by the headers alone where they suffice; 413 above `maxBodyBytes`; 503
+ * where there is no memory for a body now. With a valid signature always 200,
  * since Slack may switch off a subscription that refuses; but 503 where the enqueue fails, so that Slack delivers an event again
  * and shows an error to whoever typed a command or pressed a button.
  * `X-Slack-Retry-Num` is not looked at: the first delivery may be the one that was lost.
@@ -30,28 +39,35 @@ export function createIngress({
   log = silentLog,
   metrics = noMetrics,
   maxBodyBytes = defaultMaxBodyBytes,
+  isDue = () => true,
 }: {
-  signingSecret: KeptSecret;
+  signingSecret: CachedSecret;
   queue: IngressQueue;
   now?: () => number;
   newTrace?: () => Trace;
   log?: Log;
   metrics?: Metrics | undefined;
   maxBodyBytes?: number;
+  /** Says whether a line about a refusal is due, by reason and address (`createOnceAMinute`). */
+  isDue?: (key: string) => boolean;
 }): Ingress {
   const takeIn = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
   const refused = (reason: string, status: number) => {
     metrics.add("sekisho_requests_refused_total", { zone: "verification", reason });
     return respond(status);
   };
-  return async ({ headers, body }) => {
-    if (body.byteLength > maxBodyBytes) return refused("too_large", 413);
+  return async ({ headers, body: given, sourceAddress }) => {
+    if (typeof given !== "function" && given.byteLength > maxBodyBytes) return refused("too_large", 413);
+    const readBody = typeof given === "function" ? given : async () => given;
     const nowSeconds = Math.floor(now() / 1000);
-    const verdict = await authenticate({ signingSecret, headers, body, nowSeconds, log });
-    if (verdict !== "valid") {
-      log.warn("request_refused", { reason: verdict, bytes: body.byteLength });
-      return refused(verdict, verdict === "no_secret" ? 500 : 401);
+    const authenticated = await authenticate({ signingSecret, headers, readBody, nowSeconds, log });
+    if ("refused" in authenticated) {
+      const { refused: reason, bytes } = authenticated;
+      if (isDue(`${reason} ${sourceAddress}`))
+        log.warn("request_refused", { reason, bytes, source_address: sourceAddress });
+      return refused(reason, refusalStatuses[reason]);
     }
+    const { body } = authenticated;
     const parsed = parseBody(body);
     if (parsed === undefined) {
       log.warn("event_dropped", { drop: "unknown_payload", bytes: body.byteLength });
@@ -62,7 +78,67 @@ export function createIngress({
   };
 }
 
+const refusalStatuses = { no_secret: 500, unsigned: 401, stale: 401, mismatch: 401, too_large: 413, busy: 503 };
+
 function respond(status: number, body = ""): IngressResponse {
   const type = body === "" ? {} : { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
   return { status, headers: { "cache-control": "no-store", ...type }, body };
+}
+
+// From a verified payload to the queue: what HTTP and Socket Mode share. It marks nothing as seen; the worker claims.
+
+/** Slack gives up after 3 s. */
+const enqueueTimeoutMs = 2000;
+
+/** A TaskQueue as far as the ingress needs one: it never delays. */
+export type IngressQueue = { send(request: { body: string; group?: string }): Promise<void> };
+
+/** `failed`: Slack is to deliver it again, or to tell the person that it did not work. */
+export type TakenIn = "enqueued" | "dropped" | "failed";
+export type Intake = (verified: VerifiedPayload) => Promise<TakenIn>;
+
+/** Never rejects. */
+export function createIntake({
+  queue,
+  now = Date.now,
+  newTrace = startTrace,
+  log = silentLog,
+  metrics = noMetrics,
+}: {
+  queue: IngressQueue;
+  now?: () => number;
+  newTrace?: () => Trace;
+  log?: Log;
+  metrics?: Metrics | undefined;
+}): Intake {
+  const takeIn: Intake = async (verified) => {
+    const understood = understand({ verified, nowMs: now(), newTrace });
+    if ("drop" in understood) {
+      const { drop } = understood;
+      if (drop === "unknown_payload") log.warn("event_dropped", { drop, event: verified.type });
+      else log.debug("event_dropped", { drop, event: verified.type });
+      return "dropped";
+    }
+    const fields = fieldsOf(understood.message);
+    try {
+      const work = queue.send({ body: JSON.stringify(understood.message), group: fields.team });
+      await withinDeadline({ work, timeoutMs: enqueueTimeoutMs });
+    } catch (error) {
+      log.error("enqueue_failed", { ...fields, cause_kind: errorKind(error) });
+      return "failed";
+    }
+    log.info("message_enqueued", fields);
+    return "enqueued";
+  };
+  return async (verified) => {
+    const result = await takeIn(verified);
+    metrics.add("sekisho_messages_total", { entry: verified.type, result });
+    return result;
+  };
+}
+
+function fieldsOf(message: Extract<Understood, { message: unknown }>["message"]) {
+  const { team, channel, user } = message.type === "ask" ? message.message : message;
+  const trace = message.type === "ask" ? { trace_id: traceIdOf(message.trace) } : {};
+  return { request_id: message.requestId, event: message.type, ...trace, team, channel, user };
 }

@@ -1,8 +1,8 @@
 /** What Slack sends (https://docs.slack.dev/apis/events-api): the fields of it that matter here, all others ignored. */
 // The ingress answers first: what it loads counts in every cold start, and this is a fifth of the whole of zod.
 import * as z from "zod/mini";
+import { slackId } from "../slack/api/user-text.ts";
 
-export const slackId = z.string().check(z.minLength(1), z.maxLength(64));
 export const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
 export const urlVerificationSchema = z.object({

@@ -1,20 +1,30 @@
 /** The Verification zone's HTTP server on one machine: Slack's events, a health check, and a page where one is given. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { close, listen } from "../../shared/http-server.ts";
+import { type BodyRefusal, readRequestBody } from "../../shared/http/read-body.ts";
+import { close, listen } from "../../shared/http/server.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
-import type { HeaderPairs } from "./headers.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { HeaderPairs } from "./authenticate.ts";
 import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
-import { readBody } from "./read-body.ts";
+import { type BodyShare, createBodyBudget, createConnectionLimit } from "./server-limits.ts";
 
 /** Answers the request and resolves to true, or leaves it untouched and resolves to false. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+
+/** A memory of 16 MiB holds thousands of Slack's requests. */
+const defaultMaxHeldBytes = 16 * 1024 * 1024;
+const defaultMaxConnections = 256;
 
 export type VerificationServer = { url: string; port: number; close(): Promise<void> };
 
 /**
  * Serves `POST /slack/events`, `GET /healthz`, everything else to `page` or 404. Listens on loopback unless another `hostname`
  * is asked for; port 0 takes a free one. Rejects with a message for a person where the port is taken. A client gets `headersTimeoutMs` for its
- * headers and `requestTimeoutMs` for the whole request; then node:http answers 408 and closes.
+ * headers and `requestTimeoutMs` for the whole request; then node:http answers 408 and closes. Bodies for the ingress take at
+ * most `maxHeldBytes` together. When more arrives, or there are more connections than `maxConnections`, the oldest caller whose
+ * request has not arrived whole is cut off. One whose request is being answered is not; where all are, a new body gets 503
+ * and a new connection is closed.
  */
 export async function startVerificationServer({
   ingress,
@@ -23,6 +33,8 @@ export async function startVerificationServer({
   port,
   log = silentLog,
   maxBodyBytes = defaultMaxBodyBytes,
+  maxHeldBytes = defaultMaxHeldBytes,
+  maxConnections = defaultMaxConnections,
   headersTimeoutMs = 5000,
   requestTimeoutMs = 10_000,
 }: {
@@ -32,23 +44,57 @@ export async function startVerificationServer({
   port: number;
   log?: Log;
   maxBodyBytes?: number;
+  maxHeldBytes?: number;
+  maxConnections?: number;
   headersTimeoutMs?: number;
   requestTimeoutMs?: number;
 }): Promise<VerificationServer> {
+  const budget = createBodyBudget({ maxBytes: maxHeldBytes });
+  const connections = createConnectionLimit({ max: maxConnections });
+
+  async function takeIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const share = budget.share(() => request.destroy(new GivenUp()));
+    let unprotect = () => {};
+    try {
+      const { status, headers, body } = await ingress({
+        headers: headerPairs(request.rawHeaders),
+        sourceAddress: request.socket.remoteAddress,
+        async body() {
+          const read = await readWithin({ request, share, maxBytes: maxBodyBytes });
+          if (typeof read !== "string") unprotect = connections.protect(request.socket);
+          return read;
+        },
+      });
+      if (request.errored instanceof GivenUp) return;
+      // The rest of a body that was refused is not waited for.
+      respond(response, status, request.complete ? headers : { ...headers, connection: "close" }, body);
+    } finally {
+      share.release();
+      unprotect();
+    }
+  }
+
+  /** A page without a body is answered at once, or is on its way: a file, for example. */
+  async function showPage(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const unprotect = request.method === "GET" ? connections.protect(request.socket) : () => {};
+    try {
+      return await page(request, response);
+    } finally {
+      unprotect();
+    }
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split("?", 1)[0];
     if (path === "/slack/events") {
       if (request.method !== "POST") return respond(response, 405, { allow: "POST" });
-      const body = await readBody({ request, maxBytes: maxBodyBytes });
-      if (body === undefined) return respond(response, 413, { connection: "close" });
-      const answered = await ingress({ headers: headerPairs(request.rawHeaders), body });
-      return respond(response, answered.status, answered.headers, answered.body);
+      return takeIn(request, response);
     }
     if (path === "/healthz") {
       if (request.method !== "GET") return respond(response, 405, { allow: "GET" });
       return respond(response, 200);
     }
-    if (!(await page(request, response))) respond(response, 404);
+    if (!(await showPage(request, response))) respond(response, 404);
   }
 
   const server = createServer({
@@ -56,11 +102,12 @@ export async function startVerificationServer({
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
   });
+  server.on("connection", connections.add);
   server.on("request", (request, response) => {
     answer(request, response).catch((error: unknown) => {
       // A caller that hung up while it sent is no fault of ours, and there is nobody to answer.
       if (request.destroyed && !request.complete) return;
-      log.error("request_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+      log.error("request_failed", { cause_kind: errorKind(error) });
       if (response.headersSent) response.destroy();
       else respond(response, 500);
     });
@@ -68,6 +115,28 @@ export async function startVerificationServer({
   const bound = await listen({ server, hostname, port, portSetting: "SEKISHO_PORT or --port" });
   const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`;
   return { url, port: bound, close: () => close(server) };
+}
+
+/** Why a request was cut off for the sake of newer ones. */
+class GivenUp extends Error {}
+
+async function readWithin({
+  request,
+  share,
+  maxBytes,
+}: {
+  request: IncomingMessage;
+  share: BodyShare;
+  maxBytes: number;
+}): Promise<Uint8Array | BodyRefusal> {
+  try {
+    const body = await readRequestBody({ request, maxBytes, reserve: share.reserve });
+    if (typeof body !== "string") share.complete();
+    return body;
+  } catch (error) {
+    if (error instanceof GivenUp) return "busy";
+    throw error;
+  }
 }
 
 function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {

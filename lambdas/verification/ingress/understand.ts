@@ -1,17 +1,32 @@
-/** What Slack sent and was proven to have sent, whichever way it came, as the one queue message that it is; pure. */
+/** What Slack sent and was proven to have sent, whichever way it came, as the one queue message that it is. */
+
+import * as z from "zod/mini";
 import type { Trace } from "../../shared/trace.ts";
-import type { Ask, AskedMessage, Greet, Press } from "../task/messages.ts";
-import { filterEvent } from "./filter.ts";
-import { greetOf } from "./greet.ts";
-import { eventCallbackSchema } from "./payload.ts";
-import { pressOf } from "./press.ts";
-import { requestIdOf } from "./request-id.ts";
-import { slashCommandOf } from "./slash-command.ts";
+import {
+  askedFiles,
+  askedText,
+  beginsWithOther,
+  mentions,
+  mentionsSomebody,
+  otherBotUser,
+  slackId,
+} from "../slack/api/user-text.ts";
+import { decodeButton } from "../slack/messages/buttons.ts";
+import type { Ask, AskedMessage, ButtonClick, ConversationOpened } from "../task/messages.ts";
+import { greetingIdOf, requestIdOf } from "../task/request-id.ts";
+import {
+  type EventCallback,
+  eventCallbackSchema,
+  type MessageEvent,
+  messageEventSchema,
+  slackTs,
+  urlVerificationSchema,
+} from "./payload.ts";
 
 /** By Socket Mode's names (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP: the signature fits. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
-export type Understood = { message: Ask | Press | Greet } | { drop: string };
+export type Understood = { message: Ask | ButtonClick | ConversationOpened } | { drop: string };
 
 /** `unknown_payload` is what has not the form that Slack documents. */
 export function understand({
@@ -36,4 +51,251 @@ export function understand({
   if (callback.event.type === "assistant_thread_started") return greetOf(callback);
   const filtered = filterEvent(callback);
   return "drop" in filtered ? filtered : ask(requestIdOf(filtered.asked), filtered.asked);
+}
+
+// The body of a signed request of Slack, by the three forms that it has.
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * The Events API posts JSON; slash commands post a form (https://docs.slack.dev/interactivity/implementing-slash-commands), and
+ * buttons a form whose `payload` is JSON (https://docs.slack.dev/interactivity/handling-user-interaction). What the bytes are
+ * decides, not the content type. Undefined where they are none of it.
+ */
+export function parseBody(body: Uint8Array): VerifiedPayload | { challenge: string } | undefined {
+  try {
+    const text = strictUtf8.decode(body);
+    return text.startsWith("{") ? ofJson(JSON.parse(text)) : ofForm(new URLSearchParams(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function ofJson(payload: unknown): VerifiedPayload | { challenge: string } {
+  const { data } = urlVerificationSchema.safeParse(payload);
+  return data === undefined ? { type: "events_api", payload } : { challenge: data.challenge };
+}
+
+function ofForm(form: URLSearchParams): VerifiedPayload | undefined {
+  const interaction = form.get("payload");
+  if (interaction !== null) return { type: "interactive", payload: JSON.parse(interaction) };
+  return form.has("command") ? { type: "slash_commands", payload: Object.fromEntries(form) } : undefined;
+}
+
+// Whose token a message is answered with: always the installation's, never that of the author's own workspace.
+
+/** As the queue carries it: without the field where the app is installed in the workspace itself. */
+type InstallationFields = { team: string; enterprise?: string };
+
+/** With Slack Connect `team_id` may be the author's; where the app is installed in the organization, the authorization says so. */
+function installationOfEvent(callback: EventCallback): InstallationFields {
+  const authorization = (callback.authorizations ?? []).find(({ is_enterprise_install }) => is_enterprise_install);
+  const organization =
+    authorization && (authorization.enterprise_id ?? callback.context_enterprise_id ?? callback.enterprise_id);
+  return installationFields({ team: callback.context_team_id ?? callback.team_id, organization });
+}
+
+function installationFields({
+  team,
+  organization,
+}: {
+  team: string;
+  organization: string | null | undefined;
+}): InstallationFields {
+  return organization ? { team, enterprise: organization } : { team };
+}
+
+// What of Slack's events is a message for the bot.
+
+/** Why an event is no message for the bot. */
+type Drop =
+  | "other_event"
+  | "malformed_message"
+  | "from_bot"
+  | "subtype"
+  | "hidden"
+  | "edited"
+  | "no_user"
+  | "not_mentioned";
+
+export type Filtered = { asked: AskedMessage } | { drop: Drop };
+
+/** Subtypes that are a person's own new message: with files, a thread's reply that is also shown in the channel, `/me`. */
+const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
+/** Slack itself: reminders, and what it says by itself. */
+const slackbot = "USLACKBOT";
+
+/**
+ * For the bot are: `app_mention`; any `message` in a direct message with it; a `message` elsewhere that mentions it.
+ * The same post may come as both; what comes out is the same. Who says nothing to the bot, or sends only a file, is answered too.
+ * Any other reply in a thread goes on as unaddressed, unless it begins by speaking to somebody else: whether the thread is one of
+ * the bot, and what is meant (an answer, a further question, the word to cancel), the worker knows; else it is forgotten there.
+ */
+export function filterEvent(callback: EventCallback): Filtered {
+  if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
+  const { data: event } = messageEventSchema.safeParse(callback.event);
+  if (event === undefined) return { drop: "malformed_message" };
+  const botUsers = botUsersOf({ callback, event });
+  const { user, thread_ts: threadTs } = event;
+  const drop = dropOf({ event, botUsers });
+  const unaddressed = drop === "not_mentioned" && isReplyToAnyone({ event, botUsers });
+  if (drop !== undefined && !unaddressed) return { drop };
+  if (!user) return { drop: "no_user" };
+  return {
+    asked: {
+      appId: callback.api_app_id,
+      ...installationOfEvent(callback),
+      channel: event.channel,
+      user,
+      ts: event.ts,
+      ...(threadTs ? { threadTs } : {}),
+      direct: isDirect(event),
+      text: askedText({ text: event.text ?? "", botUsers }),
+      ...(botUsers.length > 0 ? { botUsers } : {}),
+      ...(unaddressed ? { unaddressed } : {}),
+      ...(unaddressed && callback.is_ext_shared_channel && mentionsSomebody(event.text ?? "")
+        ? { perhapsAddressed: true }
+        : {}),
+      ...(event.files?.length ? { files: askedFiles(event.files) } : {}),
+    },
+  };
+}
+
+function dropOf({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): Drop | undefined {
+  if (event.bot_id || event.bot_profile || event.user === slackbot) return "from_bot";
+  if (event.user && botUsers.includes(event.user)) return "from_bot";
+  if (event.subtype && !personalSubtypes.includes(event.subtype)) return "subtype";
+  if (event.hidden) return "hidden";
+  if (event.edited) return "edited";
+  return isAddressed({ event, botUsers }) ? undefined : "not_mentioned";
+}
+
+function isAddressed({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): boolean {
+  if (event.type === "app_mention") return true;
+  // Delivered for a person's token, a direct message is one between people.
+  if (isDirect(event)) return botUsers.length > 0;
+  return mentions({ text: event.text ?? "", botUsers });
+}
+
+/** What was delivered for a person's token alone is a conversation between people, thread or not. */
+function isReplyToAnyone({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): boolean {
+  return botUsers.length > 0 && Boolean(event.thread_ts) && !beginsWithOther({ text: event.text ?? "", botUsers });
+}
+
+/** `app_mention` carries no `channel_type`; ids of direct messages start with D. */
+function isDirect(event: MessageEvent): boolean {
+  return event.channel_type === "im" || event.channel.startsWith("D");
+}
+
+function botUsersOf({ callback, event }: { callback: EventCallback; event: MessageEvent }): string[] {
+  const users = (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
+  if (event.type !== "app_mention" || !callback.is_ext_shared_channel) return users;
+  return [...users, ...otherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
+}
+
+// A conversation with the assistant that a person opened (https://docs.slack.dev/reference/events/assistant_thread_started).
+
+const startedSchema = z.object({
+  assistant_thread: z.object({ user_id: slackId, channel_id: slackId, thread_ts: slackTs }),
+});
+
+function greetOf(callback: EventCallback): { message: ConversationOpened } | { drop: "unknown_payload" } {
+  const { data } = startedSchema.safeParse(callback.event);
+  if (data === undefined) return { drop: "unknown_payload" };
+  const { user_id: user, channel_id: channel, thread_ts: threadTs } = data.assistant_thread;
+  const requestId = greetingIdOf({ appId: callback.api_app_id, channel, threadTs });
+  return { message: { type: "greet", requestId, ...installationOfEvent(callback), channel, threadTs, user } };
+}
+
+// A button of ours that a person pressed (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
+
+const blockActionsSchema = z.object({
+  type: z.literal("block_actions"),
+  is_enterprise_install: z.nullish(z.boolean()),
+  enterprise: z.nullish(z.object({ id: slackId })),
+  /** Null where the app is installed in the organization. */
+  team: z.nullish(z.object({ id: slackId })),
+  user: z.object({ id: slackId, team_id: z.nullish(slackId) }),
+  channel: z.nullish(z.object({ id: slackId })),
+  message: z.nullish(z.object({ thread_ts: z.nullish(slackTs) })),
+  container: z.nullish(z.object({ channel_id: z.nullish(slackId), thread_ts: z.nullish(slackTs) })),
+  actions: z.array(z.object({ action_id: z.string(), value: z.nullish(z.string()) })).check(z.minLength(1)),
+});
+
+/** Other interactions than presses of our buttons are none of the bot's; Slack sends one action at a time. */
+function pressOf({
+  payload,
+  nowMs,
+}: {
+  payload: unknown;
+  nowMs: number;
+}): { message: ButtonClick } | { drop: "other_interaction" } {
+  const { data } = blockActionsSchema.safeParse(payload);
+  const [action] = data?.actions ?? [];
+  const pressed = action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
+  const team = data?.team?.id ?? data?.user.team_id;
+  const channel = data?.channel?.id ?? data?.container?.channel_id;
+  if (data === undefined || pressed === undefined || !team || !channel) return { drop: "other_interaction" };
+  const organization = data.is_enterprise_install ? data.enterprise?.id : undefined;
+  const threadTs = data.message?.thread_ts ?? data.container?.thread_ts;
+  return {
+    message: {
+      type: "press",
+      requestId: pressed.requestId,
+      ...installationFields({ team, organization }),
+      channel,
+      ...(threadTs ? { threadTs } : {}),
+      user: data.user.id,
+      atMs: nowMs,
+      button: pressed.button,
+    },
+  };
+}
+
+// A slash command (https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling): a question of its own, without a message.
+
+/** A post's ts has one dot and digits alone: what looks like one must not claim a post's request id. */
+const triggerId = z.string().check(
+  z.minLength(1),
+  z.maxLength(255),
+  z.refine((id) => !/^\d+\.\d+$/.test(id)),
+);
+
+const slashCommandSchema = z.object({
+  api_app_id: slackId,
+  team_id: slackId,
+  enterprise_id: z.nullish(slackId),
+  /** In a form everything is text. */
+  is_enterprise_install: z.nullish(z.union([z.boolean(), z.string()])),
+  channel_id: slackId,
+  user_id: slackId,
+  text: z.nullish(z.string()),
+  trigger_id: triggerId,
+});
+
+/** The request id is derived from the trigger, which Slack gives out once for each use of the command. */
+function slashCommandOf({
+  payload,
+  nowMs,
+}: {
+  payload: unknown;
+  nowMs: number;
+}): { requestId: string; asked: AskedMessage } | { drop: "unknown_payload" } {
+  const { data } = slashCommandSchema.safeParse(payload);
+  if (data === undefined) return { drop: "unknown_payload" };
+  const { api_app_id: appId, channel_id: channel, trigger_id, user_id: user } = data;
+  const organization = String(data.is_enterprise_install) === "true" ? data.enterprise_id : undefined;
+  return {
+    requestId: requestIdOf({ appId, channel, ts: trigger_id }),
+    asked: {
+      appId,
+      ...installationFields({ team: data.team_id, organization }),
+      channel,
+      user,
+      ts: (nowMs / 1000).toFixed(6),
+      direct: channel.startsWith("D"),
+      text: askedText({ text: data.text ?? "", botUsers: [] }),
+      command: true,
+    },
+  };
 }

@@ -1,8 +1,13 @@
 /** Installations in AWS Secrets Manager: each is a secret of its own, so that one who may read one may not read all. */
 import { randomUUID } from "node:crypto";
-import type { AwsSurroundings } from "../../shared/aws/credentials.ts";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
+import type { ReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
+import type { Config } from "../../shared/config/schema.ts";
+import type { Tokens } from "../slack/api/slack.ts";
 import { type Installations, requireInstallationId, storedInstallationSchema } from "./installations.ts";
+import { createTeamOf } from "./team-of.ts";
+import { createTokens } from "./tokens.ts";
 
 /** A secret is deleted some days after it was asked for; until then it is neither there nor is its name free. */
 const deletionAsked = "InvalidRequestException";
@@ -15,7 +20,7 @@ export function createManagedInstallations({
   newId = randomUUID,
 }: {
   prefix: string;
-  aws: AwsSurroundings;
+  aws: AwsDependencies;
   timeoutMs?: number;
   newId?: () => string;
 }): Installations {
@@ -63,4 +68,41 @@ function parse(text: unknown, id: string) {
   } catch {
     throw new Error(`The installation ${id} in Secrets Manager is none.`);
   }
+}
+
+// The tokens of a stage on AWS: secrets of Secrets Manager.
+
+/**
+ * Where there is an installation flow, a stage may do without a bot token of its own. The second: its deletion was asked for.
+ * That access is denied says nothing: it is denied for a while after a role was changed.
+ */
+const noSecret: readonly string[] = ["ResourceNotFoundException", "InvalidRequestException"];
+
+/** `installationsPrefix` is undefined where the app is installed in one workspace only, by hand. */
+export function createStageTokens({
+  slack,
+  aws,
+  readManagedSecret,
+  installationsPrefix,
+  apiUrl,
+}: {
+  slack: Pick<Config["slack"], "botToken">;
+  aws: AwsDependencies;
+  readManagedSecret: ReadManagedSecret;
+  installationsPrefix: string | undefined;
+  apiUrl: string;
+}): Tokens {
+  if (!("secretsManager" in slack.botToken)) throw new Error("On AWS the bot token is a secret of Secrets Manager.");
+  const id = slack.botToken.secretsManager;
+  const botToken = () => readManagedSecret({ id });
+  if (installationsPrefix === undefined) return createTokens({ botToken });
+  return createTokens({
+    botToken: () =>
+      botToken().catch((thrown: unknown) => {
+        if (thrown instanceof AwsCallError && noSecret.includes(thrown.name)) return undefined;
+        throw thrown;
+      }),
+    installations: createManagedInstallations({ prefix: installationsPrefix, aws }),
+    teamOf: createTeamOf({ apiUrl }),
+  });
 }

@@ -1,8 +1,8 @@
 /** Whose a bot token is, as Slack says (https://docs.slack.dev/reference/methods/auth.test). */
 import * as z from "zod";
-import { SlackError } from "../slack/slack.ts";
-import { toSlackError } from "../slack/to-slack-error.ts";
-import { callWebApi } from "../slack/web-api-call.ts";
+import { callWebApi } from "../slack/api/call.ts";
+import { SlackError } from "../slack/api/slack.ts";
+import { toSlackError } from "../slack/api/to-slack-error.ts";
 import type { TeamOf } from "./tokens.ts";
 
 const answerSchema = z.object({

@@ -1,20 +1,9 @@
 /** Whose bot token is used for which installation. */
-import { type Installation, SlackError } from "../slack/slack.ts";
-import type { Installations } from "./installations.ts";
 
-export type Tokens = {
-  /** Rejects with a SlackError `gone` where the app is not installed there; otherwise as the reads do, and nothing is known. */
-  tokenOf(installation: Installation): Promise<string>;
-  /**
-   * After Slack did not take `tried`: another token, where there is one. `inDoubt`: perhaps it was not for the token's sake, so
-   * that only what has taken its place counts. Rejects as `tokenOf`.
-   */
-  newerThan(request: {
-    installation: Installation;
-    tried: string;
-    inDoubt?: boolean | undefined;
-  }): Promise<string | undefined>;
-};
+import type { Tokens } from "../slack/api/slack.ts";
+import { SlackError } from "../slack/api/slack.ts";
+import type { Installation } from "../task/messages.ts";
+import type { Installations } from "./installations.ts";
 
 /** The workspace that a token is of, and the organization where it is that as a whole; undefined where Slack does not take it. */
 export type TeamOf = (token: string) => Promise<Installation | undefined>;

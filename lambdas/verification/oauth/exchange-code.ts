@@ -1,7 +1,7 @@
 /** The code of Slack's redirect exchanged for a bot token (https://docs.slack.dev/reference/methods/oauth.v2.access). */
 import * as z from "zod";
 import type { StoredInstallation } from "../installations/installations.ts";
-import { boundedFetch } from "../slack/bounded-fetch.ts";
+import { boundedFetch } from "../slack/api/bounded-fetch.ts";
 
 const maxAnswerBytes = 64 * 1024;
 

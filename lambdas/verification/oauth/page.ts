@@ -1,13 +1,16 @@
 /** The page on which an installation ends: a few words, no script, nothing from elsewhere. */
 import { createHash } from "node:crypto";
-import type { Locale } from "../slack/failure-words.ts";
-import { beginAgainWords, installWords, type Situation } from "./words.ts";
+import { safeLine } from "../../shared/safe-characters.ts";
+import type { Locale } from "../task/task.ts";
+import { beginAgainText, installWords, type Situation } from "./page-text.ts";
 
 const statuses: Record<Situation, number> = {
   installed: 200,
   denied: 200,
   bad_state: 400,
   bad_code: 400,
+  not_listed: 403,
+  too_many: 429,
   refused: 502,
   unavailable: 503,
   not_found: 404,
@@ -45,7 +48,7 @@ export function pageResponse({
     `<h1>${happened}</h1>`,
     name === undefined ? "" : `<p><strong>${escapeHtml(name)}</strong></p>`,
     `<p>${todo}</p>`,
-    situation === "installed" ? "" : `<p><a href="/slack/install">${beginAgainWords(locale)}</a></p>`,
+    situation === "installed" ? "" : `<p><a href="/slack/install">${beginAgainText(locale)}</a></p>`,
     "</main></body></html>\n",
   ].join("");
   return new Response(html, {
@@ -57,5 +60,7 @@ export function pageResponse({
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 function escapeHtml(text: string): string {
-  return text.slice(0, 100).replace(/[&<>"']/g, (character) => entities[character] ?? "");
+  return safeLine(text)
+    .slice(0, 100)
+    .replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }

@@ -1,7 +1,7 @@
 /** The `state` of the installation flow: a short-lived proof that this browser began it here (RFC 6749, section 10.12). */
-import { createHash, hkdfSync } from "node:crypto";
+import { createHash, hkdfSync, randomUUID } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
-import { installSeconds } from "./browser-cookie.ts";
+import { installSeconds } from "./ledger.ts";
 
 /** The one purpose: the key is made for it, and the token says so once more. */
 const purpose = "sekisho slack install state";
@@ -10,10 +10,13 @@ const algorithm = "HS256";
 /** `browser` is what the browser alone keeps, in its cookie; of it the state holds a hash. */
 export function issueState({
   clientSecret,
+  salt = "",
   browser,
   nowMs,
 }: {
   clientSecret: string;
+  /** A state counts only with the salt that it was issued with. */
+  salt?: string | undefined;
   browser: string;
   nowMs: number;
 }): Promise<string> {
@@ -23,37 +26,45 @@ export function issueState({
     .setAudience(purpose)
     .setIssuedAt(issuedAt)
     .setExpirationTime(issuedAt + installSeconds)
-    .sign(keyOf(clientSecret));
+    .setJti(randomUUID())
+    .sign(keyOf(clientSecret, salt));
 }
 
-/** Whether the state is ours, in time, and of this browser. */
-export async function isStateOf({
+/**
+ * Undefined unless the state is ours, in time, and of this browser. One state can be spelled in several ways, since base64url
+ * is decoded leniently: only its `id` says which one it is.
+ */
+export async function verifyState({
   clientSecret,
+  salt = "",
   state,
   browser,
   nowMs,
 }: {
   clientSecret: string;
+  salt?: string | undefined;
   state: string;
   browser: string;
   nowMs: number;
-}): Promise<boolean> {
+}): Promise<{ id: string; issuedAtMs: number } | undefined> {
   try {
-    const { payload } = await jwtVerify(state, keyOf(clientSecret), {
+    const { payload } = await jwtVerify(state, keyOf(clientSecret, salt), {
       algorithms: [algorithm],
       audience: purpose,
-      requiredClaims: ["exp", "iat"],
+      requiredClaims: ["exp", "iat", "jti"],
       currentDate: new Date(nowMs),
     });
     // Hashes of a value that nobody else has: comparing them tells nothing by its time.
-    return payload.browser === hashOf(browser);
+    if (payload.browser !== hashOf(browser)) return undefined;
+    const { jti: id, iat } = payload;
+    return id === undefined || iat === undefined ? undefined : { id, issuedAtMs: iat * 1000 };
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-function keyOf(clientSecret: string): Uint8Array {
-  return new Uint8Array(hkdfSync("sha256", clientSecret, "", purpose, 32));
+function keyOf(clientSecret: string, salt: string): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", clientSecret, salt, purpose, 32));
 }
 
 function hashOf(browser: string): string {

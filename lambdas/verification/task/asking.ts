@@ -1,21 +1,23 @@
 /** The agent's question to a person: asked, open until it expires, answered once, and brought to the agent. */
 import type { TaskResult } from "../../../contracts/methods.ts";
-import { retryDelayMs } from "./delays.ts";
 import { end, endsTheTask } from "./ending.ts";
 import type { CallAct, CallFailure } from "./events.ts";
 import { destinationOf, type Policy } from "./policy.ts";
 import { deliveryMs } from "./received.ts";
 import {
   advance,
-  conclude,
+  countFailure,
   failed,
-  failedOnce,
   graceMs,
   isPastDeadline,
-  later,
+  markForReconcile,
   maxAttempts,
+  retryDelayMs,
+  retryLater,
   type Step,
+  setOutcome,
   untilDeadlineMs,
+  waited,
   wake,
 } from "./step.ts";
 import type { GivenAnswer, Question, Task } from "./task.ts";
@@ -85,13 +87,13 @@ function shownQuestion({ prompt, options = [] }: Pick<InputRequired, "prompt" | 
   return { prompt: prompt.slice(0, maxPromptLength), options: shown };
 }
 
-/** What an open question needs next. `heal`: its message may be there already. */
+/** What an open question needs next. `resumed`: its message may be there already. */
 export function wokenAsking(
   task: Task,
-  { nowMs, heal, resumed, policy }: { nowMs: number; heal: boolean; resumed: boolean; policy: Policy },
+  { nowMs, resumed, policy }: { nowMs: number; resumed: boolean; policy: Policy },
 ): Step {
   const { question } = task;
-  if (task.ending !== undefined || question === undefined) return { task, effects: [{ type: "cancel" }] };
+  if (task.cancelReason !== undefined || question === undefined) return { task, effects: [{ type: "cancel" }] };
   if (question.answer !== undefined) {
     if (isPastDeadline(task, nowMs - graceMs)) return end(task, "deadline");
     return bring(resumed ? answerInDoubt(task, nowMs) : task, policy);
@@ -100,10 +102,7 @@ export function wokenAsking(
   if (question.ts === undefined) {
     // It holds its thread for as long as the question is open, and the time that it has left after that.
     const untilMs = question.expiresAtMs + untilDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
-    return {
-      task: { ...task, attempts: heal ? Math.max(1, task.attempts) : 0 },
-      effects: [{ type: "hold_thread", untilMs }],
-    };
+    return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "hold_thread", untilMs }] };
   }
   if (question.kind === "auth") return { task, effects: [{ type: "poll", by: "task_id" }] };
   return { task, effects: [wake(untilExpiryMs(question, nowMs))] };
@@ -120,7 +119,7 @@ export function asked(task: Task, { ts, nowMs }: { ts: string; nowMs: number }):
   const { expiresAtMs, kind } = task.question;
   const delayMs = kind === "auth" ? authPollMs : expiresAtMs - nowMs;
   const question = { ...task.question, ts };
-  return { task: { ...task, attempts: 0, question }, effects: [wake(Math.max(0, delayMs))] };
+  return { task: advance(task, { question }), effects: [wake(Math.max(0, delayMs))] };
 }
 
 /** What a poll, or the answer's own call, says of a task that asks: nothing new, or something else. */
@@ -140,9 +139,10 @@ export function stillAsks(
   const { answer } = question;
   if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
   const again = { ...task, attempts: task.attempts + 1 };
-  if (act === "answer") return pollLater({ ...again, question: { ...question, answer: { ...answer, brought: true } } });
+  if (act === "answer")
+    return pollLater({ ...again, question: { ...question, answer: { ...answer, sentToAgent: true } } });
   // It has arrived, and the agent has not looked yet; or the same is asked once more.
-  if (answer.brought) return again.attempts < maxAttempts ? pollLater(again) : asks(task, request);
+  if (answer.sentToAgent) return again.attempts < maxAttempts ? pollLater(again) : asks(task, request);
   const { inDoubtSinceMs = 0, ...unheard } = answer;
   if (nowMs - inDoubtSinceMs < lateMs) return pollLater(again);
   if (!isSameId) return asks(task, request);
@@ -162,13 +162,6 @@ function pollLater(task: Task): Step {
   return { task, effects: [wake(retryDelayMs(task.attempts, undefined))] };
 }
 
-/** The time in which it waited for a person is not its own. */
-export function waited(task: Task, nowMs: number): Task {
-  const { question, deadlineAtMs } = task;
-  if (question === undefined || question.answer !== undefined || deadlineAtMs === undefined) return task;
-  return { ...task, deadlineAtMs: deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) };
-}
-
 /** The answer's call failed; it is repeated under its own id, where that is known to be safe, as long as the task has time. */
 export function answerFailed({
   task,
@@ -181,25 +174,25 @@ export function answerFailed({
   error: CallFailure;
   policy: Policy;
 }): Step {
-  if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
+  if (endsTheTask(error) || error.reason === "task_not_found") return setOutcome(task, failed(error));
   // It has gone on, or is over: what it came to is there.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
-  const again = failedOnce(isInDoubt ? answerInDoubt(task, nowMs) : task, error);
+  const again = countFailure(isInDoubt ? answerInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
     const told = again.question?.answer?.inDoubtSinceMs === undefined ? failed(error) : inDoubt;
     // What is given up is not to go on later.
-    return { task: conclude(again, told).task, effects: [{ type: "cancel" }] };
+    return { task: setOutcome(again, told).task, effects: [{ type: "cancel" }] };
   }
   // Whether it still asks says whether the answer arrived.
   return mayDouble(again, policy)
     ? { task: again, effects: [{ type: "poll", by: "task_id" }] }
-    : later(again, error, nowMs);
+    : retryLater(again, error, nowMs);
 }
 
 function mayDouble(task: Task, policy: Policy): boolean {
-  const { brought, inDoubtSinceMs } = task.question?.answer ?? {};
-  return brought === true || (inDoubtSinceMs !== undefined && !destinationOf(task, policy).idempotent);
+  const { sentToAgent, inDoubtSinceMs } = task.question?.answer ?? {};
+  return sentToAgent === true || (inDoubtSinceMs !== undefined && !destinationOf(task, policy).idempotent);
 }
 
 const inDoubt = failed({ reason: "ambiguous", lost: false });
@@ -213,21 +206,21 @@ export function answerInDoubt(task: Task, nowMs: number): Task {
 
 /** Looking at a task that asks failed: for its credentials, or for whether its answer arrived. */
 export function lookFailed(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Step {
-  if (endsTheTask(error) || error.reason === "task_not_found") return conclude(task, failed(error));
-  const again = failedOnce(task, error);
+  if (endsTheTask(error) || error.reason === "task_not_found") return setOutcome(task, failed(error));
+  const again = countFailure(task, error);
   const isAnswered = task.question?.answer !== undefined;
   if (isAnswered && isGivenUp(again, nowMs))
-    return { task: conclude(task, inDoubt).task, effects: [{ type: "cancel" }] };
-  return later(again, error, nowMs);
+    return { task: setOutcome(task, inDoubt).task, effects: [{ type: "cancel" }] };
+  return retryLater(again, error, nowMs);
 }
 
 /** A peer that is away may come back; one that lets us in no more, or answers nonsense, hardly does. */
 function isGivenUp(task: Task, nowMs: number): boolean {
-  return (task.puzzles ?? 0) >= maxAttempts || isPastDeadline(task, nowMs - graceMs);
+  return (task.nonTransientFailures ?? 0) >= maxAttempts || isPastDeadline(task, nowMs - graceMs);
 }
 
 /** Why a question does not take an answer (any more). `past`: it was another question that is no more. */
-export type NotTaken =
+export type ReplyRefusal =
   | { type: "answered"; by: string; atMs: number }
   | { type: "expired" }
   | { type: "past" }
@@ -245,19 +238,18 @@ export function takeAnswer({
   index?: number;
   answer: GivenAnswer;
   nowMs: number;
-}): { task: Task } | { notTaken: NotTaken } {
+}): { task: Task } | { notTaken: ReplyRefusal } {
   const { question } = task;
   if (question === undefined) return { notTaken: { type: "over" } };
   if ((index ?? question.index) !== question.index) return { notTaken: { type: "past" } };
   const given = question.answer;
   if (given !== undefined) return { notTaken: { type: "answered", by: given.user, atMs: given.atMs } };
   if (task.state !== "asking") return { notTaken: { type: "over" } };
-  if (task.ending !== undefined || nowMs >= question.expiresAtMs) return { notTaken: { type: "expired" } };
+  if (task.cancelReason !== undefined || nowMs >= question.expiresAtMs) return { notTaken: { type: "expired" } };
   const { from } = answer;
   return {
     task: {
-      ...waited(task, nowMs),
-      ...{ attempts: 0, puzzles: 0 },
+      ...advance(waited(task, nowMs), {}),
       question: { ...question, answer },
       ...(from === undefined ? {} : { answeredBy: [...(task.answeredBy ?? []), from] }),
     },

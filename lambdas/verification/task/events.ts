@@ -1,12 +1,24 @@
 /** What can happen to a task, and what the task machine can ask for. Plain data on both sides. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
-import type { OverQuota } from "../gate/gate.ts";
-import type { Locale } from "../slack/failure-words.ts";
-import type { SlackErrorKind } from "../slack/slack.ts";
-import type { Delay } from "./delays.ts";
-import type { Outcome, Task } from "./task.ts";
-import type { Place } from "./thread.ts";
+import type { Locale, Outcome, Task } from "./task.ts";
+
+/**
+ * `gone`: nobody can post there any more (channel, permission, token): terminal.
+ * `no_such_message`: that message cannot be edited or deleted (any more): post anew.
+ * `refused`: Slack refuses the content or the call for good, or the call cannot be encoded: terminal for this content.
+ * `rate_limited` and `unavailable`: certainly not done; repeat later.
+ * `ambiguous`: a time-out, a reset or a 5xx: it may have been done.
+ */
+export type SlackErrorKind = "gone" | "no_such_message" | "refused" | "rate_limited" | "unavailable" | "ambiguous";
+
+/** Too much was asked for: by one user, or in one channel. Without `retryAtMs` it is that too many are under way at once. */
+export type OverQuota = { by: "user" | "channel"; retryAtMs?: number | undefined };
+
+/** `queuePosition` tasks go before it, at the longest until `freeAtMs`; with 0 it may begin. */
+export type Place = { queuePosition: number; freeAtMs: number };
+
+export type Delay = { delayMs: number; jitterMs?: number };
 
 /** The acts that call the Execution zone. */
 export type CallAct = "send" | "poll" | "cancel" | "answer";
@@ -16,6 +28,8 @@ export type TaskEvent =
   | { type: "woken"; nowMs: number; resumed: boolean }
   /** Whether the person may ask, and the language to tell them in. */
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
+  /** The person was told that they may not ask, as far as they are to be told. */
+  | { type: "refusal_told" }
   /** Whether the message was an answer that its thread waits for. It may wait for another person's, or for one that says something. */
   | { type: "answer_given"; nowMs: number; verdict: "taken" | "none" | "not_yours" | "says_nothing" }
   /** It is counted, or too much was asked for. */
@@ -45,7 +59,7 @@ export type TaskEvent =
   /** The text of the message that is to be tried again; undefined where it is gone. */
   | { type: "message_read"; nowMs: number; text: string | undefined }
   /** So many tasks of the thread are asked to end. */
-  | { type: "thread_canceled"; count: number }
+  | { type: "thread_canceled"; count: number; isRepeated: boolean }
   /** Slack has the file of that index (undefined: it cannot have it), and nobody sees it yet. */
   | { type: "uploaded"; index: number; fileId: string | undefined }
   | { type: "delivered" }
@@ -53,7 +67,7 @@ export type TaskEvent =
   | { type: "share_refused" }
   | { type: "left_thread" }
   | { type: "swept" }
-  | { type: "slack_failed"; nowMs: number; kind: SlackErrorKind; retryAfterMs?: number | undefined }
+  | { type: "slack_failed"; nowMs: number; act: Act["type"]; kind: SlackErrorKind; retryAfterMs?: number | undefined }
   /** Our own code failed on the task's data. `causeKind` is the class of the error. */
   | { type: "step_failed"; nowMs: number; causeKind: string }
   /** The queue gave up on the task's wake-up. */
@@ -86,31 +100,35 @@ export type CallFailure = {
 };
 
 /**
- * At most one act at a time, then at most one `wake`. `heal`: an earlier try may have left something behind, look first.
+ * At most one act at a time, then at most one `wake`. `reconcile`: an earlier try may have left something behind, look first.
  * Each act ends in exactly one event; `stop_session` and `wake` end in none.
  */
 export type TaskEffect =
   | { type: "permit" }
-  | { type: "give_answer"; heal: boolean }
+  | { type: "refuse" }
+  | { type: "give_answer"; reconcile: boolean }
   | { type: "charge"; untilMs: number }
   /** `privately`: where only the person reads it. */
-  | { type: "open_thread"; privately: boolean; heal: boolean }
+  | { type: "open_thread"; privately: boolean; reconcile: boolean }
   | { type: "line_up"; turnMs: number; parallel: boolean }
   | { type: "leave_thread" }
   | { type: "cancel_thread" }
   | { type: "read_message" }
-  | { type: "announce"; heal: boolean }
+  | { type: "announce"; reconcile: boolean }
   | { type: "prepare" }
   | { type: "send" }
   | { type: "poll"; by: "task_id" | "request_id" }
   | { type: "show_progress" }
   | { type: "hold_thread"; untilMs: number }
-  | { type: "ask_question"; heal: boolean }
+  | { type: "ask_question"; reconcile: boolean }
   | { type: "show_question" }
   | { type: "answer" }
   | { type: "cancel" }
   | { type: "upload"; index: number }
-  | { type: "deliver"; heal: boolean }
+  | { type: "deliver"; reconcile: boolean }
   | { type: "sweep" }
   | { type: "stop_session" }
   | ({ type: "wake" } & Delay);
+
+/** The effects that end in an event. */
+export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;

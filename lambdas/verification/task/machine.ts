@@ -1,14 +1,9 @@
 /** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
 
-import { leftOutCountOf } from "../transport/take-result.ts";
-import { tokensOf } from "../usage-history/tokens.ts";
-import { answerInDoubt, asked, asks, questionShown, stillAsks, waited, wokenAsking } from "./asking.ts";
+import { answerInDoubt, asked, asks, questionShown, stillAsks, wokenAsking } from "./asking.ts";
 import { callFailed } from "./call-failures.ts";
-import { afterDeadLetterMs, turnDelay } from "./delays.ts";
-import { shareRefused, uploaded, wokenDelivering } from "./delivering.ts";
-import { cancelAsked, canceled, end, notEnding } from "./ending.ts";
+import { cancelAsked, canceled, end, notEnding, shareRefused, uploaded, wokenDelivering } from "./ending.ts";
 import type { TaskEvent } from "./events.ts";
-import { hasMoved, sending } from "./failover.ts";
 import type { Policy } from "./policy.ts";
 import { atWork, progressShown, streamInDoubt } from "./progress.ts";
 import {
@@ -17,31 +12,39 @@ import {
   charged,
   hasContext,
   isOutdated,
-  lineUp,
+  joinThread,
   messageRead,
   permitted,
   prepared,
   received,
+  refusalTold,
   threadCanceled,
+  threadFull,
   threadOpened,
   withParams,
 } from "./received.ts";
-import { slackFailed } from "./slack-failures.ts";
+import { hasMoved, sending } from "./routing.ts";
+import { inKnownSession } from "./session.ts";
+import { slackFailed, stepFailed } from "./slack-failures.ts";
 import {
   advance,
-  conclude,
+  afterDeadLetterMs,
+  endCleanup,
   failed,
-  forget,
   graceMs,
   isPastDeadline,
-  leaving,
-  left,
+  markForReconcile,
   nextPoll,
+  onThreadReleased,
+  releaseThread,
+  resetFailures,
   type Step,
+  setOutcome,
+  turnDelay,
+  waited,
   wake,
 } from "./step.ts";
-import { stepFailed } from "./step-failed.ts";
-import type { Task } from "./task.ts";
+import { leftOutCountOf, type Outcome, type Task, tokensOf } from "./task.ts";
 
 type Given<E extends TaskEvent["type"]> = { task: Task; event: Extract<TaskEvent, { type: E }>; policy: Policy };
 
@@ -55,6 +58,8 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
       return woken({ task, event, policy });
     case "permitted":
       return permitted(task, { event, policy });
+    case "refusal_told":
+      return refusalTold(task);
     case "answer_given":
       return answerGiven(task, { event, policy });
     case "charged":
@@ -64,13 +69,13 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "lined_up":
       return linedUp({ task, event, policy });
     case "thread_full":
-      return conclude(task, failed({ reason: "rate_limited", lost: false }));
+      return threadFull(task);
     case "announced":
       return announced({ task, event, policy });
     case "prepared":
       return prepared(task, { event, policy });
     case "file_refused":
-      return conclude(task, event.outcome);
+      return setOutcome(task, event.outcome);
     case "answered":
       return answered({ task, event, policy });
     case "call_failed":
@@ -78,9 +83,9 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "busy":
       return busy(task, event);
     case "progress_shown":
-      return progressShown(task, event);
+      return progressShown(task, { ...event, policy });
     case "thread_held":
-      return { task, effects: [{ type: "ask_question", heal: task.attempts > 0 }] };
+      return { task, effects: [{ type: "ask_question", reconcile: task.reconcile === true }] };
     case "question_asked":
       return asked(task, event);
     case "question_shown":
@@ -96,13 +101,13 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
     case "uploaded":
       return uploaded(task, event);
     case "delivered":
-      return leaving(advance(task, { state: "done" }));
+      return releaseThread(advance(task, { state: "done" }));
     case "share_refused":
       return shareRefused(task);
     case "left_thread":
-      return left(task, policy);
+      return onThreadReleased(task, policy);
     case "swept":
-      return { task: forget(task), effects: [] };
+      return { task: endCleanup(task), effects: [] };
     case "slack_failed":
       return slackFailed({ task, event, policy });
     case "step_failed":
@@ -114,8 +119,6 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
   }
 }
 
-/** An answer ends a row of failures. */
-const anew = { attempts: 0, puzzles: 0 };
 /** Its time is over before there was anybody who took it. */
 const neverTaken = failed({ reason: "unavailable", lost: false });
 /** The destination leads elsewhere by now, so that nobody can be asked. */
@@ -123,32 +126,37 @@ const perhapsTaken = failed({ reason: "ambiguous", lost: false });
 
 function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
   const { nowMs, resumed } = event;
-  const heal = resumed || task.attempts > 0;
+  if (task.owed !== undefined) {
+    // Out of the record before it is done, so that an act that kills its worker is not done again.
+    const { owed, ...rest } = task;
+    return { task: rest, effects: [{ type: owed }] };
+  }
+  const reconcile = resumed || task.reconcile === true;
   switch (task.state) {
     case "received":
-      return received({ task, nowMs, heal });
+      return received({ task, resumed });
     case "queued":
-      if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
-      return lineUp(task, policy);
+      if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
+      return joinThread(task, policy);
     case "announced":
-      if (isPastDeadline(task, nowMs)) return conclude(task, neverTaken);
+      if (isPastDeadline(task, nowMs)) return setOutcome(task, neverTaken);
       return ready(task, { nowMs, policy });
     case "sent": {
-      if (task.ending !== undefined) return { task, effects: [{ type: "cancel" }] };
+      if (task.cancelReason !== undefined) return { task, effects: [{ type: "cancel" }] };
       // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
       const inDoubt = resumed || task.mayHaveArrived;
       if (inDoubt) return { task: { ...task, mayHaveArrived: true }, effects: [{ type: "poll", by: "request_id" }] };
       // A host that could not take it may have taken it down all the same: what is given up is not to begin later.
       if (isPastDeadline(task, nowMs)) {
-        const outcome = task.bound && hasMoved(task, policy) ? perhapsTaken : neverTaken;
-        return { ...conclude(task, outcome), effects: [{ type: "cancel" }] };
+        const outcome = task.pinnedDestination && hasMoved(task, policy) ? perhapsTaken : neverTaken;
+        return { ...setOutcome(task, outcome), effects: [{ type: "cancel" }] };
       }
       return sending(task, { nowMs, policy });
     }
     case "waiting": {
       // However it goes on: a worker that died may have begun a stream.
       const known = resumed ? streamInDoubt(task, policy) : task;
-      if (task.ending !== undefined) return { task: known, effects: [{ type: "cancel" }] };
+      if (task.cancelReason !== undefined) return { task: known, effects: [{ type: "cancel" }] };
       if (isPastDeadline(task, nowMs - graceMs)) return end(known, "deadline");
       return {
         task: { ...known, polls: task.polls + 1, polledAtMs: nowMs },
@@ -156,11 +164,11 @@ function woken({ task, event, policy }: Given<"woken" | "redriven">): Step {
       };
     }
     case "asking":
-      return wokenAsking(task, { nowMs, heal, resumed, policy });
+      return wokenAsking(task, { nowMs, resumed, policy });
     case "delivering":
-      return wokenDelivering(task, { nowMs, heal });
+      return wokenDelivering(task, { nowMs, reconcile, policy });
     case "done":
-      return { task, effects: task.swept ? [] : [{ type: "sweep" }] };
+      return { task, effects: task.cleanupDone ? [] : [{ type: "sweep" }] };
   }
 }
 
@@ -172,18 +180,20 @@ function ready(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy })
 }
 
 /** Its time begins when nobody is before it. A task that waited has been announced already. */
-function linedUp({ task, event: { ahead, freeAtMs, nowMs }, policy }: Given<"lined_up">): Step {
-  const placed = { ...task, ahead };
-  const ready = ahead === 0 ? begin(placed, { nowMs, policy }) : placed;
-  if (task.state === "received") return { task: ready, effects: [{ type: "announce", heal: task.attempts > 0 }] };
-  if (ahead > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
+function linedUp({ task, event: { queuePosition, freeAtMs, nowMs }, policy }: Given<"lined_up">): Step {
+  const placed = { ...task, queuePosition };
+  const ready = queuePosition === 0 ? begin(placed, { nowMs, policy }) : placed;
+  if (task.state === "received") {
+    return { task: ready, effects: [{ type: "announce", reconcile: task.reconcile === true }] };
+  }
+  if (queuePosition > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
   // The placeholder said that it waits.
   return { task: advance(ready, { state: "announced" }), effects: [{ type: "show_progress" }] };
 }
 
 function announced({ task, event: { ts, nowMs } }: Given<"announced">): Step {
   const shown = { placeholderTs: ts, announcedAtMs: nowMs };
-  if (task.ahead === 0) return { task: advance(task, { ...shown, state: "announced" }), effects: [wake(0)] };
+  if (task.queuePosition === 0) return { task: advance(task, { ...shown, state: "announced" }), effects: [wake(0)] };
   // It looks once more at once: the one before it may have left meanwhile, and knew of nobody to tell.
   return { task: advance(task, { ...shown, state: "queued" }), effects: [wake(0)] };
 }
@@ -191,17 +201,20 @@ function announced({ task, event: { ts, nowMs } }: Given<"announced">): Step {
 /** Nothing was tried, so nothing counts as a failure; what was certainly not sent still was not. */
 function busy(task: Task, { delayMs }: Extract<TaskEvent, { type: "busy" }>): Step {
   if (task.state === "delivering") return { task, effects: [wake(0)] };
-  return { task, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
+  // The time of the next poll has passed: kept, it would look as if that poll were due now.
+  const { nextPollAtMs: _passed, ...later } = task;
+  return { task: later, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
-function answered({ task: before, event: { act, nowMs, result }, policy }: Given<"answered">): Step {
+function answered({ task: entered, event: { act, nowMs, result }, policy }: Given<"answered">): Step {
+  const before = inKnownSession(entered);
   const isAsking = before.state === "asking";
   const task = isAsking && result.status !== "input_required" ? waited(before, nowMs) : before;
   if (result.status === "success") {
     const { response_text: text, artifacts = [], usage } = result;
     const tokens = tokensOf(usage);
     const leftOut = leftOutCountOf(result);
-    return conclude(task, {
+    return setOutcome(task, {
       type: "answer",
       text,
       ...(artifacts.length > 0 && { artifacts }),
@@ -209,14 +222,21 @@ function answered({ task: before, event: { act, nowMs, result }, policy }: Given
       ...(tokens && { tokens }),
     });
   }
-  if (task.ending !== undefined) return notEnding(task, task.ending);
+  if (task.cancelReason !== undefined) return notEnding(task, task.cancelReason);
   if (result.status === "input_required") {
     return isAsking ? stillAsks(task, { act, result, nowMs, policy }) : asks(task, { result, nowMs, policy });
   }
-  if (task.state === "waiting") return atWork({ ...task, ...anew, taskId: result.task_id }, { result, nowMs });
+  if (task.state === "waiting")
+    return atWork({ ...resetFailures(task), taskId: result.task_id }, { result, nowMs, policy });
   const { params: _params, ...sent } = task;
-  const waiting = advance(sent, { state: "waiting", taskId: result.task_id, pollAfterMs: result.poll_after_ms });
-  return { task: waiting, effects: [nextPoll(waiting, nowMs)] };
+  const waiting = advance(sent, {
+    state: "waiting",
+    taskId: result.task_id,
+    pollAfterMs: result.poll_after_ms,
+    // The person who just replied is not to wait as long as for a task that has been at work since the question was asked.
+    ...(isAsking && { workStartedAtMs: nowMs }),
+  });
+  return nextPoll(waiting, { nowMs, policy });
 }
 
 /**
@@ -228,20 +248,21 @@ function answered({ task: before, event: { act, nowMs, result }, policy }: Given
 function deadLettered({ task: entered, event: { nowMs }, policy }: Given<"dead_lettered">): Step {
   // A dead letter is all that is heard of workers that failed or died: whatever they were doing may be done.
   const task = interrupted(entered, { nowMs, policy });
-  const { state, swept, message } = task;
+  const { state, cleanupDone, message } = task;
   const isOpen =
     (state === "received" && message.unaddressed === true) ||
     (state === "queued" && !isOutdated(task, nowMs)) ||
     (state === "waiting" && !isPastDeadline(task, nowMs - graceMs)) ||
     (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs) ||
     state === "delivering" ||
-    (state === "done" && !swept);
+    (state === "done" && !cleanupDone);
   if (isOpen) return { task, effects: [wake(afterDeadLetterMs)] };
   if (state === "done") return { task, effects: [] };
   const mayRun = state === "sent" || state === "waiting" || state === "asking";
-  const { task: concluded } = conclude(task, failed({ reason: mayRun ? "ambiguous" : "internal", lost: false }));
+  const outcome = failed({ reason: mayRun ? "ambiguous" : "internal", lost: false });
   // An announcement may have been made by a worker that died of it.
-  return { task: { ...concluded, attempts: 1 }, effects: mayRun ? [{ type: "cancel" }] : [wake(0)] };
+  const step = setOutcome(task, outcome, { reconcile: true });
+  return mayRun ? { ...step, effects: [{ type: "cancel" }] } : step;
 }
 
 /** The record after its worker failed or died in the middle of a step: what the step may have done is marked as in doubt. */
@@ -250,24 +271,27 @@ function interrupted(task: Task, { nowMs, policy }: { nowMs: number; policy: Pol
     case "waiting":
       return streamInDoubt(task, policy);
     case "asking":
-      return { ...answerInDoubt(task, nowMs), attempts: Math.max(1, task.attempts) };
+      return markForReconcile(answerInDoubt(task, nowMs));
     case "received":
     case "delivering":
-    case "done":
-      return { ...task, attempts: Math.max(1, task.attempts) };
+      return markForReconcile(task);
     default:
       return task;
   }
 }
 
+/** Outcomes that a person was told alone, at most once in a while. */
+const toldAlone: ReadonlySet<Outcome["type"]> = new Set(["refused", "limited", "not_yours"]);
+
 /**
- * Of a task that has ended only the delivery is repeated: of a failure, or of an answer that is not forgotten because it was
- * not swept or never delivered. Any other task goes on as if it was woken.
+ * Of a task that has ended only the delivery is repeated: of a failure, or of an answer that is still in the record because the
+ * cleanup is to come or the answer was never delivered. Any other task goes on as if it was woken.
  */
 function redriven({ task, event, policy }: Given<"redriven">): Step {
   if (task.state !== "done") return woken({ task, event, policy });
-  if (task.outcome === undefined) return { task, effects: task.swept ? [] : [wake(policy.sweepAfterMs)] };
+  const hasNothingToTell = task.outcome === undefined || toldAlone.has(task.outcome.type);
+  if (hasNothingToTell) return { task, effects: task.cleanupDone ? [] : [wake(policy.sweepAfterMs)] };
   const { undelivered: _undelivered, ...kept } = task;
-  const again = { ...advance(kept, { state: "delivering", swept: false }), attempts: 1 };
-  return wokenDelivering(again, { nowMs: event.nowMs, heal: true });
+  const again = markForReconcile(advance(kept, { state: "delivering", cleanupDone: false }));
+  return wokenDelivering(again, { nowMs: event.nowMs, reconcile: true, policy });
 }

@@ -2,6 +2,9 @@
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 
+/** Whose token is used: that of the workspace, or of the organization where the app is installed as a whole. */
+export type Installation = { team: string; enterprise?: string | undefined };
+
 const requestId = z.string().regex(uuidPattern);
 
 /** Whose token is used: the app is installed in a workspace, or in an organization (Enterprise Grid) as a whole. */
@@ -69,7 +72,7 @@ const wakeSchema = z.object({
   type: z.literal("wake"),
   requestId,
   seq: z.int().min(1),
-  /** How often it came while the record was not saved yet. */
+  /** How often it came while the record was not saved yet. A link that a push made starts with more. */
   early: z.int().optional(),
 });
 
@@ -80,7 +83,7 @@ const redriveSchema = z.object({ type: z.literal("redrive"), requestId });
 const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.int().optional() });
 
 /** The task before this one in its thread is over. */
-const turnSchema = z.object({ type: z.literal("turn"), requestId });
+const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId });
 
 /** A button of one of our messages was pressed. `question` and `option` count from 0. */
 const pressSchema = z.object({
@@ -96,7 +99,7 @@ const pressSchema = z.object({
     z.object({ type: z.literal("answer"), question: z.int().min(0), option: z.int().min(0) }),
   ]),
 });
-export type Press = z.infer<typeof pressSchema>;
+export type ButtonClick = z.infer<typeof pressSchema>;
 
 /** A conversation with the assistant was opened; `requestId` only tells one from the other. */
 const greetSchema = z.object({
@@ -107,7 +110,7 @@ const greetSchema = z.object({
   threadTs: z.string(),
   user: z.string(),
 });
-export type Greet = z.infer<typeof greetSchema>;
+export type ConversationOpened = z.infer<typeof greetSchema>;
 
 export const queueMessageSchema = z.discriminatedUnion("type", [
   pressSchema,
@@ -116,15 +119,24 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
   wakeSchema,
   redriveSchema,
   cancelSchema,
-  turnSchema,
+  threadFreeSchema,
 ]);
 export type QueueMessage = z.infer<typeof queueMessageSchema>;
 
 /** Those that move the task that they name. */
-export type TaskMessage = Exclude<QueueMessage, Press | Greet>;
+export type TaskMessage = Exclude<QueueMessage, ButtonClick | ConversationOpened>;
 
 /** Which link of the task's chain of wake-ups a message is. What is none of the chain takes the place of the next one. */
 export function seqOf({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {
   if (message.type === "wake") return message.seq;
   return message.type === "ask" ? 0 : task.wakeSeq;
+}
+
+/** Undefined for what is no message of ours, or one of another version. */
+export function parseQueueMessage(body: string): QueueMessage | undefined {
+  try {
+    return queueMessageSchema.parse(JSON.parse(body));
+  } catch {
+    return undefined;
+  }
 }

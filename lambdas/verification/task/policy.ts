@@ -1,4 +1,5 @@
-/** What the task machine must know of the configuration. */
+/** The part of the configuration and of the zone that the task machine needs. */
+
 import type { Task } from "./task.ts";
 
 export type DestinationPolicy = {
@@ -14,18 +15,24 @@ export type DestinationPolicy = {
   concurrency: "thread" | "parallel";
   /** How long a question stays open at the longest. */
   questionMs: number;
+  /** How long a poll may wait at the destination for news; 0: it answers at once. */
+  longPollMs: number;
 };
 
 export type Policy = {
   /** The destinations that the routes give, of which the first is to be tried first; none where no route fits. */
   routeOf(message: Task["message"]): readonly string[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
+  /** How many files the answer comes with. The same at every call for the same outcome. */
+  fileCountOf(task: Pick<Task, "outcome">): number;
   /** A reply in a thread of the bot is for the bot, without a mention. */
   threadReplies: boolean;
   /** A slash command is answered where only the person reads it. */
   commandsPrivately: boolean;
   /** When the thread is looked at once more after the delivery: a post that timed out must have landed by then. */
   sweepAfterMs: number;
+  /** Session ids are keyed with it. Absent where no task is sent anywhere: in the handler of dead letters. */
+  zoneSecret?: string | undefined;
 };
 
 /** A destination that the configuration no longer names is treated as one that cannot be asked twice. */
@@ -41,4 +48,5 @@ const gone: DestinationPolicy = {
   stopAfterResult: false,
   concurrency: "thread",
   questionMs: 0,
+  longPollMs: 0,
 };

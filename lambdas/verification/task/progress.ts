@@ -11,25 +11,33 @@ const leastGapMs = 1000;
 /** The thread shows less. */
 const maxTextLength = 1000;
 
-/** Polls of a task that tells how far it is are at most about three times as far apart as the first. */
-const mostGrowth = 3;
+/** The longest gap before the next poll of a task whose last poll brought news. */
+const newsGapMs = 30_000;
 
 type Accepted = Extract<TaskResult, { status: "accepted" }>;
 
 /** The poll found it at work: what is new is shown, if it is time, and then it is polled again. */
-export function atWork(task: Task, { result, nowMs }: { result: Accepted; nowMs: number }): Step {
+export function atWork(
+  task: Task,
+  { result, nowMs, policy }: { result: Accepted; nowMs: number; policy: Policy },
+): Step {
   const { poll_after_ms: pollAfterMs, progress } = result;
   const polled: Task = { ...task, ...(pollAfterMs === undefined ? { pollAfterMs: undefined } : { pollAfterMs }) };
+  if (progress === undefined || !isNews(task, progress)) {
+    return nextPoll(polled, { nowMs, policy, ceilingMs: writingGapMs(polled, nowMs) });
+  }
   const isTime = nowMs - (task.progress?.shownAtMs ?? Number.NEGATIVE_INFINITY) >= leastGapMs;
-  if (progress === undefined || !isTime || !isNews(task, progress))
-    return { task: polled, effects: [nextPoll(polled, nowMs)] };
+  if (!isTime) return pollAfterNews(polled, { nowMs, policy });
   const { percent, partial_text: partialText } = progress;
   const text = progress.text?.slice(0, maxTextLength);
   const next = { text, percent, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
   return { task: { ...polled, progress: next }, effects: [{ type: "show_progress" }] };
 }
 
-export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowMs: number }): Step {
+export function progressShown(
+  task: Task,
+  { shown, nowMs, policy }: { shown: Shown; nowMs: number; policy: Policy },
+): Step {
   const { progress } = task;
   const { stream = task.stream, inDoubt = false, delayMs = 0 } = shown;
   const kept: Task = {
@@ -37,7 +45,7 @@ export function progressShown(task: Task, { shown, nowMs }: { shown: Shown; nowM
     ...(stream === undefined ? {} : { stream }),
     progress: { ...progress, shownAtMs: nowMs + delayMs, ...(inDoubt ? { inDoubt: true as const } : {}) },
   };
-  return { task: kept, effects: [task.state === "waiting" ? soonAgain(kept, nowMs) : wake(0)] };
+  return task.state === "waiting" ? pollAfterNews(kept, { nowMs, policy }) : { task: kept, effects: [wake(0)] };
 }
 
 /** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
@@ -61,8 +69,16 @@ function isNews({ progress }: Task, news: NonNullable<Accepted["progress"]>): bo
   );
 }
 
-/** Somebody watches what is being written, or how far it is: the polls are not to grow apart as those of a silent task. */
-function soonAgain(task: Task, nowMs: number) {
-  const isWriting = task.progress?.partialText !== undefined;
-  return nextPoll({ ...task, polls: isWriting ? 0 : Math.min(task.polls, mostGrowth) }, nowMs);
+/** Somebody may watch how far it is. */
+function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
+  const ceilingMs = Math.min(newsGapMs, writingGapMs(task, nowMs) ?? newsGapMs);
+  return nextPoll(task, { nowMs, policy, ceilingMs });
+}
+
+/**
+ * While an answer is being written, the next poll comes after at most as long as nothing of it has come: at once after a new
+ * part, and less and less often where the agent has paused. Undefined where nothing is being written.
+ */
+function writingGapMs({ progress }: Task, nowMs: number): number | undefined {
+  return progress?.partialText === undefined ? undefined : Math.max(0, nowMs - progress.shownAtMs);
 }

@@ -1,12 +1,22 @@
 /** What becomes of a message before anything is sent: refused, taken as an answer or a wish to cancel, or given its place in its thread. */
 import { maxTextLength } from "../../../contracts/limits.ts";
-import { isTooOld, maxAgeMs } from "../gate/age.ts";
-import { isCancelWord } from "../gate/cancel-word.ts";
 import type { Context, TaskEvent } from "./events.ts";
-import { directed } from "./failover.ts";
 import type { AskedFile } from "./messages.ts";
 import { destinationOf, type Policy } from "./policy.ts";
-import { advance, conclude, failed, forget, graceMs, leaving, type Step, wake } from "./step.ts";
+import { directed } from "./routing.ts";
+import {
+  advance,
+  endCleanup,
+  failed,
+  graceMs,
+  isTooOld,
+  markForReconcile,
+  maxAgeMs,
+  releaseThread,
+  type Step,
+  setOutcome,
+  wake,
+} from "./step.ts";
 import type { Outcome, Task } from "./task.ts";
 
 /** What a task may take beyond its deadline to bring its answer into the thread, before the next one begins all the same. */
@@ -15,30 +25,40 @@ export const deliveryMs = 60_000;
 type Event<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
 
 /** Whether the person may ask is found out at each try: a rule may have changed meanwhile. */
-export function received({ task, nowMs, heal }: { task: Task; nowMs: number; heal: boolean }): Step {
-  // Whether the bot is to answer a message that does not mention it is found out first.
-  if (isOutdated(task, nowMs) && !task.message.unaddressed) return conclude(task, { type: "too_old" });
-  return { task: { ...task, attempts: heal ? Math.max(1, task.attempts) : 0 }, effects: [{ type: "permit" }] };
+export function received({ task, resumed }: { task: Task; resumed: boolean }): Step {
+  return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "permit" }] };
 }
 
-/** Who may not ask and did not speak to the bot hears nothing of it. */
+/** A person who may not ask is told where nobody else reads it. A person who did not speak to the bot is told nothing. */
 export function permitted(
   task: Task,
   { event: { allowed, locale, nowMs }, policy }: { event: Event<"permitted">; policy: Policy },
 ): Step {
   const { message } = task;
   const known = { ...task, locale };
-  if (!allowed) return message.unaddressed ? ignored(known) : conclude(known, { type: "refused" });
+  if (!allowed) return message.unaddressed ? ignored(known) : turnedAway(known, { type: "refused" });
+  // Whether the bot is to answer a message that does not mention it is found out first.
+  if (isOutdated(task, nowMs) && !message.unaddressed) return setOutcome(known, { type: "too_old" });
   if (isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
   if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
   return enter(known, { nowMs, policy });
+}
+
+/** The message becomes no task. Its writer alone is told why, at most once in a while (`gate/refusals.ts`). */
+function turnedAway(task: Task, outcome: Outcome): Step {
+  return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
+}
+
+/** An earlier try may have announced it: what that left in the thread is cleaned up. */
+export function refusalTold(task: Task): Step {
+  return releaseThread(advance(task.reconcile ? task : endCleanup(task), { state: "done" }));
 }
 
 /** The text is there. In a thread it may be what the thread waits for. */
 function enter(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
   const { threadTs, command } = task.message;
   if (threadTs === undefined || command) return accepted(task, { nowMs, policy });
-  return { task, effects: [{ type: "give_answer", heal: task.attempts > 0 }] };
+  return { task, effects: [{ type: "give_answer", reconcile: task.reconcile === true }] };
 }
 
 /** A message in a thread that waits for an answer is none but that answer: never a new task behind it. */
@@ -51,27 +71,26 @@ export function answerGiven(
   if (verdict === "none") return isSilent && !policy.threadReplies ? ignored(task) : accepted(task, { nowMs, policy });
   if (isSilent) return ignored(task);
   const isOthers = verdict === "not_yours";
-  return conclude(task, isOthers ? { type: "not_yours" } : failed({ reason: "invalid_params", lost: false }));
+  return turnedAway(task, isOthers ? { type: "not_yours" } : failed({ reason: "invalid_params", lost: false }));
 }
 
 /** It says what is to be done, or it is told that it does not; then it counts. */
 function accepted(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Step {
   const { text, files = [] } = task.message;
-  if (isOutdated(task, nowMs)) return conclude(task, { type: "too_old" });
-  if (text === "" && files.length === 0) return conclude(task, failed({ reason: "invalid_params", lost: false }));
-  if (text.length > maxTextLength) return conclude(task, failed({ reason: "payload_too_large", lost: false }));
+  if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
+  if (text === "" && files.length === 0) return turnedAway(task, failed({ reason: "invalid_params", lost: false }));
+  if (text.length > maxTextLength) return turnedAway(task, failed({ reason: "payload_too_large", lost: false }));
   const going = directed(task, policy);
-  if (going === undefined) return conclude(task, failed({ reason: "agent_not_found", lost: false }));
+  if (going === undefined) return turnedAway(task, failed({ reason: "agent_not_found", lost: false }));
   const untilMs = nowMs + maxAgeMs + destinationOf(going, policy).deadlineMs;
   return { task: going, effects: [{ type: "charge", untilMs }] };
 }
 
 export function charged(task: Task, { event: { over }, policy }: { event: Event<"charged">; policy: Policy }): Step {
-  // Whoever did not speak to the bot is told where nobody else reads it.
-  if (over !== undefined)
-    return task.message.unaddressed ? ignored(task) : conclude(task, { type: "limited", ...over });
-  if (!needsThread(task)) return lineUp(task, policy);
-  return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, heal: task.attempts > 0 }] };
+  if (over !== undefined) return turnedAway(task, { type: "limited", ...over });
+  if (!needsThread(task)) return joinThread(task, policy);
+  const { reconcile = false } = task;
+  return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
 }
 
 /** A slash command leaves no message that could be answered. */
@@ -84,10 +103,16 @@ export function threadOpened(task: Task, { place }: Event<"thread_opened">): Tas
   return { ...task, place, thread: `${place.channel}/${place.threadTs}` };
 }
 
+/** A task that was announced already has a placeholder, which becomes the answer. */
+export function threadFull(task: Task): Step {
+  const outcome = failed({ reason: "rate_limited", lost: false });
+  return task.state === "received" ? turnedAway(task, outcome) : setOutcome(task, outcome);
+}
+
 /** On its way to its destination, it is given its place in its thread; where it cannot go anywhere, that is told. */
-export function lineUp(unrouted: Task, policy: Policy): Step {
+export function joinThread(unrouted: Task, policy: Policy): Step {
   const task = directed(unrouted, policy);
-  if (task === undefined) return conclude(unrouted, failed({ reason: "agent_not_found", lost: false }));
+  if (task === undefined) return setOutcome(unrouted, failed({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
   const turnMs = deadlineMs + graceMs + deliveryMs;
   return { task, effects: [{ type: "line_up", turnMs, parallel: concurrency === "parallel" }] };
@@ -110,7 +135,7 @@ export function prepared(
 ): Step {
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
-  if (missing !== undefined) return conclude(task, fileMissing(missing));
+  if (missing !== undefined) return setOutcome(task, fileMissing(missing));
   return { task: withParams(task, { context, policy }), effects: [wake(0)] };
 }
 
@@ -146,15 +171,20 @@ export function messageRead(
   task: Task,
   { event: { text, nowMs }, policy }: { event: Event<"message_read">; policy: Policy },
 ): Step {
-  if (text === undefined) return conclude(task, { type: "unreadable" });
+  if (text === undefined) return setOutcome(task, { type: "unreadable" });
   if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignored(task);
   return accepted({ ...task, message: { ...task.message, text } }, { nowMs, policy });
 }
 
-/** The wish to cancel has gone to the tasks of its thread. Where there was none, and nobody was spoken to, nobody answers. */
-export function threadCanceled(task: Task, { count }: Event<"thread_canceled">): Step {
-  return count === 0 && task.message.unaddressed ? ignored(task) : conclude(task, { type: "canceling", count });
+/**
+ * The wish to cancel has gone to the tasks of its thread. Where there was none, and nobody was spoken to, nobody answers. A wish that
+ * meets nothing new is no news for others. An earlier try of this one may have met it: then it is answered in the thread.
+ */
+export function threadCanceled(task: Task, { count, isRepeated }: Event<"thread_canceled">): Step {
+  if (count === 0 && task.message.unaddressed) return ignored(task);
+  const isNews = (count > 0 && !isRepeated) || task.reconcile === true;
+  return (isNews ? setOutcome : turnedAway)(task, { type: "canceling", count });
 }
 
 /** Of an operator's retry the age counts from the operator's wish. */
@@ -168,6 +198,22 @@ export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: numb
  * thread is cleaned up.
  */
 function ignored(task: Task): Step {
-  if (task.attempts > 0) return leaving(advance(task, { state: "done" }));
-  return { task: advance(forget(task), { state: "done" }), effects: [] };
+  if (task.reconcile) return releaseThread(advance(task, { state: "done" }));
+  return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
+}
+
+// The word by which a person ends what a thread waits for.
+
+/** Normalizing a long text of combining marks takes time that grows with the square of its length. */
+const maxCancelWordLength = 60;
+
+/** Alone in the message, in any case and width, with or without emphasis or an end of sentence. */
+export function isCancelWord(text: string): boolean {
+  const written = text.trim();
+  if (written.length > maxCancelWordLength) return false;
+  const plain = written
+    .normalize("NFKC")
+    .replace(/[*_~`]/g, "")
+    .trim();
+  return /^(cancel|キャンセル|取り?消し?|中止)(\.{1,3}|[!。])?$/i.test(plain);
 }

@@ -1,11 +1,55 @@
-/** The Verification zone's record of one task: everything that is known of it, in one item of the task store. */
+/** How many tokens a task took, from whatever names its agent gives them. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/errors.ts";
+import type { TaskResult } from "../../../contracts/methods.ts";
 import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
-import type { Installation } from "../slack/slack.ts";
-import { tokensSchema } from "../usage-history/tokens.ts";
+import type { Installation } from "./messages.ts";
 import { type Ask, askSchema } from "./messages.ts";
+
+export type Locale = "en" | "ja";
+
+const countSchema = z.int().min(0);
+
+export const tokensSchema = z.object({
+  input: countSchema.optional(),
+  output: countSchema.optional(),
+  total: countSchema.optional(),
+});
+export type Tokens = z.infer<typeof tokensSchema>;
+
+/** As the common interfaces of models call them, without case, dashes and underscores. */
+const names = {
+  input: ["inputtokens", "prompttokens", "inputtokencount", "prompttokencount", "promptevalcount"],
+  output: ["outputtokens", "completiontokens", "outputtokencount", "candidatestokencount", "evalcount"],
+  total: ["totaltokens", "totaltokencount"],
+} as const;
+
+/** Undefined where nothing in it is a count of tokens. Without a total of its own, that is the sum of what is known. */
+export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): Tokens | undefined {
+  if (usage === undefined) return undefined;
+  const counts = new Map(
+    Object.entries(usage).flatMap(([name, value]) => {
+      const count = countSchema.safeParse(value).data;
+      return count === undefined ? [] : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
+    }),
+  );
+  const countOf = (known: readonly string[]) =>
+    known.map((name) => counts.get(name)).find((count) => count !== undefined);
+  const input = countOf(names.input);
+  const output = countOf(names.output);
+  const total = countOf(names.total) ?? sum(input, output);
+  if (total === undefined) return undefined;
+  return { ...(input !== undefined && { input }), ...(output !== undefined && { output }), total };
+}
+
+function sum(input: number | undefined, output: number | undefined): number | undefined {
+  if (input === undefined && output === undefined) return undefined;
+  const both = (input ?? 0) + (output ?? 0);
+  return Number.isSafeInteger(both) ? both : undefined;
+}
+
+// The Verification zone's record of one task: everything that is known of it, in one item of the task store.
 
 const recordLifeMs = 30 * 24 * 3600_000;
 
@@ -19,7 +63,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
     leftOut: z.int().optional(),
     /** What its agent says that it took. */
     tokens: tokensSchema.optional(),
-    /** Of the files that the answer comes with (`files/outgoing.ts`), in their order: Slack's id, or that it cannot be had. */
+    /** Of the files that the answer comes with (`slack/messages/outgoing.ts`), in their order: Slack's id, or that it cannot be had. */
     uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
   }),
   z.object({
@@ -97,7 +141,7 @@ const givenAnswerSchema = z.object({
   /** Since when a call may have brought it, of which nobody has heard. */
   inDoubtSinceMs: z.int().optional(),
   /** A call has brought it. */
-  brought: z.literal(true).optional(),
+  sentToAgent: z.literal(true).optional(),
 });
 export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 
@@ -135,8 +179,10 @@ export const taskSchema = z.object({
   lease: z.object({ owner: z.string(), untilMs: z.int() }).optional(),
   /** Failed acts in a row in this state; grows the delay before the next one. */
   attempts: z.int(),
+  /** An earlier try in this state may have posted something: look at the thread before posting again. */
+  reconcile: z.literal(true).optional(),
   /** Those of them, the latest, whose answers say nothing of the task: that break the contract, or refuse to speak of it. */
-  puzzles: z.int().optional(),
+  nonTransientFailures: z.int().optional(),
 
   receivedAtMs: z.int(),
   /** In order, the latest last; changes of the state and the wishes of people, not every poll. */
@@ -149,11 +195,15 @@ export const taskSchema = z.object({
   /** Chosen before the first byte is sent, another one only while nothing can have arrived; with it `params`, re-sent unchanged. */
   destination: z.string().optional(),
   sessionId: z.string().optional(),
+  /** So many sessions of its own it has begun, because those before may have ended before the task. */
+  ownSessions: z.int().optional(),
+  /** The latest of them has answered nothing yet. */
+  isSessionNew: z.literal(true).optional(),
   params: executeTaskParamsSchema.optional(),
   deadlineAtMs: z.int().optional(),
 
   /** How many tasks of the thread went before it when it was last looked. */
-  ahead: z.int().optional(),
+  queuePosition: z.int().optional(),
   placeholderTs: z.string().optional(),
   announcedAtMs: z.int().optional(),
   /** Whether an earlier send may have arrived although no answer to it came. */
@@ -161,17 +211,21 @@ export const taskSchema = z.object({
   /** Where the destination led when it was sent there. */
   address: z.string().optional(),
   /** By destination that it certainly did not reach: how often that was tried, and when it may be again. */
-  tried: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
+  undeliveredAttempts: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
   /** A send may have left something at the destination: the task stays with it. */
-  bound: z.literal(true).optional(),
+  pinnedDestination: z.literal(true).optional(),
   /** The Execution zone's id of the accepted task. */
   taskId: z.string().optional(),
+  /** Since when its agent may be at work: it was sent then, or went on after a question. Polls grow apart with this age. */
+  workStartedAtMs: z.int().optional(),
   polls: z.int(),
   polledAtMs: z.int().optional(),
+  /** When the next poll is due at the earliest, as it was planned last. */
+  nextPollAtMs: z.int().optional(),
   /** What the host advised last. */
   pollAfterMs: z.int().optional(),
   /** Why the task is being canceled; only a result that is there already still counts. */
-  ending: z.enum(["deadline", "asked", "unanswered"]).optional(),
+  cancelReason: z.enum(["deadline", "asked", "unanswered"]).optional(),
 
   /** The language of the words for whoever asked. */
   locale: z.enum(["en", "ja"]).optional(),
@@ -183,18 +237,22 @@ export const taskSchema = z.object({
   /** The request ids of the messages that have answered its questions. */
   answeredBy: z.array(z.string()).optional(),
   /** Slack does not take the answer's blocks: it is told in mrkdwn alone. */
-  plain: z.literal(true).optional(),
+  mrkdwnFallback: z.literal(true).optional(),
   /** The answer's words are others than when its first parts were posted: those are edited. */
-  revised: z.literal(true).optional(),
+  rewriteParts: z.literal(true).optional(),
 
   outcome: outcomeSchema.optional(),
+  /** An act that the handler of dead letters may not do itself. The next wake-up does it, once, before anything else. */
+  owed: z.enum(["cancel", "leave_thread"]).optional(),
   /**
    * Slack took the outcome at none of its tries. `last_words`: one plain text says so in its place. `given_up`: nothing more is
    * posted. The outcome stays in the record, so that an operator can have it delivered.
    */
   undelivered: z.enum(["last_words", "given_up"]).optional(),
-  /** The cleanup after the delivery, or after it was given up, has looked at the thread once more. */
-  swept: z.boolean(),
+  /** Nothing is left to do: the cleanup has looked at the thread once more, or nothing was ever posted. */
+  cleanupDone: z.boolean(),
+  /** The texts of the message, and of an answer that was delivered, are gone. A redrive cannot bring them back. */
+  textsErased: z.literal(true).optional(),
 });
 export type Task = z.infer<typeof taskSchema>;
 
@@ -217,7 +275,7 @@ export function receivedTask(ask: Ask): Task {
     message,
     mayHaveArrived: false,
     polls: 0,
-    swept: false,
+    cleanupDone: false,
   };
 }
 
@@ -244,4 +302,13 @@ export function placeOf({ message, place }: Pick<Task, "message" | "place">): { 
 /** The thread that the answer goes to: the message's own, or the one that starts with it. */
 function threadOf(message: { ts: string; threadTs?: string | undefined }): string {
   return message.threadTs ?? message.ts;
+}
+
+/** The member of a taken result that counts its missing artifacts. A peer's own member of that name is dropped. */
+export const leftOutMember = "left_out";
+
+/** How many artifacts of the result were left out. */
+export function leftOutCountOf(result: TaskResult): number {
+  const count = result[leftOutMember];
+  return typeof count === "number" ? count : 0;
 }

@@ -1,9 +1,10 @@
 /**
- * The order of a thread: one record of the tasks that are under way in it. Pure.
+ * The order of a thread: one record of the tasks that are under way in it.
  * Tasks of a thread begin one at a time, in the order of their messages; one that holds the thread longer than it may is passed.
  */
 import * as z from "zod";
-import { maxAgeMs } from "../gate/age.ts";
+import type { Place } from "./events.ts";
+import { maxAgeMs } from "./step.ts";
 import type { Task } from "./task.ts";
 
 /** A thread in which so many wait is no conversation any more. */
@@ -23,6 +24,8 @@ const entrySchema = z.object({
   untilMs: z.int(),
   /** It has asked a person: a message in the thread may be the answer. */
   asks: z.literal(true).optional(),
+  /** A message in the thread has asked it to end. */
+  canceled: z.literal(true).optional(),
 });
 
 /** A record of the task store, under an id that no task has. */
@@ -40,9 +43,6 @@ export const threadSchema = z.object({
 export type Thread = z.infer<typeof threadSchema>;
 
 type Named = Pick<Task, "id" | "place"> & { message: Pick<Task["message"], "ts"> };
-
-/** `ahead` tasks go before it, at the longest until `freeAtMs`; with 0 it may begin. */
-export type Place = { ahead: number; freeAtMs: number };
 
 export function threadIdOf({ thread }: Pick<Task, "thread">): string {
   return `thread:${thread}`;
@@ -66,7 +66,7 @@ export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Nam
  * Puts the task in its place, if it is not there yet, and lets it begin when nobody is before it: what has begun stays in
  * front, the others stand in the order of their messages. Undefined where the thread is full.
  */
-export function lineUp({
+export function joinThread({
   thread,
   task,
   parallel,
@@ -102,7 +102,7 @@ export function lineUp({
       tasks: [...before, placed, ...after],
       expiresAtMs: nowMs + recordLifeMs,
     },
-    place: { ahead: waitsFor.length, freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)) },
+    place: { queuePosition: waitsFor.length, freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)) },
   };
 }
 
@@ -130,6 +130,13 @@ function askedBy({ tasks, asked = [] }: Thread, kept: readonly { id: string }[])
 export function hold({ thread, id, untilMs }: { thread: Thread; id: string; untilMs: number }): Thread {
   const tasks = thread.tasks.map((task) => (task.id === id ? { ...task, untilMs, asks: true as const } : task));
   return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
+}
+
+/** Those tasks were asked to end. The same object where all of them were before. */
+export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly string[] }): Thread {
+  const isNew = (task: Thread["tasks"][number]) => ids.includes(task.id) && !task.canceled;
+  if (!thread.tasks.some(isNew)) return thread;
+  return { ...thread, tasks: thread.tasks.map((task) => (isNew(task) ? { ...task, canceled: true } : task)) };
 }
 
 /**

@@ -1,8 +1,9 @@
-/** From the bytes that came back to the method's result, or to the error that they mean. Pure. */
-import { decodeError } from "../../../contracts/decode-error.ts";
+/** From the bytes that came back to the method's result, or to the error that they mean. */
+
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
-import { type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
+import { decodeError } from "../../../contracts/error-data.ts";
+import { type ClientReason, type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
 import {
   legacyErrorResultSchema,
   type MethodName,
@@ -10,9 +11,7 @@ import {
   type ParamsOf,
   type ResultOf,
 } from "../../../contracts/methods.ts";
-import { tooLarge } from "./read-capped.ts";
-import { requireSameRequest, requireSameTask } from "./same-task.ts";
-import { statusToReason } from "./status-to-reason.ts";
+import { createBodyCollector } from "../../shared/http/read-body.ts";
 import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -102,11 +101,179 @@ function decoded({
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
     exact,
-    undelivered: told.exact && told.reason === "unavailable" && details.task_id === undefined,
+    undelivered: told.exact && tookNothing.has(told.reason) && details.task_id === undefined,
     ...(code === undefined ? {} : { code }),
   });
 }
 
+/** The reasons with which a peer says that it took nothing. */
+const tookNothing: ReadonlySet<ClientReason> = new Set(["unavailable", "session_ending"]);
+
 function delay(retryAfterMs: number | undefined): ErrorDetails {
   return retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs };
+}
+
+// Reads a body up to a limit, and lets go of the rest.
+
+export const defaultMaxResponseBytes = 1024 * 1024;
+/** A body that is read without its long strings may be so many times as large as the limit. */
+export const maxShortening = 16;
+
+/** `shortened`: there were more bytes than `maxBytes`, so long strings of the JSON are cut. */
+export type CappedBody = { body: Uint8Array; shortened?: true };
+
+/**
+ * Collects the chunks of one body. `add` throws `payload_too_large` past `maxBytes`. With `shortens` it does so only where even
+ * what is left without long strings is too large, or where the whole is `maxShortening` times the limit.
+ */
+export function createResponseCollector({ maxBytes, shortens = false }: { maxBytes: number; shortens?: boolean }): {
+  add(chunk: Uint8Array): void;
+  end(): CappedBody;
+} {
+  let collector = createBodyCollector({ maxBytes });
+  let bytes = 0;
+  let shorten: ReturnType<typeof createShortener> | undefined;
+
+  function keep(chunk: Uint8Array): void {
+    if (!collector.add(shorten === undefined ? chunk : shorten(chunk))) throw tooLarge();
+  }
+
+  return {
+    add(chunk) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes * maxShortening) throw tooLarge();
+      if (shortens && shorten === undefined && bytes > maxBytes) {
+        shorten = createShortener();
+        const whole = collector.bytes();
+        collector = createBodyCollector({ maxBytes });
+        keep(whole);
+      }
+      keep(chunk);
+    },
+    end: () => ({ body: collector.bytes(), ...(shorten === undefined ? {} : { shortened: true }) }),
+  };
+}
+
+/** Throws `payload_too_large` past `maxBytes` of what is left without long strings; the stream is destroyed then. */
+export async function readShortened({
+  stream,
+  maxBytes,
+}: {
+  stream: AsyncIterable<Uint8Array>;
+  maxBytes: number;
+}): Promise<CappedBody> {
+  const collector = createResponseCollector({ maxBytes, shortens: true });
+  for await (const chunk of stream) collector.add(chunk);
+  return collector.end();
+}
+
+/** Nobody knows what such a response says. */
+export function tooLarge(): SekishoError {
+  return new SekishoError("payload_too_large", { unread: true });
+}
+
+// Cuts the long strings of a JSON text while it arrives, so that the rest of it can be read in little memory.
+
+/** Ids and states are shorter. */
+const maxStringBytes = 1024;
+const [quote, backslash, letterU] = [0x22, 0x5c, 0x75];
+
+/**
+ * Gives a function that takes the text's UTF-8 piece by piece and returns what is kept of each piece. A string is cut between
+ * two characters, never within an escape, so that JSON stays JSON.
+ */
+export function createShortener(): (piece: Uint8Array) => Uint8Array {
+  let inString = false;
+  let isKept = true;
+  let stringBytes = 0;
+  let isEscape = false;
+  let hexDigitsLeft = 0;
+
+  /** Whether the byte belongs to what is kept. */
+  function take(byte: number): boolean {
+    if (!inString) {
+      inString = byte === quote;
+      stringBytes = 0;
+      return true;
+    }
+    const beginsCharacter = !isEscape && hexDigitsLeft === 0 && (byte & 0xc0) !== 0x80;
+    if (beginsCharacter && byte === quote) {
+      inString = false;
+      return true;
+    }
+    if (beginsCharacter) isKept = stringBytes < maxStringBytes;
+    stringBytes++;
+    if (hexDigitsLeft > 0) hexDigitsLeft--;
+    else if (isEscape) {
+      isEscape = false;
+      hexDigitsLeft = byte === letterU ? 4 : 0;
+    } else isEscape = byte === backslash;
+    return isKept;
+  }
+
+  return (piece) => piece.filter(take);
+}
+
+// What an HTTP status says where no JSON-RPC body came with it.
+
+/**
+ * 404 and 405 mean a wrong URL, never a lost task. 500, 502, 504 and every other 5xx come from somewhere between here and
+ * the agent: nobody knows how far the request got. 2xx and 3xx without a JSON-RPC body break the contract.
+ */
+export function statusToReason(status: number): ClientReason {
+  switch (status) {
+    case 401:
+      return "unauthenticated";
+    case 403:
+      return "permission_denied";
+    case 413:
+      return "payload_too_large";
+    case 429:
+      return "rate_limited";
+    case 503:
+      return "unavailable";
+    default:
+      return status >= 500 ? "ambiguous" : "invalid_response";
+  }
+}
+
+// Whether a response is about the task of its call.
+
+/** Of whatever method. */
+type Params = { task_id?: string | undefined; correlation_id?: string | undefined } | undefined;
+
+/**
+ * Throws `invalid_response` where a result, or an error's details, names another task than the one that was asked about: it says
+ * nothing of this one, and an answer in it may be for other people.
+ */
+function requireSameTask({ params, told }: { params: Params; told: unknown }): void {
+  const { task_id: taskId } = Object(told) as Record<string, unknown>;
+  if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id) throw aboutAnother();
+}
+
+/**
+ * The same for a result's `correlation_id`, which is what `execute_task` said, or else the request id. A successful result of our own
+ * host has it instead of the task's id; another host need not give it back.
+ */
+function requireSameRequest({
+  params,
+  requestId,
+  result,
+}: {
+  params: Params;
+  requestId: string;
+  result: unknown;
+}): void {
+  const { correlation_id: correlationId } = Object(result) as Record<string, unknown>;
+  // Request ids are UUIDs, which some write in capitals.
+  const asked = (params?.correlation_id ?? requestId).toLowerCase();
+  if (isId(correlationId) && correlationId.toLowerCase() !== asked) throw aboutAnother();
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function aboutAnother(): SekishoError {
+  return new SekishoError("invalid_response", { cause: new Error("the response is about another task") });
 }

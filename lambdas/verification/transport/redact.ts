@@ -1,4 +1,4 @@
-/** Takes secrets out of JSON that someone will look at. Pure. */
+/** Takes secrets out of JSON that someone will look at. */
 
 const mask = "[redacted]";
 const secretName = /token|secret|password|authorization|api_?key|signature/i;

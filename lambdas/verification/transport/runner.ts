@@ -1,19 +1,25 @@
 /** The one runner: makes a client out of a transport, and says in which order the wrappers lie around it. */
+
 import { setTimeout } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import type { MethodName, ResultOf } from "../../../contracts/methods.ts";
+import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
+import { parseUrl } from "../../shared/parse-url.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
-import type { Call, ExecutionClient } from "./client.ts";
-import { exchange } from "./exchange.ts";
-import type { Transport } from "./transport.ts";
-import { callLog } from "./wrappers/call-log.ts";
-import { circuitBreaker } from "./wrappers/circuit-breaker.ts";
-import { deadline } from "./wrappers/deadline.ts";
-import { measureCalls, measureRetries } from "./wrappers/measure.ts";
-import { retry, type Sleep } from "./wrappers/retry.ts";
-import { type Peer, span } from "./wrappers/span.ts";
-import { compose } from "./wrappers/wrapper.ts";
+import type { Trace } from "../../shared/trace.ts";
+import { deadline } from "./deadline.ts";
+import { readResponse } from "./read-response.ts";
+import { compose, type Step, type Transport } from "./transport.ts";
+import {
+  callLog,
+  circuitBreaker,
+  measureCalls,
+  measureRetries,
+  type Peer,
+  retry,
+  type Sleep,
+  span,
+} from "./wrappers.ts";
 
 /** `callTimeoutMs` is the longest that any call may take, whatever its own `timeoutMs` says. */
 export type ClientDestination = {
@@ -79,8 +85,44 @@ export function createClient({
 }
 
 function addressOf(url: string | undefined): Pick<Peer, "address" | "port"> {
-  const parsed = url === undefined ? null : URL.parse(url);
+  const parsed = url === undefined ? null : parseUrl(url);
   if (parsed === null) return {};
   const { hostname: address, port, protocol } = parsed;
   return { address, port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port) };
 }
+
+// The innermost step of a call: one JSON-RPC Request out, one Response in.
+
+function exchange({ transport, dialect }: { transport: Transport; dialect: Dialect }): Step {
+  return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const response = await transport.send({ body, sessionId, signal, trace });
+    span?.set({ "http.response.status_code": response.status });
+    return readResponse({ response, method, params, id, requestId, dialect });
+  };
+}
+
+// What the worker calls: one typed method call to a destination, whatever carries it.
+
+/**
+ * `timeoutMs` bounds the whole call, retries included; `id` is the JSON-RPC id and stays the same through them.
+ * `requestId` is the task's, whatever the method: it is for the log, and the same as `id` where the method is `execute_task`.
+ */
+export type Call<M extends MethodName> = {
+  method: M;
+  params: ParamsOf<M>;
+  id: string;
+  requestId: string;
+  sessionId: string;
+  timeoutMs: number;
+  trace: Trace;
+  signal?: AbortSignal | undefined;
+};
+
+/** Resolves to the validated result; rejects with a SekishoError, whose reason may be `ambiguous`. */
+export type ExecutionClient = {
+  call<M extends MethodName>(call: Call<M>): Promise<ResultOf<M>>;
+  /** Ends whatever the destination keeps warm for the session; does nothing where there is nothing to end. */
+  stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
+  close(): Promise<void>;
+};

@@ -1,4 +1,5 @@
-/** The boundary for results of an Execution zone: what can be mended is mended, what cannot be carried is left out. Pure. */
+/** The boundary for results of an Execution zone: what can be mended is mended, what cannot be carried is left out. */
+
 import {
   type Artifact,
   acceptedResultSchema,
@@ -7,9 +8,11 @@ import {
   progressSchema,
   questionOptionSchema,
   successResultSchema,
-  type TaskResult,
 } from "../../../contracts/methods.ts";
 import { isNestedTooDeep } from "../../shared/json-depth.ts";
+import { parseUrl } from "../../shared/parse-url.ts";
+import { safeLine, safeLines } from "../../shared/safe-characters.ts";
+import { leftOutMember } from "../task/task.ts";
 
 /** Slack shows twenty of them. The others are counted only. */
 const maxArtifacts = 100;
@@ -18,16 +21,7 @@ const maxOptions = 100;
 const maxListed = 100;
 const maxNameLength = 255;
 
-/** The member of a taken result that counts its missing artifacts. A peer's own member of that name is dropped. */
-const leftOutMember = "left_out";
-
 type Members = Record<string, unknown>;
-
-/** How many artifacts of the result were left out. */
-export function leftOutCountOf(result: TaskResult): number {
-  const count = result[leftOutMember];
-  return typeof count === "number" ? count : 0;
-}
 
 /**
  * The same result with well-formed texts and keys, without members that are nested too deeply, and without optional members
@@ -65,7 +59,7 @@ function takeSuccess(members: Members, artifacts: unknown): Members {
   const taken = takeArtifacts(artifacts);
   return {
     ...withFitting(members, successResultSchema.shape, ["attachments", "usage", "correlation_id"]),
-    ...(typeof text === "string" && { response_text: withoutControls(text) }),
+    ...(typeof text === "string" && { response_text: safeLines(text) }),
     ...(artifacts !== undefined && artifacts !== null && { artifacts: taken.artifacts }),
     ...(taken.leftOut > 0 && { [leftOutMember]: taken.leftOut }),
   };
@@ -76,7 +70,7 @@ function takeAccepted(members: Members): Members {
   const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
   if (!isObject(progress)) return kept;
   const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text"]);
-  return { ...kept, progress: mapTexts(fitting, withoutControls) };
+  return { ...kept, progress: mapTexts(fitting, safeLines) };
 }
 
 /** A question that cannot be read is a question all the same: the task waits for an answer. */
@@ -84,7 +78,7 @@ function takeQuestion(members: Members): Members {
   const { prompt, options, ...others } = members;
   return {
     ...withFitting(others, inputRequiredResultSchema.shape, ["kind", "question_id", "expires_at"]),
-    prompt: typeof prompt === "string" ? withoutControls(prompt) : "",
+    prompt: typeof prompt === "string" ? safeLines(prompt) : "",
     ...(Array.isArray(options) && { options: options.slice(0, maxOptions).flatMap(takeOption) }),
   };
 }
@@ -92,7 +86,7 @@ function takeQuestion(members: Members): Members {
 function takeOption(option: unknown): unknown[] {
   if (!isObject(option)) return [];
   const { data } = questionOptionSchema.safeParse(withFitting(option, questionOptionSchema.shape, ["style"]));
-  return data === undefined ? [] : [{ ...data, label: withoutControls(data.label) }];
+  return data === undefined ? [] : [{ ...data, label: safeLine(data.label) }];
 }
 
 function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: number } {
@@ -124,7 +118,7 @@ function takeArtifact(artifact: unknown): Artifact | undefined {
 }
 
 function isWebAddress(url: string): boolean {
-  return url === "" || /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+  return url === "" || /^https?:$/.test(parseUrl(url)?.protocol ?? "");
 }
 
 type Fits = { safeParse(value: unknown): { success: boolean } };
@@ -161,12 +155,6 @@ function mapTexts(members: Members, change: (text: string) => string): Members {
   ]);
   return Object.fromEntries(changed);
 }
-
-/** Control characters show nothing; tabs and line ends stay. */
-function withoutControls(text: string): string {
-  return text.replaceAll(controls, "");
-}
-const controls = /(?![\t\n\r])\p{Cc}/gu;
 
 function isObject(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);

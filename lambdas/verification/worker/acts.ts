@@ -1,25 +1,29 @@
 /** What the task machine asks for, done: each act talks to one party and comes back as one event. */
+
+import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
+import { abortable } from "../../shared/async/abortable.ts";
+import type { WorkerDestination } from "../destinations.ts";
+import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FileRefused, type Files } from "../files/files.ts";
 import type { Gate } from "../gate/gate.ts";
-import { type SlackApi, SlackError } from "../slack/slack.ts";
-import type { TaskText } from "../slack/task-text.ts";
-import type { TaskEffect, TaskEvent } from "../task/events.ts";
-import { installationOf, placeOf, type Task } from "../task/task.ts";
-import type { UsageHistory } from "../usage-history/usage-history.ts";
-import { announce } from "./announce.ts";
-import { askQuestion, showQuestion } from "./ask-question.ts";
-import { readAskedText } from "./asked-again.ts";
-import { type Call, createCalls, type WorkerDestination } from "./calls.ts";
-import { deliver, sweep } from "./deliver.ts";
-import { openThread } from "./open-thread.ts";
-import { prepare } from "./prepare.ts";
-import { causeKindOf, isDataFailure } from "./pure-step.ts";
-import type { Questions } from "./questions.ts";
-import type { Decor } from "./react.ts";
+import { type Content, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { askedText } from "../slack/api/user-text.ts";
+import { answerPart, placeholderPart } from "../slack/messages/post-parts.ts";
+import type { TaskText } from "../slack/messages/text.ts";
+import { threadHistory } from "../slack/messages/thread-history.ts";
+import type { Act, Context, TaskEvent } from "../task/events.ts";
+import { maxContextTries } from "../task/slack-failures.ts";
+import { installationOf, type Outcome, placeOf, type Task } from "../task/task.ts";
+import type { UsageHistory } from "../usage/usage-history.ts";
+import { type Call, createCalls } from "./calls.ts";
+import { deliver, openThread, sweep } from "./deliver.ts";
+import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
+import { causeKindOf, isDataFailure, pureStep } from "./pure-step.ts";
+import type { Notify } from "./questions.ts";
+import { askQuestion, type Questions, showQuestion } from "./questions.ts";
 import { showProgress } from "./show-progress.ts";
 import type { Threads } from "./threads.ts";
 
-export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;
 type ActRequest = { act: Act; task: Task; signal: AbortSignal };
 
 /** Rejects where store, queue or gate are away; then the message comes again. */
@@ -32,6 +36,7 @@ export type RunAct = {
 export type ActOptions = {
   slack: SlackApi;
   gate: Gate;
+  notify: Notify;
   files: Files;
   text: TaskText;
   threads: Threads;
@@ -39,7 +44,7 @@ export type ActOptions = {
   /** By request id. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   questions: Questions;
-  decor: Decor;
+  indicators: Indicators;
   /** Show an answer as it is written in a native stream of Slack. */
   streaming: boolean;
   destinations: ReadonlyMap<string, WorkerDestination>;
@@ -48,13 +53,13 @@ export type ActOptions = {
 };
 
 export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct {
-  const { slack, gate, files, text, threads, usageHistory, taskOf, questions, decor, streaming, destinations, newId } =
-    options;
+  const { slack, gate, notify, files, text, threads, usageHistory, taskOf } = options;
+  const { questions, indicators, streaming, destinations, newId } = options;
   const calls = createCalls({ destinations, newId, now });
 
   async function perform({ act, task, signal }: ActRequest): Promise<TaskEvent> {
     if (isCall(act)) return calls.run({ act, task, signal });
-    const request = { slack, task, text, decor, signal };
+    const request = { slack, task, text, indicators, signal };
     switch (act.type) {
       case "permit":
         return {
@@ -62,17 +67,20 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
           ...(await gate.permit({ message: task.message, requestId: task.id, signal })),
           nowMs: now(),
         };
+      case "refuse":
+        await refuse({ ...request, notify });
+        return { type: "refusal_told" };
       case "give_answer":
-        return questions.giveFromThread({ task, heal: act.heal, signal });
+        return questions.giveFromThread({ task, reconcile: act.reconcile, signal });
       case "charge":
-        return { type: "charged", over: await charge({ task, untilMs: act.untilMs, signal }) };
+        return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
       case "open_thread":
         return {
           type: "thread_opened",
-          place: await openThread({ ...request, privately: act.privately, heal: act.heal }),
+          place: await openThread({ ...request, privately: act.privately, reconcile: act.reconcile }),
         };
       case "line_up": {
-        const place = await threads.lineUp({ task, turnMs: act.turnMs, parallel: act.parallel });
+        const place = await threads.joinThread({ task, turnMs: act.turnMs, parallel: act.parallel });
         return place === undefined ? { type: "thread_full" } : { type: "lined_up", nowMs: now(), ...place };
       }
       case "leave_thread":
@@ -81,11 +89,11 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         await usageHistory.note({ task });
         return { type: "left_thread" };
       case "cancel_thread":
-        return { type: "thread_canceled", count: await cancelThread({ task, signal }) };
+        return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
       case "read_message":
         return { type: "message_read", nowMs: now(), text: await readAskedText(request) };
       case "announce":
-        return { type: "announced", ts: await announce({ ...request, heal: act.heal }), nowMs: now() };
+        return { type: "announced", ts: await announce({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
         return { type: "prepared", context: await prepare({ ...request, files }) };
       case "show_progress":
@@ -96,7 +104,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "ask_question":
         return {
           type: "question_asked",
-          ts: await askQuestion({ ...request, heal: act.heal, nowMs: now() }),
+          ts: await askQuestion({ ...request, reconcile: act.reconcile, nowMs: now() }),
           nowMs: now(),
         };
       case "show_question":
@@ -105,25 +113,15 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "upload":
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":
-        return { type: await deliver({ ...request, heal: act.heal, nowMs: now() }) };
+        return { type: await deliver({ ...request, reconcile: act.reconcile, nowMs: now() }) };
       case "sweep":
         await sweep({ ...request, nowMs: now() });
         return { type: "swept" };
     }
   }
 
-  async function charge({ task, untilMs, signal }: { task: Task; untilMs: number; signal: AbortSignal }) {
-    const over = await gate.charge({ task, untilMs });
-    if (over === undefined || !task.message.unaddressed) return over;
-    const [{ text: words } = { text: "" }] = text.parts({ ...task, outcome: { type: "limited", ...over } });
-    const { user } = task.message;
-    const call = { installation: installationOf(task), ...placeOf(task), requestId: task.id, signal };
-    await slack.whisper({ ...call, user, text: words }).catch(() => {});
-    return over;
-  }
-
   /** Whoever may ask may not therefore end what others have asked for. */
-  function cancelThread({ task, signal }: { task: Task; signal: AbortSignal }): Promise<number> {
+  function cancelThread({ task, signal }: { task: Task; signal: AbortSignal }) {
     const { user } = task.message;
     const mayCancel = async (id: string) => {
       const other = await taskOf(id);
@@ -133,15 +131,16 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
   }
 
   const runAct = async (request: ActRequest): Promise<TaskEvent> => {
+    const { act } = request;
     try {
       return await perform(request);
     } catch (thrown) {
       if (thrown instanceof SlackError) {
-        return { type: "slack_failed", nowMs: now(), kind: thrown.kind, retryAfterMs: thrown.retryAfterMs };
+        const { kind, retryAfterMs } = thrown;
+        return { type: "slack_failed", nowMs: now(), act: act.type, kind, retryAfterMs };
       }
       if (isDataFailure(thrown)) return { type: "step_failed", nowMs: now(), causeKind: causeKindOf(thrown) };
       if (!(thrown instanceof FileRefused)) throw thrown;
-      const { act } = request;
       if (act.type === "upload") return { type: "uploaded", index: act.index, fileId: undefined };
       return { type: "file_refused", outcome: thrown.outcome };
     }
@@ -151,4 +150,171 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
 
 function isCall(act: Act): act is Call {
   return act.type === "send" || act.type === "poll" || act.type === "answer" || act.type === "cancel";
+}
+
+// The act that tells the user that the task is under way: a placeholder in the thread, and a mark on the message.
+
+/** Resolves to the placeholder's `ts`. With `reconcile`, a placeholder whose answer was lost is found instead of posted again. */
+export async function announce(request: {
+  slack: SlackApi;
+  task: Task;
+  reconcile: boolean;
+  text: TaskText;
+  indicators: Indicators;
+  signal: AbortSignal;
+}): Promise<string> {
+  const { slack, task, reconcile, text, signal } = request;
+  if (reconcile) {
+    const [earlier] = (await ownPostsOrKnown(request)).filter(({ part }) => part === placeholderPart);
+    if (earlier !== undefined) return earlier.ts;
+  }
+  const posted = await slack.post({
+    installation: installationOf(task),
+    ...placeOf(task),
+    content: text.placeholder(task),
+    key: { requestId: task.id, part: placeholderPart },
+    signal,
+  });
+  await markReceived({ ...request, status: text.status(task) });
+  return posted.ts;
+}
+
+// The act that gathers what goes along with a message: the thread so far, and its files.
+
+type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: AbortSignal };
+
+/** Rejects with a SlackError where it may work another time, or with a FileRefused. */
+async function prepare(request: PrepareRequest): Promise<Context> {
+  const { files, task, signal } = request;
+  const { threadTs, command, files: asked = [] } = task.message;
+  const attachments = asked.length > 0 ? await files.importAttachments({ task, signal }) : [];
+  const history = threadTs !== undefined && !command ? await readHistory(request) : [];
+  return { attachments, history };
+}
+
+/** A thread that may not be read is no reason not to do what was asked. */
+async function readHistory({
+  slack,
+  task,
+  signal,
+}: PrepareRequest): Promise<NonNullable<ExecuteTaskParams["history"]>> {
+  const { message, id: requestId } = task;
+  const place = placeOf(task);
+  const whole = { installation: installationOf(task), ...place, oldestTs: place.threadTs, appId: message.appId };
+  try {
+    const messages = await slack.replies({ ...whole, requestId, signal });
+    return pureStep(() => threadHistory({ messages, message }));
+  } catch (thrown) {
+    const isLastTry = task.attempts + 1 >= maxContextTries;
+    if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
+    throw thrown;
+  }
+}
+
+// The text of a message that an operator wants tried again: read anew from Slack, since it is kept nowhere.
+
+/** Undefined where the message is gone. Rejects with a SlackError. */
+export async function readAskedText(request: {
+  slack: SlackApi;
+  task: Task;
+  signal: AbortSignal;
+}): Promise<string | undefined> {
+  const { ts, botUsers = [] } = request.task.message;
+  const messages = await messagesFromTask(request);
+  const message = messages.find((candidate) => candidate.ts === ts);
+  // Its files are not known any more, and without them it would be another message.
+  if (message === undefined || message.fileIds.length > 0) return undefined;
+  return askedText({ text: message.text, botUsers });
+}
+
+// Tells a person that something was not done: at most once in a while, and where nobody else reads it.
+
+/** No worker waits longer for Slack to take a notice. */
+const mostMs = 5000;
+/**
+ * Notices on their way to Slack at once in one process, so that the other workers are free for answers where Slack is slow or limits us.
+ * People who may not ask have as many of their own: they cannot keep others from being told.
+ */
+const mostAtOnce = 4;
+
+export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRefuse"> }): Notify {
+  const allowed = createConcurrencyLimit({ max: mostAtOnce });
+  let strangers = 0;
+
+  /** A stranger's notice is dropped where the places are taken. A notice of anybody else waits for one. */
+  async function tell({ post, ...notice }: Parameters<Notify>[0]): Promise<void> {
+    const { signal } = notice;
+    const isStranger = await gate.isStranger(notice);
+    signal.throwIfAborted();
+    const send = async () => {
+      if (await gate.mayRefuse({ ...notice, isStranger })) await post(signal);
+    };
+    const work = () => abortable({ promise: send(), signal });
+    if (!isStranger) return allowed.take({ signal, work });
+    if (strangers >= mostAtOnce) return;
+    strangers += 1;
+    await work().finally(() => {
+      strangers -= 1;
+    });
+  }
+
+  return async (notice) => {
+    const deadline = AbortSignal.timeout(mostMs);
+    const signal = AbortSignal.any([notice.signal, deadline]);
+    try {
+      await abortable({ promise: tell({ ...notice, signal }), signal });
+    } catch (thrown) {
+      if (!(thrown instanceof SlackError) && !deadline.aborted) throw thrown;
+    }
+  };
+}
+
+type RefuseRequest = { slack: SlackApi; notify: Notify; task: Task; text: TaskText; signal: AbortSignal };
+
+/** The act for a message that becomes no task: its writer is told why. */
+export async function refuse({ slack, notify, task, text, signal }: RefuseRequest): Promise<void> {
+  const { user, threadTs } = task.message;
+  const [content] = text.parts(task);
+  if (content === undefined || task.outcome === undefined) return;
+  const post = (deadline: AbortSignal) => postRefusal({ slack, task, content, signal: deadline });
+  await notify({ task, user, kind: kindOf(task.outcome), threadTs, signal, post });
+}
+
+async function postRefusal({
+  slack,
+  task,
+  content,
+  signal,
+}: {
+  slack: SlackApi;
+  task: Task;
+  content: Content;
+  signal: AbortSignal;
+}): Promise<void> {
+  const { user, channel, direct, threadTs, command, unaddressed } = task.message;
+  const call = { installation: installationOf(task), requestId: task.id, signal };
+  const post = (place: { channel: string; threadTs: string | undefined }) =>
+    slack.post({
+      ...{ installation: call.installation, signal, content, ...place },
+      key: { requestId: task.id, part: answerPart },
+    });
+  if (direct) {
+    await post({ channel, threadTs: command ? undefined : placeOf(task).threadTs });
+    return;
+  }
+  try {
+    // In a thread that nobody has answered in, Slack shows no ephemeral message.
+    await slack.postEphemeral({ ...call, channel, threadTs, user, text: content.text });
+  } catch (thrown) {
+    // The bot is not in the channel, or the person is not.
+    if (unaddressed || !isSlackError(thrown, ["gone", "refused"])) throw thrown;
+    await post({ ...(await slack.openDirect({ ...call, user })), threadTs: undefined });
+  }
+}
+
+/** What is told once: the words are the same, but for a time. */
+function kindOf(outcome: Outcome): string {
+  if (outcome.type === "failed") return outcome.reason;
+  if (outcome.type !== "limited") return outcome.type;
+  return `limited_by_${outcome.by}${outcome.retryAtMs === undefined ? "_at_once" : ""}`;
 }

@@ -1,21 +1,11 @@
 /** The acts that call the Execution zone, each in a slot of its destination, so that one that hangs leaves the others room. */
+
 import { SekishoError } from "../../../contracts/errors.ts";
+import type { TaskResult } from "../../../contracts/methods.ts";
+import { abortable } from "../../shared/async/abortable.ts";
+import type { WorkerDestination } from "../destinations.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
-import type { ExecutionClient } from "../transport/client.ts";
-import { answerTask, cancelTask, executeTask, pollTask } from "./execute.ts";
-import { createSlots } from "./slots.ts";
-
-export type WorkerDestination = {
-  client: ExecutionClient;
-  callTimeoutMs: number;
-  /** The most tasks that are sent at once in this process; polls, answers and cancels have a quarter as much beside them. */
-  maxSends: number;
-  /** How long a poll may wait at the destination for news; 0: it answers at once. */
-  longPollMs: number;
-  /** Given where the destination asks for the bot token; read anew for each send, never stored. */
-  botToken?: ((task: Task) => Promise<string>) | undefined;
-};
 
 export type Call = Extract<TaskEffect, { type: CallAct }>;
 type CallRequest = { act: Call; task: Task; signal: AbortSignal };
@@ -63,7 +53,7 @@ export function createCalls({
         return { type: "answered", act: "send", result: await executeTask(request), nowMs: now() };
       case "poll": {
         const isIdle = slotsOf(task)?.ask.isIdle() ?? true;
-        const waitMs = isIdle && task.ending === undefined && task.state !== "asking" ? request.longPollMs : 0;
+        const waitMs = isIdle && task.cancelReason === undefined && task.state !== "asking" ? request.longPollMs : 0;
         return {
           type: "answered",
           act: "poll",
@@ -114,5 +104,142 @@ function failureOf(error: SekishoError): CallFailure {
     retryAfterMs: error.details.retry_after_ms,
     lost: error.details.lost === true,
     ...(error.endsTask && { endsTask: true }),
+  };
+}
+
+// The acts towards the Execution zone: send, poll, answer, cancel. All of a task's calls carry its session id and its trace.
+
+type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToken"> & {
+  task: Task;
+  signal: AbortSignal;
+};
+
+/** The stored params under the task's own id, the same at every repetition. */
+export async function executeTask({ client, callTimeoutMs, botToken, task, signal }: ExecuteCall): Promise<TaskResult> {
+  if (task.params === undefined) throw new SekishoError("internal");
+  const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
+  const params = { ...task.params, ...secret };
+  return client.call({ method: "execute_task", params, id: task.id, ...common({ callTimeoutMs, task, signal }) });
+}
+
+export async function pollTask(
+  request: ExecuteCall & { by: "task_id" | "request_id"; waitMs: number; newId: () => string },
+): Promise<TaskResult> {
+  const { client, callTimeoutMs, task, by, waitMs, newId, signal } = request;
+  const key = by === "task_id" ? { task_id: task.taskId } : { request_id: task.id };
+  const params = waitMs > 0 ? { ...key, wait_ms: waitMs } : key;
+  return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+}
+
+/** The person's answer under its own id, the same at every repetition. */
+async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall): Promise<TaskResult> {
+  const { question, taskId } = task;
+  if (question?.answer === undefined || taskId === undefined) throw new SekishoError("internal");
+  const { option, text, user, callId } = question.answer;
+  const chosen = option === undefined ? undefined : question.options[option];
+  const params = {
+    task_id: taskId,
+    // An option without an id that can be sent is told by what its button says.
+    ...(chosen?.id ? { option_id: chosen.id } : {}),
+    ...(text === undefined && chosen?.id !== "" ? {} : { text: text ?? chosen?.label ?? "" }),
+    user_id: user,
+    ...(question.id === undefined ? {} : { question_id: question.id }),
+  };
+  return client.call({ method: "answer_task", params, id: callId, ...common({ callTimeoutMs, task, signal }) });
+}
+
+async function cancelTask(request: ExecuteCall & { newId: () => string }): Promise<void> {
+  const { client, callTimeoutMs, task, newId, signal } = request;
+  const key = task.taskId === undefined ? { request_id: task.id } : { task_id: task.taskId };
+  const params = { ...key, reason: task.cancelReason ?? "undeliverable" };
+  await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+}
+
+/** Without it nothing is sent. */
+async function readToken(request: { botToken: () => Promise<string>; callTimeoutMs: number; signal: AbortSignal }) {
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(request.callTimeoutMs)]);
+  try {
+    return await abortable({ promise: request.botToken(), signal });
+  } catch (cause) {
+    throw new SekishoError("unavailable", { cause, undelivered: true });
+  }
+}
+
+function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: Task; signal: AbortSignal }) {
+  return { requestId: task.id, sessionId: task.sessionId ?? "", timeoutMs: callTimeoutMs, trace: task.trace, signal };
+}
+
+// How many calls a destination may have at once in this process, so that one that hangs leaves the others room.
+
+/** `release` gives the slot back. Without a free one, `delayMs` says when there is likely one for this caller. */
+type Taken = { release: () => void } | { delayMs: number };
+
+export type Slots = {
+  take(): Promise<Taken>;
+  /** Whether less than half of them are taken beside the caller's: then a call may wait at the destination for news. */
+  isIdle(): boolean;
+};
+
+const firstGuessMs = 1000;
+/** What a caller waits here before it is turned away: a call may take only some milliseconds. */
+const mostWaitMs = 1000;
+const leastDelayMs = 100;
+/** The destination may be much faster by then. */
+const mostDelayMs = 60_000;
+/** How much one call's duration counts in the mean. */
+const weight = 0.1;
+
+/**
+ * At most `maxWaiting` callers wait for a slot here, in their order. Whoever is turned away is told to come back at a time of
+ * its own, one after the other as fast as slots come free by the mean duration of calls: so that ten thousand that wait do
+ * not all try again and again.
+ */
+export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting: number; now: () => number }): Slots {
+  /** In the order in which they came. */
+  const waiting = new Set<() => void>();
+  let taken = 0;
+  let meanMs = firstGuessMs;
+  let bookedUntilMs = 0;
+
+  /** Takes a slot that is free. */
+  function hold(): Taken {
+    const sinceMs = now();
+    taken += 1;
+    function release(): void {
+      taken -= 1;
+      meanMs += weight * (now() - sinceMs - meanMs);
+      const [next] = waiting;
+      next?.();
+    }
+    return { release };
+  }
+
+  function turnAway(): Taken {
+    const nowMs = now();
+    bookedUntilMs = Math.min(Math.max(bookedUntilMs, nowMs) + meanMs / max, nowMs + mostDelayMs);
+    return { delayMs: Math.ceil(Math.max(bookedUntilMs - nowMs, leastDelayMs)) };
+  }
+
+  function wait(): Promise<Taken> {
+    const { promise, resolve } = Promise.withResolvers<Taken>();
+    const timer = setTimeout(() => settle(turnAway), mostWaitMs);
+    function settle(outcome: () => Taken): void {
+      clearTimeout(timer);
+      waiting.delete(goOn);
+      resolve(outcome());
+    }
+    function goOn(): void {
+      settle(hold);
+    }
+    waiting.add(goOn);
+    return promise;
+  }
+
+  return {
+    async take() {
+      if (taken < max) return hold();
+      return waiting.size < maxWaiting ? wait() : turnAway();
+    },
+    isIdle: () => (taken - 1) * 2 < max,
   };
 }

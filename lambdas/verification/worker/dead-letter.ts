@@ -1,20 +1,41 @@
-/** What becomes of a message that the queue gave up on. */
+/** Handles a message that the queue gave up on. It calls nobody but the store and the queues. */
 import { ItemError } from "../../shared/engine/item-json.ts";
-import { maxAgeMs } from "../gate/age.ts";
-import { afterDeadLetterMs } from "../task/delays.ts";
+import { queuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type Ask, type QueueMessage, seqOf } from "../task/messages.ts";
-import { salvageTask } from "../task/step-failed.ts";
+import { type Ask, parseQueueMessage, type QueueMessage, seqOf } from "../task/messages.ts";
+import { salvageTask } from "../task/slack-failures.ts";
+import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
-import { copyPastLease, soonAgainMs } from "./copies.ts";
 import { causeKindOf } from "./pure-step.ts";
-import { runStep, type WorkerOptions } from "./run-step.ts";
+import { type ActlessOptions, deferUntilLeaseEnds, runStep, soonAgainMs } from "./run-step.ts";
 
 type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
 
+export type HandleDeadLetter = (request: {
+  body: string;
+  signal?: AbortSignal;
+  keep?: () => Promise<void>;
+}) => Promise<void>;
+
+/** For a message that the queue gave up on; see `Worker.deadLetter`. */
+export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLetter {
+  const { log, telemetry } = options;
+  return async ({ body, signal, keep = async () => {} }) => {
+    const message = parseQueueMessage(body);
+    if (message === undefined) {
+      log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
+      telemetry?.metrics.add("sekisho_dead_letters_total", { message: "unknown" });
+      return keep();
+    }
+    log.error("dead_letter", { ...queuedIds(body), event: message.type });
+    telemetry?.metrics.add("sekisho_dead_letters_total", { message: message.type });
+    return handleDeadLetter(options, { message, signal, keep });
+  };
+}
+
 /**
- * The record says `failed` before anything else happens; then the host is asked to cancel, and the next wake-up tells the
- * user in the thread. Before all that the message is kept for an operator, who may redrive it: afterwards the record would say
+ * The record says `failed` before anything else happens. The next wake-up asks the host to cancel, and the one after it tells the
+ * user in the thread: calls are the worker's, so that this handler needs none of its permissions. Before all that the message is kept for an operator, who may redrive it: afterwards the record would say
  * that there is nothing to do, and a message that could not be kept at once would be gone. Kept is:
  * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a week; redriven, it is sent as it is;
  * - a `wake`. Where its task failed with it, only the delivery is repeated when it is redriven;
@@ -22,10 +43,10 @@ type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep
  * - a `redrive` or a `cancel`, with which the task stays as it is. Redriven, it is tried again; a `cancel` also by itself.
  * Not kept is what goes on elsewhere (of a link that is finished, or of a task that a worker holds) or is about nothing.
  */
-export async function handleDeadLetter(options: WorkerOptions, { message, signal, keep }: DeadLetter): Promise<void> {
+async function handleDeadLetter(options: ActlessOptions, { message, signal, keep }: DeadLetter): Promise<void> {
   const { queue, now = Date.now } = options;
-  // Of the turn the task finds out by itself.
-  if (message.type === "turn") return;
+  // The task finds out by itself that its thread is free.
+  if (message.type === "thread_free") return;
   // Whoever pressed the button sees that nothing came of it, and may press it again.
   if (message.type === "redrive" || message.type === "press") return keep();
   if (message.type === "greet") return;
@@ -38,7 +59,7 @@ export async function handleDeadLetter(options: WorkerOptions, { message, signal
   const nowMs = now();
   const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    return queue.send({ ...copyPastLease({ message, task, lease: task.lease, nowMs }), group });
+    return queue.send({ ...deferUntilLeaseEnds({ message, task, lease: task.lease, nowMs }), group });
   }
   await keep();
   const event: TaskEvent =
@@ -52,7 +73,7 @@ export async function handleDeadLetter(options: WorkerOptions, { message, signal
  * another version may be able to read it, and its message comes again until it is a dead letter.
  */
 async function readTask(
-  { store, log }: WorkerOptions,
+  { store, log }: ActlessOptions,
   id: string,
 ): Promise<{ task: Task | undefined; unreadable?: string }> {
   try {
@@ -67,7 +88,7 @@ async function readTask(
 
 /** Somebody was told that the task is being canceled: that stays a wish as long as the task is not over. */
 async function handleLostWish(
-  options: WorkerOptions,
+  options: ActlessOptions,
   { message, keep }: { message: QueueMessage; keep: () => Promise<void> },
 ): Promise<void> {
   await keep();
@@ -85,7 +106,7 @@ const maxUnclaimedMs = 7 * maxAgeMs;
 
 /** The store was out of reach all the time. The message is all there is, so it is kept going. */
 async function handleUnclaimed(
-  { queue, now = Date.now }: WorkerOptions,
+  { queue, now = Date.now }: ActlessOptions,
   { ask, keep }: { ask: Ask; keep: () => Promise<void> },
 ): Promise<void> {
   const { receivedAtMs, message } = ask;

@@ -1,25 +1,48 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
-import { outgoingFiles } from "../files/outgoing.ts";
-import { answerPart, insteadPart, plainPart, questionPart, replacedPart, streamPart } from "../slack/post-parts.ts";
-import { type Content, type SlackApi, SlackError } from "../slack/slack.ts";
-import type { TaskText } from "../slack/task-text.ts";
+
+import { type Content, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { outgoingFiles } from "../slack/messages/outgoing.ts";
+import {
+  answerPart,
+  insteadPart,
+  openingPart,
+  plainPart,
+  questionPart,
+  replacedPart,
+  streamPart,
+} from "../slack/messages/post-parts.ts";
+import type { TaskText } from "../slack/messages/text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
-import { questionTsOf } from "./ask-question.ts";
 import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
-import { openings } from "./open-thread.ts";
-import { isSlackError, knownPosts, type OwnPost, ownPosts, ownPostsOrKnown, uploadsOf } from "./own-posts.ts";
-import { type Decor, markOver } from "./react.ts";
+import {
+  type Indicators,
+  isSlackError,
+  knownPosts,
+  markOver,
+  type OwnPost,
+  ownPosts,
+  ownPostsOrKnown,
+  uploadsOf,
+} from "./own-posts.ts";
+import { questionTsOf } from "./questions.ts";
 
 /** An edit notifies nobody: what took longer is a new message. */
 const editNotifiesNobodyAfterMs = 60_000;
 
-type Request = { slack: SlackApi; task: Task; text: TaskText; decor: Decor; nowMs: number; signal: AbortSignal };
+type Request = {
+  slack: SlackApi;
+  task: Task;
+  text: TaskText;
+  indicators: Indicators;
+  nowMs: number;
+  signal: AbortSignal;
+};
 
-/** With `heal` an earlier try may have left posts behind: they are looked up first. */
-export async function deliver(request: Request & { heal: boolean }): Promise<"delivered" | "share_refused"> {
-  const { task, heal } = request;
-  if (task.undelivered === "last_words") return sayLastWords(request);
-  const isUnsure = heal || task.stream?.inDoubt === true;
+/** With `reconcile` an earlier try may have left posts behind: they are looked up first. */
+export async function deliver(request: Request & { reconcile: boolean }): Promise<"delivered" | "share_refused"> {
+  const { task, reconcile } = request;
+  if (task.undelivered === "last_words") return sayLastText(request);
+  const isUnsure = reconcile || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
   for (const action of planOf(request, { found, asNew: isNew(request) })) {
@@ -38,9 +61,9 @@ export async function deliver(request: Request & { heal: boolean }): Promise<"de
  * One post, where the thread does not show the whole outcome: then it was the cleanup that failed. Where the thread cannot be
  * looked at, it is posted all the same, unless it may be there already.
  */
-async function sayLastWords(request: Request & { heal: boolean }): Promise<"delivered"> {
+async function sayLastText(request: Request & { reconcile: boolean }): Promise<"delivered"> {
   const found = await ownPosts(request).catch((thrown: unknown) => {
-    if (request.heal || !(thrown instanceof SlackError)) throw thrown;
+    if (request.reconcile || !(thrown instanceof SlackError)) throw thrown;
     return [];
   });
   const isThere = planOf(request, { found, asNew: true }).every(({ type }) => type === "remove");
@@ -91,7 +114,9 @@ async function closeButtons(request: Request, { ts, part, buttons }: OwnPost): P
 async function closeQuestion(request: Request, ts: string): Promise<void> {
   const { task, text } = request;
   const { index = 0, expiresAtMs: nowMs = 0 } = task.question ?? {};
-  const contents = [task, { ...task, plain: true as const }].map((shown) => text.question({ task: shown, nowMs }));
+  const contents = [task, { ...task, mrkdwnFallback: true as const }].map((shown) =>
+    text.question({ task: shown, nowMs }),
+  );
   await showOneOf(request, { ts, part: questionPart + index, contents });
 }
 
@@ -130,12 +155,12 @@ async function removeOpenings(request: Request): Promise<void> {
 
 function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
   const hasFiles = uploadsOf(task).length > 0;
-  const isRevised = task.revised === true;
+  const isRevised = task.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
   // Where the last words are not there, what is there of the answer stays.
-  const hasLastWords = task.undelivered !== undefined && found.some(({ part }) => part === insteadPart);
-  const parts = text.parts(hasLastWords ? task : { ...task, undelivered: undefined });
-  const firstPart = hasLastWords ? insteadPart : firstPartOf(task);
+  const hasLastText = task.undelivered !== undefined && found.some(({ part }) => part === insteadPart);
+  const parts = text.parts(hasLastText ? task : { ...task, undelivered: undefined });
+  const firstPart = hasLastText ? insteadPart : firstPartOf(task);
   const recorded = recordedPosts(task);
   return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
 }
@@ -153,9 +178,9 @@ function isStreamRecent({ task: { question, progress }, nowMs }: { task: Task; n
 }
 
 /** What Slack did not take must not be taken for a part of what stands instead of it. */
-function firstPartOf({ outcome, plain }: Task): number {
+function firstPartOf({ outcome, mrkdwnFallback }: Task): number {
   if (outcome?.type === "failed" && outcome.insteadOfAnswer) return insteadPart;
-  return plain ? plainPart : answerPart;
+  return mrkdwnFallback ? plainPart : answerPart;
 }
 
 function recordedPosts({ placeholderTs, question }: Task): string[] {
@@ -232,5 +257,69 @@ async function unlessGone(change: Promise<void>): Promise<void> {
     await change;
   } catch (thrown) {
     if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
+  }
+}
+
+// The act that gives a slash command a thread: a message that says who asked what, or a direct message to that person.
+
+type OpenRequest = { slack: SlackApi; task: Task; text: TaskText; signal: AbortSignal };
+
+/** Slack's clock and ours may differ by so much. */
+const skewSeconds = 300;
+
+/** Where the bot may not post in the channel, the person gets it directly. Rejects with a SlackError. */
+export async function openThread(
+  request: OpenRequest & { privately: boolean; reconcile: boolean },
+): Promise<{ channel: string; threadTs: string }> {
+  const { task, privately, reconcile } = request;
+  // Whatever it was to be: where it was opened it goes on.
+  const [earlier] = reconcile ? await openings(request, task.message.channel) : [];
+  if (earlier !== undefined) return { channel: task.message.channel, threadTs: earlier };
+  if (!privately) {
+    try {
+      return await openIn(request, task.message.channel);
+    } catch (thrown) {
+      if (!isSlackError(thrown, ["gone", "refused"])) throw thrown;
+    }
+  }
+  const { slack, signal } = request;
+  const { user } = task.message;
+  const direct = await slack.openDirect({ installation: installationOf(task), user, requestId: task.id, signal });
+  return openIn(request, direct.channel);
+}
+
+/** An earlier try may have posted it: it is looked for first, since nothing of a command's own is in the channel. */
+async function openIn(
+  request: OpenRequest & { reconcile: boolean },
+  channel: string,
+): Promise<{ channel: string; threadTs: string }> {
+  const { slack, task, text, reconcile, signal } = request;
+  const [earlier] = reconcile ? await openings(request, channel) : [];
+  if (earlier !== undefined) return { channel, threadTs: earlier };
+  const { ts } = await slack.post({
+    installation: installationOf(task),
+    channel,
+    threadTs: undefined,
+    content: text.opening({ ...task, place: { channel, threadTs: "0.0" } }),
+    key: { requestId: task.id, part: openingPart },
+    signal,
+  });
+  return { channel, threadTs: ts };
+}
+
+/** The `ts` of the task's openings in the channel, the oldest first; none where the bot may not read there. */
+async function openings({ slack, task, signal }: OpenRequest, channel: string): Promise<string[]> {
+  const { message, id: requestId } = task;
+  const oldestTs = (Number(message.ts) - skewSeconds).toFixed(6);
+  const place = { installation: installationOf(task), channel };
+  try {
+    const posts = await slack.posts({ ...place, oldestTs, appId: message.appId, requestId, signal });
+    return posts
+      .filter(({ key }) => key?.requestId === requestId && key.part === openingPart)
+      .map(({ ts }) => ts)
+      .sort((a, b) => Number(a) - Number(b));
+  } catch (thrown) {
+    if (isSlackError(thrown, ["gone", "refused"])) return [];
+    throw thrown;
   }
 }

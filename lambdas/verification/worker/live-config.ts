@@ -1,16 +1,23 @@
 /** The deployed configuration with the live settings in it: read anew in the background, and what does not fit changes nothing. */
+
 import type { JsonCall } from "../../shared/aws/json-call.ts";
-import { withLiveSettings } from "../../shared/config/live-settings.ts";
+import { fingerprintsOf, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
 
 /** A change is noticed within a minute: read in the background after half of it, and waited for after the whole. */
 const refreshAfterMs = 30_000;
 const staleAfterMs = 60_000;
 
+/** `refused`: they were read, and do not fit the deployed configuration. */
+export type LiveSettingsState = "read" | "unreadable" | "refused";
+
 export type LiveConfig = {
   /** Never rejects. The same object for as long as nothing has changed. */
   current(): Promise<Config>;
+  /** How the last reading went. */
+  state(): LiveSettingsState;
   /** Resolves when no reading is under way, so that none is frozen with the process. */
   settled(): Promise<void>;
 };
@@ -29,6 +36,8 @@ export function createLiveConfig({
 }): LiveConfig {
   let config = deployed;
   let text: string | undefined;
+  let refused = false;
+  let readable = true;
   let startedAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
@@ -36,16 +45,24 @@ export function createLiveConfig({
     let newer: string;
     try {
       newer = await read();
+      readable = true;
     } catch (error) {
-      return log.error("live_settings_unreadable", { cause_kind: kindOf(error) });
+      readable = false;
+      return log.error("live_settings_unreadable", { cause_kind: errorKind(error) });
     }
     if (newer === text) return;
     text = newer;
     try {
-      config = withLiveSettings({ config: deployed, json: JSON.parse(newer) });
+      const json = JSON.parse(newer);
+      config = withLiveSettings({ config: deployed, json });
+      refused = false;
       log.info("live_settings_read", { bytes: newer.length });
+      for (const destination of outdatedSettings({ json, deployed: fingerprintsOf(deployed) })) {
+        log.warn("live_settings_outdated", { destination });
+      }
     } catch (error) {
-      log.error("live_settings_refused", { cause_kind: kindOf(error), bytes: newer.length });
+      refused = true;
+      log.error("live_settings_refused", { cause_kind: errorKind(error), bytes: newer.length });
     }
   }
 
@@ -61,6 +78,7 @@ export function createLiveConfig({
       if (ageMs >= staleAfterMs) await reading;
       return config;
     },
+    state: () => (readable ? (refused ? "refused" : "read") : "unreadable"),
     settled: async () => reading,
   };
 }
@@ -82,8 +100,4 @@ export function readParameter({
     if (typeof Value === "string") return Value;
     throw new Error(`The parameter ${name} of Systems Manager holds no text.`);
   };
-}
-
-function kindOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }

@@ -1,10 +1,10 @@
 /** The posts of one task in its thread: looked up by their metadata, or as far as the record knows them. */
-import { filesPart, placeholderPart, streamPart } from "../slack/post-parts.ts";
-import { type PostedMessage, type SlackApi, SlackError, type SlackErrorKind } from "../slack/slack.ts";
-import { threadReleaseMs } from "../task/delays.ts";
-import { concludedAtMs } from "../task/history.ts";
+
+import { type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { filesPart, placeholderPart, streamPart } from "../slack/messages/post-parts.ts";
+import type { SlackErrorKind } from "../task/events.ts";
 import { deliveryMs } from "../task/received.ts";
-import { graceMs } from "../task/step.ts";
+import { concludedAtMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 
 /** The call by which the placeholder tells Slack's clock from ours takes no longer. */
@@ -106,4 +106,51 @@ function nextTaskTs({ id, placeholderTs = "0" }: Task, messages: readonly Posted
 
 export function isSlackError(thrown: unknown, kinds: readonly SlackErrorKind[]): boolean {
   return thrown instanceof SlackError && kinds.includes(thrown.kind);
+}
+
+// The marks beside the words: reactions on the message, the assistant's status. Decoration: whether they work changes nothing.
+
+/** `reactions`: names of emoji, or none at all. `assistant`: conversations with the app show a status. */
+export type Indicators = {
+  reactions: { received: string; done: string; failed: string } | undefined;
+  assistant: boolean;
+};
+
+type ReactRequest = { slack: SlackApi; task: Task; indicators: Indicators; signal: AbortSignal };
+
+export async function markReceived(request: ReactRequest & { status: string }): Promise<void> {
+  const { indicators, status } = request;
+  if (indicators.reactions !== undefined) await react(request, indicators.reactions.received, true);
+  await setStatus(request, status);
+}
+
+export async function markOver(request: ReactRequest): Promise<void> {
+  const { indicators, task } = request;
+  await setStatus(request, "");
+  if (indicators.reactions === undefined) return;
+  const { received, done, failed } = indicators.reactions;
+  await react(request, received, false);
+  const { outcome } = task;
+  if (outcome?.type === "answer") await react(request, done, true);
+  else if (outcome?.type !== "canceling") await react(request, failed, true);
+}
+
+/** The message was an answer, and has been taken as one. */
+export async function markTaken(request: ReactRequest): Promise<void> {
+  if (request.indicators.reactions !== undefined) await react(request, request.indicators.reactions.done, true);
+}
+
+async function react({ slack, task, signal }: ReactRequest, name: string, present: boolean): Promise<void> {
+  const { channel, ts, command } = task.message;
+  // A slash command leaves no message that could be marked.
+  if (command) return;
+  const installation = installationOf(task);
+  await slack.react({ installation, channel, ts, name, present, requestId: task.id, signal }).catch(() => {});
+}
+
+async function setStatus({ slack, task, indicators, signal }: ReactRequest, status: string): Promise<void> {
+  const { direct, threadTs } = task.message;
+  if (!indicators.assistant || !direct || threadTs === undefined) return;
+  const installation = installationOf(task);
+  await slack.setStatus({ installation, ...placeOf(task), status, requestId: task.id, signal }).catch(() => {});
 }

@@ -1,26 +1,38 @@
 /** How an answer of a person gets into the record of the task that asked: by compare-and-set, so that the first one counts. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { SlackApi } from "../slack/slack.ts";
-import type { TaskText } from "../slack/task-text.ts";
-import { isSaidAfter, type NotTaken, takeAnswer } from "../task/asking.ts";
+import type { SlackApi } from "../slack/api/slack.ts";
+import { questionPart } from "../slack/messages/post-parts.ts";
+import type { TaskText } from "../slack/messages/text.ts";
+import { isSaidAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type GivenAnswer, installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
-import { type Decor, markTaken } from "./react.ts";
+import { type Indicators, markTaken, ownPostsOrKnown } from "./own-posts.ts";
 import type { Threads } from "./threads.ts";
 
+type Notice = { task: Task; user: string; kind: string; threadTs: string | undefined; signal: AbortSignal };
+
+/**
+ * Calls `post` where the person may be told now. Best effort: what Slack does not take is not repeated. Rejects only for other
+ * reasons than Slack.
+ */
+export type Notify = (notice: Notice & { post: (signal: AbortSignal) => Promise<void> }) => Promise<void>;
+
 type Given = Omit<GivenAnswer, "callId">;
-export type Verdict =
+export type ReplyResult =
   | { type: "taken" }
   | { type: "not_yours" }
   | { type: "says_nothing" }
   /** A worker acts on the task. */
   | { type: "held" }
-  | NotTaken;
+  | ReplyRefusal;
 
-/** What meets a worker that acts comes again soon, and later each time, in case that worker has died. */
+/**
+ * A reply or a click that meets a worker that acts comes again soon, and later each time, in case that worker has died. Where it waits for minutes,
+ * as in an outage of Slack, it comes once a minute.
+ */
 export function heldDelayMs(sinceMs: number): number {
-  return Math.min(15_000, Math.max(500, sinceMs));
+  return Math.max(500, Math.min(sinceMs, 15_000), Math.min(sinceMs / 5, 60_000));
 }
 
 export type Questions = {
@@ -34,9 +46,9 @@ export type Questions = {
     saidTs?: string;
     answer: Given;
     signal: AbortSignal;
-  }): Promise<Verdict>;
-  /** Whether the message is the answer that its thread waits for. `heal`: an earlier try may have given it. */
-  giveFromThread(request: { task: Task; heal: boolean; signal: AbortSignal }): Promise<TaskEvent>;
+  }): Promise<ReplyResult>;
+  /** Whether the message is the answer that its thread waits for. `reconcile`: an earlier try may have given it. */
+  giveFromThread(request: { task: Task; reconcile: boolean; signal: AbortSignal }): Promise<TaskEvent>;
 };
 
 /** So many workers at once never meet over one question. */
@@ -48,9 +60,10 @@ export function createQuestions({
   queue,
   threads,
   gate,
+  notify,
   slack,
   text,
-  decor,
+  indicators,
   newId,
   now,
 }: {
@@ -60,13 +73,14 @@ export function createQuestions({
   queue: TaskQueue;
   threads: Threads;
   gate: Gate;
+  notify: Notify;
   slack: SlackApi;
   text: TaskText;
-  decor: Decor;
+  indicators: Indicators;
   newId: () => string;
   now: () => number;
 }): Questions {
-  async function give(request: Parameters<Questions["give"]>[0]): Promise<Verdict> {
+  async function give(request: Parameters<Questions["give"]>[0]): Promise<ReplyResult> {
     const { requestId, index, saidTs, answer, signal } = request;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const task = await taskOf(requestId);
@@ -99,7 +113,7 @@ export function createQuestions({
 
   async function giveFromThread({
     task,
-    heal,
+    reconcile,
     signal,
   }: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
     const { message, id: from } = task;
@@ -111,7 +125,7 @@ export function createQuestions({
     });
     let isOthers = false;
     const asking = await threads.asking({ task });
-    for (const requestId of heal ? [...asking.before, ...asking.now] : asking.now) {
+    for (const requestId of reconcile ? [...asking.before, ...asking.now] : asking.now) {
       const given = await give({ requestId, saidTs: message.ts, answer, signal });
       if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       const isMeant = given.type === "taken" || given.type === "says_nothing";
@@ -119,24 +133,28 @@ export function createQuestions({
       if (given.type === "says_nothing") return told("says_nothing");
       isOthers ||= given.type === "not_yours";
       if (given.type !== "taken") continue;
-      await markTaken({ slack, task, decor, signal });
+      await markTaken({ slack, task, indicators, signal });
       return told("taken");
     }
     return told(isOthers ? "not_yours" : "none");
   }
 
-  /** Best effort, and seen by that person alone. */
+  /** Best effort, once in a while, and seen by that person alone. */
   async function tellOfFiles({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
-    const words = text.pressRefused({ refusal: { type: "files_left" }, locale: task.locale });
-    const call = { installation: installationOf(task), ...placeOf(task), requestId: task.id, signal };
-    await slack.whisper({ ...call, user: task.message.user, text: words }).catch(() => {});
+    const { user } = task.message;
+    const refusal = { type: "files_left" } as const;
+    const words = text.pressRefused({ refusal, locale: task.locale });
+    const place = placeOf(task);
+    const call = { installation: installationOf(task), ...place, requestId: task.id, user, text: words };
+    const post = (deadline: AbortSignal) => slack.postEphemeral({ ...call, signal: deadline });
+    await notify({ task, user, kind: refusal.type, threadTs: place.threadTs, signal, post }).catch(() => {});
   }
 
   return { give, giveFromThread };
 }
 
-function isOpen({ state, question, ending }: Task): boolean {
-  return state === "asking" && question !== undefined && question.answer === undefined && ending === undefined;
+function isOpen({ state, question, cancelReason }: Task): boolean {
+  return state === "asking" && question !== undefined && question.answer === undefined && cancelReason === undefined;
 }
 
 /** The same message or press once more: the queue delivers at least once, and a message is no answer to the next question. */
@@ -145,4 +163,59 @@ function isRepeated({ task, index, answer }: { task: Task; index: number | undef
   const given = task.question?.answer;
   if (given === undefined || index !== task.question?.index) return false;
   return given.user === answer.user && given.atMs === answer.atMs && given.option === answer.option;
+}
+
+// The acts that show a question: asked in a message with buttons, and later how it was answered. The record is what counts.
+
+type Request = { slack: SlackApi; task: Task; text: TaskText; nowMs: number; signal: AbortSignal };
+
+/** Resolves to the message's `ts`. With `reconcile` one whose answer was lost is found. Rejects with a SlackError. */
+export async function askQuestion(request: Request & { reconcile: boolean }): Promise<string> {
+  const { slack, task, text, reconcile, nowMs, signal } = request;
+  const part = partOf(task);
+  const earlierTs = reconcile ? await findQuestion(request) : undefined;
+  if (earlierTs !== undefined) return earlierTs;
+  const posted = await slack.post({
+    installation: installationOf(task),
+    ...placeOf(task),
+    content: text.question({ task, nowMs }),
+    key: { requestId: task.id, part },
+    signal,
+  });
+  return posted.ts;
+}
+
+/** Best effort: the answer is not to wait for it, and the delivery does it again. Whoever presses a button until then is told. */
+export async function showQuestion(request: Request): Promise<void> {
+  await updateQuestion(request).catch(() => {});
+}
+
+/** Where the question stands; undefined where it was never posted. Rejects with a SlackError. */
+export async function questionTsOf(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
+  // A worker may have died between posting it and writing that down, and it was answered all the same.
+  return request.task.question?.ts ?? (await findQuestion(request));
+}
+
+async function updateQuestion(request: Request): Promise<void> {
+  const { slack, task, text, nowMs, signal } = request;
+  const ts = await questionTsOf(request);
+  if (ts === undefined) return;
+  await slack.update({
+    installation: installationOf(task),
+    channel: placeOf(task).channel,
+    ts,
+    content: text.question({ task, nowMs }),
+    key: { requestId: task.id, part: partOf(task) },
+    signal,
+  });
+}
+
+/** The earliest, should there be more. */
+async function findQuestion(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
+  const posts = await ownPostsOrKnown(request);
+  return posts.find(({ part }) => part === partOf(request.task))?.ts;
+}
+
+function partOf({ question }: Task): number {
+  return questionPart + (question?.index ?? 0);
 }

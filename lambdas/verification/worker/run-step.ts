@@ -3,24 +3,24 @@ import { ItemError } from "../../shared/engine/item-json.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { noMetrics } from "../../shared/telemetry/metrics.ts";
-import { noSpans, type Spans } from "../../shared/telemetry/spans.ts";
+import { noSpans, type SpanStart, type Spans } from "../../shared/telemetry/spans.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { traceIdOf } from "../../shared/trace.ts";
-import type { TaskEffect, TaskEvent } from "../task/events.ts";
-import { withHistory } from "../task/history.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
+import type { TaskMessage } from "../task/messages.ts";
 import type { Policy } from "../task/policy.ts";
-import type { Step } from "../task/step.ts";
+import { type Step, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
-import type { Act, RunAct } from "./acts.ts";
-import type { HandleGreet } from "./greet.ts";
-import { InterruptedStep } from "./interrupted-step.ts";
-import { countStep, isGivenUp } from "./measured.ts";
-import type { HandlePress } from "./press.ts";
+import type { RunAct } from "./acts.ts";
+import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
+import { countStep, isGivenUp, outcomeLabels } from "./measured.ts";
 import { causeKindOf } from "./pure-step.ts";
-import { deliverySpan, type QueueSystem, stepSpan, tellWhole } from "./step-spans.ts";
 import type { Threads } from "./threads.ts";
-import type { Observation } from "./worker.ts";
+
+/** What happened in one step, for whoever watches (the local page). */
+export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
 
 export type WorkerOptions = {
   store: TaskStore<Task>;
@@ -29,10 +29,14 @@ export type WorkerOptions = {
   runAct: RunAct;
   /** Whether the bot was asked in the message's thread before it: only there it answers what does not mention it. */
   isKnownThread: Threads["isKnown"];
-  press: HandlePress;
-  greet: HandleGreet;
+  /** Whether a message is dropped without a word, before there is a record of it. */
+  isIgnored: Gate["isIgnored"];
+  press: HandleButtonClick;
+  greet: HandleConversationOpened;
   /** Always shorter than the queue's visibility timeout; an act is ended by its signal a tenth earlier. */
   leaseMs: number;
+  /** The secret that session ids are keyed with. Rejects where the store is away. */
+  zoneSecret: () => Promise<string>;
   log: Log;
   telemetry?: Telemetry;
   /** For spans. */
@@ -43,6 +47,14 @@ export type WorkerOptions = {
   observe?: (observation: Observation) => void;
 };
 
+/** The dependencies of a step whose acts are left to the next wake-up. */
+export type ActlessOptions = Omit<
+  WorkerOptions,
+  "runAct" | "isKnownThread" | "isIgnored" | "press" | "greet" | "zoneSecret"
+>;
+
+type StepOptions = ActlessOptions & { runAct?: RunAct };
+
 type Claimed = {
   /** The task as it was read, with what is to happen to it. */
   task: Task;
@@ -52,14 +64,18 @@ type Claimed = {
   signal: AbortSignal | undefined;
 };
 
-/** False where someone else was first: the record then says what is to be done. Rejects with an InterruptedStep once it is claimed. */
-export async function runStep(options: WorkerOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
+/**
+ * False where someone else was first: the record then says what is to be done. Rejects with an InterruptedStep once it is claimed.
+ * Without `runAct` the step's act is noted in the record, for the worker that takes the next wake-up.
+ */
+export async function runStep(options: StepOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
   const { store, leaseMs, newId } = options;
   const lease = { owner: newId(), untilMs: nowMs + leaseMs };
   const claim = ({ task: item }: Taken) => store.replace({ item: { ...item, lease } });
-  let first = takeStep(options, { task, event, atMs: nowMs });
+  const owedIf = (taken: Taken) => (options.runAct === undefined ? owe(taken) : taken);
+  let first = owedIf(takeStep(options, { task, event, atMs: nowMs }));
   const claimed = await claim(first).catch((thrown: unknown) => {
-    first = takeFailedStep(options, { task, atMs: nowMs, thrown: itemErrorIn(thrown) });
+    first = owedIf(takeFailedStep(options, { task, atMs: nowMs, thrown: itemErrorIn(thrown) }));
     return claim(first);
   });
   if (claimed === undefined) return false;
@@ -80,9 +96,17 @@ export async function runStep(options: WorkerOptions, { task, event, seq, nowMs,
 
 type Taken = Step & { event: TaskEvent };
 
+function owe(taken: Taken): Taken {
+  const act = taken.effects.find(isAct);
+  if (act === undefined) return taken;
+  const { type } = act;
+  if (type !== "cancel" && type !== "leave_thread") throw new Error(`Nobody can be owed the act ${type}.`);
+  return { ...taken, task: { ...taken.task, owed: type }, effects: [wake(0)] };
+}
+
 /** Where the machine itself fails on the task's data, the task ends: it would fail again at every try. */
 function takeStep(
-  options: WorkerOptions,
+  options: ActlessOptions,
   { task, event, atMs }: { task: Task; event: TaskEvent; atMs: number },
 ): Taken {
   if (event.type === "step_failed") {
@@ -98,7 +122,7 @@ function takeStep(
 }
 
 function takeFailedStep(
-  options: WorkerOptions,
+  options: ActlessOptions,
   { task, atMs, thrown }: { task: Task; atMs: number; thrown: unknown },
 ): Taken {
   return takeStep(options, { task, event: { type: "step_failed", nowMs: atMs, causeKind: causeKindOf(thrown) }, atMs });
@@ -111,8 +135,9 @@ function itemErrorIn(thrown: unknown): ItemError {
 }
 
 /** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
-async function runEffects(options: WorkerOptions, first: Step, stop: AbortSignal | undefined): Promise<Step> {
+async function runEffects(options: StepOptions, first: Step, stop: AbortSignal | undefined): Promise<Step> {
   const { runAct, leaseMs, log, now = Date.now } = options;
+  if (runAct === undefined) return first;
   const spans = spansOf(options);
   const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
@@ -149,7 +174,7 @@ function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Paramete
  * Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on.
  * False where the lease was over, and somebody else has gone on.
  */
-async function finishStep(options: WorkerOptions, { task, effects }: Step, seq: number): Promise<boolean> {
+async function finishStep(options: ActlessOptions, { task, effects }: Step, seq: number): Promise<boolean> {
   const { store, queue, log, now = Date.now, random = Math.random } = options;
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
@@ -171,7 +196,7 @@ async function finishStep(options: WorkerOptions, { task, effects }: Step, seq: 
   return saved !== undefined;
 }
 
-function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {
+function observe({ observe: watch, log }: ActlessOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {
   log.info("task_step", {
     ...idsOf(task),
     event: event.type,
@@ -183,11 +208,11 @@ function observe({ observe: watch, log }: WorkerOptions, event: TaskEvent, task:
   watch?.({ requestId: task.id, event, task, effects });
 }
 
-function metricsOf({ telemetry }: WorkerOptions) {
+function metricsOf({ telemetry }: ActlessOptions) {
   return telemetry?.metrics ?? noMetrics;
 }
 
-function spansOf({ telemetry }: WorkerOptions): Spans {
+function spansOf({ telemetry }: ActlessOptions): Spans {
   return telemetry?.spans ?? noSpans;
 }
 
@@ -197,4 +222,116 @@ function idsOf({ id, taskId, trace }: Task): LogFields {
 
 function isAct(effect: TaskEffect): effect is Act {
   return effect.type !== "wake" && effect.type !== "stop_session";
+}
+
+// A step that failed when its lease was taken: until the lease is over nobody can go on, so its message need not come earlier.
+
+export class InterruptedStep extends Error {
+  readonly leaseUntilMs: number;
+
+  constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
+    super("The step was interrupted.", { cause });
+    // What the log says of it is what interrupted it.
+    this.name = cause instanceof Error ? cause.name : "InterruptedStep";
+    this.leaseUntilMs = leaseUntilMs;
+  }
+}
+
+// The spans of a task in this zone: each step of it, its delivery, and the whole, by the semantic conventions of messaging.
+
+/** What the queue is, as the conventions name it. */
+export type QueueSystem = "aws_sqs" | "sqlite";
+
+function stepSpan(request: { task: Task; event: TaskEvent; system: QueueSystem | undefined }): SpanStart {
+  const { task, event, system } = request;
+  return {
+    name: "process tasks",
+    kind: "consumer",
+    trace: task.trace,
+    attributes: {
+      "messaging.system": system,
+      "messaging.destination.name": "tasks",
+      "messaging.operation.name": "process",
+      "messaging.operation.type": "process",
+      "messaging.message.conversation_id": task.id,
+      "sekisho.request_id": task.id,
+      "sekisho.event": event.type,
+      "sekisho.state": task.state,
+    },
+  };
+}
+
+function deliverySpan({ id, trace }: Task): SpanStart {
+  return { name: "deliver answer", kind: "internal", trace, attributes: { "sekisho.request_id": id } };
+}
+
+/**
+ * A task is over when its answer stands in the thread; what is swept or delivered once more later lies below all the same.
+ * Whoever dies between the record and this tells it never: a root that is missing is better than two.
+ */
+function tellWhole({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
+  const { id, outcome, destination, receivedAtMs, trace, history } = task;
+  const isDone = ({ state }: { state: string }) => state === "done";
+  const end = history.find(isDone);
+  if (end === undefined || before.history.some(isDone)) return;
+  const labels = outcomeLabels(outcome);
+  const failed = labels.outcome === "failed" ? labels.reason : undefined;
+  spans.root({
+    name: "sekisho.task",
+    kind: "internal",
+    trace,
+    startMs: receivedAtMs,
+    endMs: Math.max(end.atMs, receivedAtMs),
+    failed,
+    attributes: {
+      "sekisho.request_id": id,
+      "sekisho.task_id": task.taskId,
+      "sekisho.destination": destination,
+      "sekisho.outcome": labels.outcome,
+      "sekisho.reason": labels.reason,
+      "sekisho.polls": task.polls,
+    },
+  });
+}
+
+// Copies of messages that come too early: when each is to come again.
+
+/** How long a copy waits beyond the lease that it met, or where someone else was first. */
+export const soonAgainMs = 250;
+
+/**
+ * Held by a worker that acts: the copy comes when the lease is over. But a wake-up ahead of the record was sent by a worker
+ * that is only about to save, and a turn or the wish to cancel is not to wait for the end of a long call: such come again
+ * soon, and later each time, in case that worker died in between.
+ */
+export function deferUntilLeaseEnds({
+  message,
+  task: { wakeSeq },
+  lease,
+  nowMs,
+}: {
+  message: TaskMessage;
+  task: Pick<Task, "wakeSeq">;
+  lease: NonNullable<Task["lease"]>;
+  nowMs: number;
+}): { body: string; delayMs: number } {
+  const restMs = lease.untilMs - nowMs + soonAgainMs;
+  if (message.type === "thread_free") return { body: JSON.stringify(message), delayMs: Math.min(restMs, 1000) };
+  if (message.type === "cancel") return laterCopy({ message, firstMs: 500, mostMs: restMs });
+  if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
+  return laterCopy({ message, firstMs: 50, mostMs: restMs });
+}
+
+/** Comes after twice the time each time. */
+function laterCopy({
+  message,
+  firstMs,
+  mostMs,
+}: {
+  message: Extract<TaskMessage, { type: "wake" | "cancel" }>;
+  firstMs: number;
+  mostMs: number;
+}): { body: string; delayMs: number } {
+  const early = (message.early ?? 0) + 1;
+  return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)) };
 }

@@ -1,8 +1,10 @@
 /** The act that shows how far the agent is: in a native stream where it tells the answer so far, else in the placeholder. */
-import { placeholderPart } from "../slack/post-parts.ts";
-import { type SlackApi, SlackError } from "../slack/slack.ts";
-import { nextPiece, type Piece, type StreamShows } from "../slack/stream-piece.ts";
-import type { TaskText } from "../slack/task-text.ts";
+
+import { type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { mostMessages } from "../slack/messages/long-answer.ts";
+import { placeholderPart } from "../slack/messages/post-parts.ts";
+import { nextPiece, type Piece, type StreamShows } from "../slack/messages/stream-piece.ts";
+import type { TaskText } from "../slack/messages/text.ts";
 import type { Shown } from "../task/events.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 
@@ -48,6 +50,8 @@ async function showStream(request: Request, text: string): Promise<Shown> {
   const stream: Stream = task.stream ?? { messages: [], length: 0 };
   const latest = stream.messages.at(-1);
   const current = latest !== undefined && goesOn({ ...latest, nowMs: now() }) ? latest : undefined;
+  // Each message of a long stream must be deleted again: from here on the placeholder shows the newest of the text.
+  if (current === undefined && stream.messages.length >= mostMessages) return { stream: { ...stream, refused: true } };
   const piece = pieceOf({ text, from: stream.length, shows: current?.shows });
   if (piece.type === "none") return {};
   // The thread is to show nothing that never was one text: edits of the placeholder show the new one.

@@ -1,29 +1,27 @@
 /** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
+import { changeRecord } from "../../shared/engine/change-record.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import { requestIdOf } from "../ingress/request-id.ts";
-import { threadReleaseMs } from "../task/delays.ts";
-import { concludedAtMs } from "../task/history.ts";
+import type { Place } from "../task/events.ts";
 import type { AskedMessage } from "../task/messages.ts";
+import { requestIdOf } from "../task/request-id.ts";
+import { concludedAtMs, threadReleaseMs } from "../task/step.ts";
 import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {
   type Asking,
   askingIn,
   emptyThread,
   hold,
+  joinThread,
   leave,
-  lineUp,
-  type Place,
+  markCanceled,
   type Thread,
   tasksBefore,
   threadIdOf,
 } from "../task/thread.ts";
 
-/** So many workers at once never meet in one thread; more is a store that does not keep its word. */
-const maxAttempts = 30;
-
 export type Threads = {
   /** Resolves to undefined where the thread is full. Repeated, it gives the place that the task has by then. */
-  lineUp(request: { task: Task; turnMs: number; parallel: boolean }): Promise<Place | undefined>;
+  joinThread(request: { task: Task; turnMs: number; parallel: boolean }): Promise<Place | undefined>;
   leave(request: { task: Task }): Promise<void>;
   /** The task has asked a person: it keeps its place until then, and messages may be the answer. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
@@ -34,8 +32,14 @@ export type Threads = {
    * thread's first message asked it, and it is not known yet what becomes of that.
    */
   isKnown(request: { message: AskedMessage }): Promise<"known" | "undecided" | "unknown">;
-  /** Asks the tasks of the thread to end whose message came before this one, as far as they may be; resolves to how many. */
-  cancelAll(request: { task: Task; mayCancel: (requestId: string) => Promise<boolean> }): Promise<number>;
+  /**
+   * Asks the tasks of the thread to end whose message came before this one, as far as they may be; resolves to how many. `isRepeated`:
+   * a message before this one has asked all of them.
+   */
+  cancelAll(request: {
+    task: Task;
+    mayCancel: (requestId: string) => Promise<boolean>;
+  }): Promise<{ count: number; isRepeated: boolean }>;
 };
 
 /** Every method rejects where store or queue are away, and may then be repeated. */
@@ -53,17 +57,17 @@ export function createThreads({
 }): Threads {
   type Change<T> = { thread: Thread; result: T };
 
-  async function change<T>(task: Task, decide: (thread: Thread) => Change<T> | Promise<Change<T>>): Promise<T> {
+  function change<T>(task: Task, decide: (thread: Thread) => Change<T> | Promise<Change<T>>): Promise<T> {
     const id = threadIdOf(task);
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const known = await store.get({ id });
-      const before = known ?? emptyThread({ id });
-      const { thread, result } = await decide(before);
-      if (thread === before) return result;
-      const stored = await (known === undefined ? store.create({ item: thread }) : store.replace({ item: thread }));
-      if (stored !== undefined) return result;
-    }
-    throw new Error("the record of a thread cannot be changed");
+    return changeRecord<Thread, T>({
+      store,
+      id,
+      none: () => emptyThread({ id }),
+      async decide(before) {
+        const { thread: item, result } = await decide(before);
+        return { item, result };
+      },
+    });
   }
 
   /**
@@ -82,10 +86,10 @@ export function createThreads({
   }
 
   return {
-    lineUp: ({ task, turnMs, parallel }) =>
+    joinThread: ({ task, turnMs, parallel }) =>
       change<Place | undefined>(task, async (thread) => {
         const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes({ thread, task });
-        const lined = lineUp({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
+        const lined = joinThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
         return lined === undefined ? { thread, result: undefined } : { thread: lined.thread, result: lined.place };
       }),
     async leave({ task }) {
@@ -94,7 +98,7 @@ export function createThreads({
         return { thread: left.thread, result: left.next };
       });
       if (next === undefined) return;
-      await queue.send({ body: JSON.stringify({ type: "turn", requestId: next }), group: queueGroupOf(task) });
+      await queue.send({ body: JSON.stringify({ type: "thread_free", requestId: next }), group: queueGroupOf(task) });
     },
     async hold({ task, untilMs }) {
       await change(task, (thread) => ({ thread: hold({ thread, id: task.id, untilMs }), result: undefined }));
@@ -122,13 +126,18 @@ export function createThreads({
       const meant = (thread?.tasks ?? []).filter(
         ({ ts, untilMs }) => untilMs > nowMs && Number(ts) < Number(task.message.ts),
       );
-      let count = 0;
+      const ids: string[] = [];
       for (const { id } of meant) {
         if (!(await mayCancel(id))) continue;
-        count += 1;
+        ids.push(id);
         await queue.send({ body: JSON.stringify({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
       }
-      return count;
+      if (ids.length === 0) return { count: 0, isRepeated: false };
+      const isRepeated = await change(task, async (before) => {
+        const marked = markCanceled({ thread: before, ids });
+        return { thread: marked, result: marked === before };
+      });
+      return { count: ids.length, isRepeated };
     },
   };
 }

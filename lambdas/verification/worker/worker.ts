@@ -1,18 +1,13 @@
-/** The worker: takes one queue message and moves one task one step (architecture.md, "The way of one message", 2). */
+/** The worker: takes one queue message and moves one task one step (docs/architecture.md, "The way of one message"). */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { queuedIds } from "../../shared/queued-ids.ts";
 import { traceIdOf } from "../../shared/trace.ts";
-import type { TaskEffect, TaskEvent } from "../task/events.ts";
-import { type Ask, type QueueMessage, queueMessageSchema, seqOf, type TaskMessage } from "../task/messages.ts";
+import type { TaskEvent } from "../task/events.ts";
+import { type Ask, parseQueueMessage, seqOf, type TaskMessage } from "../task/messages.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
-import { cancelUnderWay } from "./cancel.ts";
-import { handleCompletion } from "./completion.ts";
-import { copyPastLease, soonAgainMs } from "./copies.ts";
-import { handleDeadLetter } from "./dead-letter.ts";
-import { runStep, type WorkerOptions } from "./run-step.ts";
-
-/** What happened in one step, for whoever watches (the local page). */
-export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
+import type { RunAct } from "./acts.ts";
+import { createHandleCompletion } from "./completion.ts";
+import { createHandleDeadLetter } from "./dead-letter.ts";
+import { deferUntilLeaseEnds, runStep, soonAgainMs, type WorkerOptions } from "./run-step.ts";
 
 type Incoming = { body: string; signal?: AbortSignal };
 
@@ -34,9 +29,20 @@ export type Worker = {
 
 export function createWorker(options: WorkerOptions): Worker {
   const { log } = options;
+  const {
+    runAct: _runAct,
+    isKnownThread: _isKnownThread,
+    isIgnored: _isIgnored,
+    press: _press,
+    greet: _greet,
+    zoneSecret: _zoneSecret,
+    ...actless
+  } = options;
+  const deadLetter = createHandleDeadLetter(actless);
+  const handleCompletion = createHandleCompletion(options);
   return {
     async handle({ body, signal }) {
-      const message = parse(body);
+      const message = parseQueueMessage(body);
       if (message === undefined) {
         // Perhaps of a newer or older version of ours: it becomes a dead letter, which somebody sees.
         log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
@@ -47,18 +53,8 @@ export function createWorker(options: WorkerOptions): Worker {
       if (message.type === "greet") return options.greet({ greet: message, signal: stop });
       await handleMessage(options, message, signal);
     },
-    async deadLetter({ body, signal, keep = async () => {} }) {
-      const message = parse(body);
-      if (message === undefined) {
-        log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
-        options.telemetry?.metrics.add("sekisho_dead_letters_total", { message: "unknown" });
-        return keep();
-      }
-      log.error("dead_letter", { ...queuedIds(body), event: message.type });
-      options.telemetry?.metrics.add("sekisho_dead_letters_total", { message: message.type });
-      return handleDeadLetter(options, { message, signal, keep });
-    },
-    completion: ({ body, signal }) => handleCompletion(options, { body, signal }),
+    deadLetter,
+    completion: ({ body, signal }) => handleCompletion({ body, signal }),
   };
 }
 
@@ -75,6 +71,7 @@ async function handleMessage(
     if (known !== "known" || isEarly) return lookAgain(options, { message, isUndecided: known === "undecided" });
   }
   const stored = await store.get({ id: message.requestId });
+  if (stored === undefined && message.type === "ask" && (await isIgnored(options, message, signal))) return;
   const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
   if (task === undefined) {
     return options.log.warn("message_without_task", { request_id: message.requestId, event: message.type });
@@ -88,15 +85,29 @@ async function handleMessage(
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
     if (message.type === "cancel" && (await cancelUnderWay({ runAct, task, signal: stop }))) return;
-    const copy = copyPastLease({ message, task, lease: task.lease, nowMs });
+    const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, nowMs });
     await queue.send({ ...copy, group });
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
   }
   const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed: task.lease !== undefined };
-  if (await runStep(options, { task, event, seq, nowMs, signal })) return;
+  const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
+  if (await runStep({ ...options, policy }, { task, event, seq, nowMs, signal })) return;
   // Someone else was first: the message comes back to a record that says what is to do.
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
   log.debug("claim_lost", { seq });
+}
+
+/** Before there is a record: so messages of people who may not ask cost one read each, and no time of anybody else. */
+async function isIgnored(
+  { isIgnored: isIgnoredBy, leaseMs, log, telemetry }: WorkerOptions,
+  { requestId, message }: Ask,
+  signal = AbortSignal.timeout(leaseMs),
+): Promise<boolean> {
+  if (!(await isIgnoredBy({ message, requestId, signal }))) return false;
+  if (message.unaddressed) return true;
+  log.info("message_ignored", { request_id: requestId, team: message.team, user: message.user, reason: "not_allowed" });
+  telemetry?.metrics.add("sekisho_refusals_total", { kind: "not_allowed" });
+  return true;
 }
 
 /**
@@ -121,14 +132,14 @@ async function lookAgain(
 const eventTypes = {
   ask: "woken",
   wake: "woken",
-  turn: "woken",
+  thread_free: "woken",
   redrive: "redriven",
   cancel: "cancel_asked",
 } as const satisfies Record<TaskMessage["type"], TaskEvent["type"]>;
 
 /** What is none of the chain and comes too late to change anything. */
 function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolean {
-  if (message.type === "turn") return task.state !== "queued" && task.state !== "received";
+  if (message.type === "thread_free") return task.state !== "queued" && task.state !== "received";
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
 }
 
@@ -140,10 +151,19 @@ async function claimMessage({ store, log }: WorkerOptions, message: Ask) {
   return created ?? (await store.get({ id: message.requestId }));
 }
 
-function parse(body: string): QueueMessage | undefined {
-  try {
-    return queueMessageSchema.parse(JSON.parse(body));
-  } catch {
-    return undefined;
-  }
+// The wish to cancel a task that a worker is acting on: the host is asked at once, and the call under way brings home what comes of it.
+
+/** Whether the wish has reached the host. Where nothing was sent yet, or the host cannot be asked, it has not. */
+async function cancelUnderWay({
+  runAct,
+  task,
+  signal,
+}: {
+  runAct: RunAct;
+  task: Task;
+  signal: AbortSignal;
+}): Promise<boolean> {
+  if (task.state !== "sent" && task.state !== "waiting") return false;
+  const event = await runAct({ act: { type: "cancel" }, task: { ...task, cancelReason: "asked" }, signal });
+  return event.type === "canceled" || (event.type === "call_failed" && event.error.reason === "invalid_state");
 }

@@ -42,6 +42,15 @@ function lookAtRelease([part]: ShellCommand[]): void {
     expect(stdout).toContain(option);
 }
 
+/** The command's help knows each option. */
+function lookAtHelp([part]: ShellCommand[]): void {
+  const [npx, program, name = "", ...words] = part?.words ?? [];
+  expect([npx, program]).toEqual(["npx", "sekisho"]);
+  const entry = join(root, "bin/sekisho.mjs");
+  const { stdout } = spawnSync(process.execPath, [entry, name, "--help"], { encoding: "utf8", timeout: 20_000 });
+  for (const option of words.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
+}
+
 const builds = [
   'docker build --platform linux/amd64 -t "$IMAGE" --build-arg CONFIG=examples/execute-elsewhere/cloud-run/sekisho.config.json .',
   "docker build --build-arg CONFIG=sekisho.config.json -t sekisho-execution .",
@@ -86,8 +95,13 @@ export const elsewhere: LookEntry[] = [
   })),
   {
     command: "docker run --read-only -e AGENT_TOKEN -v tasks:/data -p 127.0.0.1:8080:8080 sekisho-execution",
-    because: "an image needs a daemon; what it holds is started by test/bin/release/image/image.test.ts",
+    because: "an image needs a daemon; what it holds is started by test/cli/release/image/image.test.ts",
     look: lookAtRun,
+  },
+  {
+    command: "npx sekisho smoke --stage dev --channel C012AB3CD --user U012AB3CD",
+    because: "it needs a stage that runs; test/rehearsal/smoke.test.ts runs it against one",
+    look: lookAtHelp,
   },
   { command: 'docker push "$IMAGE"', because: "there is no registry here", look: lookAtAll },
   {

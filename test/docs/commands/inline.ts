@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { commandHere } from "../../bin/aws/command-here.ts";
+import { commandHere } from "../../cli/aws/command-here.ts";
 import { lookAtOptions } from "./cdk.ts";
 import { root } from "./documented.ts";
 import { lookAtProgram } from "./known-programs.ts";
@@ -55,14 +55,14 @@ async function lookAtOurs(words: string[]): Promise<void> {
   }
 }
 
-const npmOwn: Record<string, string[]> = { ci: [], version: ["--no-git-tag-version"] };
+const npmOwn: Record<string, string[]> = { ci: ["--omit"], version: ["--no-git-tag-version"] };
 
 function lookAtNpm(words: string[]): void {
   const [verb = "", ...rest] = words;
   const own = npmOwn[verb];
   const end = rest.includes("--") ? rest.indexOf("--") : rest.length;
   if (own !== undefined) {
-    expect(rest.filter((word) => word.startsWith("-") && !own.includes(word))).toEqual([]);
+    expect(rest.filter((word) => word.startsWith("-") && !own.includes(word.replace(/=.*/, "")))).toEqual([]);
     return;
   }
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { commandHere } from "../../bin/aws/command-here.ts";
+import { commandHere } from "../../cli/aws/command-here.ts";
 import { type Process, type Run, sekisho } from "../../e2e/processes.ts";
 import { root } from "./documented.ts";
 import type { ShellCommand } from "./shell-line.ts";
@@ -66,11 +66,11 @@ function given({ env, words }: ShellCommand, options: Options): [string[], Recor
   const replaced = (text: string) =>
     Object.entries(options.replace ?? {}).reduce((sum, [from, to]) => sum.replaceAll(from, to), text);
   const own = Object.entries(env).map(([name, value]) => [name, replaced(value)]);
-  return [sekishoWords(words).map(replaced), { ...Object.fromEntries(own), ...options.env }];
+  return [sekishoText(words).map(replaced), { ...Object.fromEntries(own), ...options.env }];
 }
 
 /** What npx and npm make of it. */
-function sekishoWords([first = "", second = "", ...rest]: string[]): string[] {
+function sekishoText([first = "", second = "", ...rest]: string[]): string[] {
   if (first === "npx" && second === "sekisho") return rest;
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const name = second === "run" ? rest.shift() : second;

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { startSocketModeSlack } from "../../doubles/socket-mode-slack.ts";
 import { freePort } from "../../e2e/processes.ts";
 import { onlyPart, type RunEntry } from "./entry.ts";
@@ -39,9 +39,9 @@ export const oneMachine: RunEntry<Machine>[] = [
     command: "SLACK_APP_TOKEN=xapp-… SLACK_BOT_TOKEN=xoxb-… npm start",
     async run({ parts, world }) {
       const [appToken, botToken] = ["xapp-1-of-a-document", "xoxb-of-a-document"];
-      const standIn = await startSlackStandIn({ signingSecret: "unused", botToken });
-      const slack = await startSocketModeSlack({ appToken, forwardTo: standIn.apiUrl });
-      world.after(() => Promise.all([slack.close(), standIn.close()]));
+      const fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken });
+      const slack = await startSocketModeSlack({ appToken, forwardTo: fakeSlack.apiUrl });
+      world.after(() => Promise.all([slack.close(), fakeSlack.close()]));
       world.configure({ slack: { apiUrl: slack.apiUrl } });
       world.after(() => world.configure({}));
       const zones = world.start(onlyPart(parts), { env: anyPort, replace: { "xapp-…": appToken, "xoxb-…": botToken } });

@@ -2,17 +2,19 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { createKeptSecret } from "../../../lambdas/verification/kept-secret.ts";
-import { botScopes } from "../../../lambdas/verification/slack/bot-scopes.ts";
-import { stackNameOf, verificationOutputs } from "../../../lib/names.ts";
-import { executionAccount, verificationAccount } from "../../bin/aws/a-stage.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/bot-scopes.ts";
+import { stackNameOf, verificationOutputs } from "../../../lib/cdk/names.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { executionAccount, verificationAccount } from "../../cli/aws/a-stage.ts";
 import { failure } from "../../doubles/answers.ts";
+import { deployWorker } from "../../doubles/aws/deployed-worker.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { openEmulators } from "../../doubles/aws/open-emulators.ts";
@@ -32,18 +34,20 @@ export async function openStageWorld(): Promise<StageWorld> {
   const [dynamoUrl, sqsUrl] = [emulators.dynamo.endpoint, emulators.queues.endpoint];
   const aws = await startAwsServices({ account: verificationAccount, sqsUrl, dynamoUrl });
   const peer = await startWebServer({ handle: async ({ body }) => failure(JSON.parse(`${body}`), "method_not_found") });
-  const slack = await startSlackStandIn({
+  const slack = await startFakeSlack({
     signingSecret: secrets.SLACK_SIGNING_SECRET,
     botToken: secrets.SLACK_BOT_TOKEN,
     scopes: [...botScopes(parseConfig({ json: {} }))],
   });
-  const signing = createKeptSecret({ readSecret: async () => secrets.SLACK_SIGNING_SECRET });
+  const signing = createCachedSecret({ readSecret: async () => secrets.SLACK_SIGNING_SECRET });
   const ingress = createIngress({ signingSecret: signing, queue: { send: () => Promise.reject(new Error("none")) } });
   const entry = await startVerificationServer({ ingress, port: 0 });
   const json = configuration({ peer: peer.url, slack: slack.apiUrl });
   machine.configure(json);
+  const functionArn = `arn:aws:lambda:${region}:222222222222:function:url`;
   for (const stageName of ["dev", "prod"]) {
     const { queueUrl, deadLettersUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 5 });
+    const executionAddress = JSON.stringify({ transport: "https", url: peer.url, region, functionArn });
     const routes = `/sekisho/${stageName}/routes`;
     aws.parameters.all.set(routes, { value: "{}", tier: "Standard" });
     aws.stacks.set(stackNameOf({ stageName, zone: "Verification" }), {
@@ -55,7 +59,14 @@ export async function openStageWorld(): Promise<StageWorld> {
       [verificationOutputs.deployedDestinations]: JSON.stringify(
         fingerprintsOf(stageConfig({ config: parseConfig({ json }), stageName })),
       ),
-      [verificationOutputs.executionAddress]: JSON.stringify({ transport: "https", url: peer.url, region }),
+      [verificationOutputs.executionAddress]: executionAddress,
+      [verificationOutputs.workerFunction]: deployWorker({
+        aws,
+        json,
+        stageName,
+        executionAddress,
+        routesParameter: routes,
+      }).arn,
     });
   }
   return {

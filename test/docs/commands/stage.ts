@@ -1,6 +1,6 @@
 /** Commands about a stage on AWS, against doubles of AWS on this machine. */
 import { expect } from "@jest/globals";
-import { executionAccount, verificationAccount } from "../../bin/aws/a-stage.ts";
+import { executionAccount, verificationAccount } from "../../cli/aws/a-stage.ts";
 import { onlyPart, type RunEntry } from "./entry.ts";
 import type { StageWorld } from "./stage-world.ts";
 
@@ -48,6 +48,8 @@ export const stage: RunEntry<StageWorld>[] = [
   says('npx sekisho allow add --channel C012AB3CD --label "everybody in #release" --stage prod', "C012AB3CD"),
   says('npx sekisho allow add --team T012AB3CD --group S012AB3CD --label "platform team" --stage prod', "S012AB3CD"),
   says("npx sekisho destinations check --stage dev", "healthy"),
+  says("npx sekisho destinations list --stage dev", "python"),
+  says("npx sekisho tasks list --stage dev", "none in stage dev"),
   says("npx sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
   says("npx sekisho federation enable --stage dev", "https://"),
   says("npx sekisho federation show --stage dev", "https://"),

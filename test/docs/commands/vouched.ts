@@ -1,7 +1,7 @@
 /** Conformance of endpoints that want a proof of who asks: the one in Python, and our own host with a token of AWS STS. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { expect } from "@jest/globals";
-import { webIdentityAuthenticator } from "../../../lambdas/execution/host/authenticator/web-identity.ts";
+import { webIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
 import { roleArn, startAwsSts } from "../../doubles/issuers/aws-sts.ts";
 import { endWithUs } from "../../rehearsal/reaper.ts";
 import { root } from "./documented.ts";
@@ -11,7 +11,7 @@ import type { Machine } from "./machine.ts";
 import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
 const keepsTheContract = expect.stringContaining("keeps what is required of it.");
-const python = "AGENT_TOKEN=change-me python3 examples/execute-elsewhere/python/agent.py";
+const python = "AGENT_TOKEN=change-me-to-a-long-one python3 examples/execute-elsewhere/python/agent.py";
 
 /** As the document says it, but on a free port. Resolves to its address. */
 async function startAgent(world: Machine, { env, words: [program = "", ...words] }: ShellCommand): Promise<string> {
@@ -42,7 +42,8 @@ export const vouched: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "AGENT_TOKEN=change-me npx sekisho conformance http://127.0.0.1:8080/ --auth bearer:AGENT_TOKEN",
+    command:
+      "AGENT_TOKEN=change-me-to-a-long-one npx sekisho conformance http://127.0.0.1:8080/ --auth bearer:AGENT_TOKEN",
     async run({ parts, world }) {
       const url = await startAgent(world, onlyPart(parseCommand(python)));
       const ended = await world.run(onlyPart(parts), { replace: { "http://127.0.0.1:8080/": url } });

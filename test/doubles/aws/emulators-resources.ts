@@ -2,24 +2,25 @@
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { storeIndexes, taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 
 /** Resolves to the name of an empty task table. */
 export async function createTaskTable({ client }: { client: DynamoDBClient }): Promise<string> {
   const TableName = `tasks-${randomUUID()}`;
-  const { partitionKey, indexSortKeys, indexNames } = taskTable;
-  const keys = [partitionKey, ...new Set(Object.values(indexSortKeys)), ...storeIndexes];
+  const { partitionKey, shards, principals } = taskTable;
+  const indexes = [shards, principals];
+  const keys = [partitionKey, ...indexes.flatMap((index) => [index.partitionKey, index.sortKey])];
   await client.send(
     new CreateTableCommand({
       TableName,
       BillingMode: "PAY_PER_REQUEST",
       KeySchema: [{ AttributeName: partitionKey, KeyType: "HASH" }],
       AttributeDefinitions: keys.map((AttributeName) => ({ AttributeName, AttributeType: "S" })),
-      GlobalSecondaryIndexes: storeIndexes.map((index) => ({
-        IndexName: indexNames[index],
+      GlobalSecondaryIndexes: indexes.map(({ indexName, ...index }) => ({
+        IndexName: indexName,
         KeySchema: [
-          { AttributeName: index, KeyType: "HASH" },
-          { AttributeName: indexSortKeys[index], KeyType: "RANGE" },
+          { AttributeName: index.partitionKey, KeyType: "HASH" },
+          { AttributeName: index.sortKey, KeyType: "RANGE" },
         ],
         Projection: { ProjectionType: "KEYS_ONLY" },
       })),

@@ -47,7 +47,7 @@ function reasonWithoutDynamoDb(): string | undefined {
   if (dynamoDbBinary() !== undefined) return undefined;
   if (process.platform === "linux" && process.arch === "x64") {
     throw new Error(
-      "The package @dynoxide/linux-x64 is not installed: run npm ci, without leaving out optional packages.",
+      "The package @dynoxide/linux-x64 is not installed: run npm ci, without leaving out optional or dev packages.",
     );
   }
   return "there is no @dynoxide for this platform";

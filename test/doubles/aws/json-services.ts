@@ -1,5 +1,5 @@
 /**
- * Secrets Manager, Systems Manager, STS, IAM and CloudFormation at one address over a real socket, as far as the command line
+ * Secrets Manager, Systems Manager, STS, IAM, Lambda and CloudFormation at one address over a real socket, as far as the command line
  * uses them, and a task table. What is for SQS, and for DynamoDB where it has one, goes on to its emulator. Every request
  * must be signed right for its service.
  */
@@ -7,6 +7,7 @@
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../web-server.ts";
 import { createFederation, type Federation } from "./json-services-federation.ts";
+import { type Functions, invoke, invokedFunction, lambdaError } from "./json-services-lambda.ts";
 import { createParameters, type Parameters } from "./json-services-parameters.ts";
 import { createSecrets, type Secrets } from "./json-services-secrets.ts";
 import { describeStacks, type Stacks } from "./json-services-stacks.ts";
@@ -25,6 +26,7 @@ export type AwsServices = {
   stacks: Stacks;
   federation: Federation;
   tasks: TaskStates;
+  functions: Functions;
   /** All calls so far, in order. */
   calls: ServiceCall[];
   /** By `service:Action`: the answer is this error, whose text repeats the request as AWS's own may. */
@@ -65,14 +67,15 @@ export async function startAwsServices({
   const stacks: Stacks = new Map();
   const federation = createFederation();
   const tasks: TaskStates = new Map();
+  const functions: Functions = new Map();
   const calls: ServiceCall[] = [];
   const refusals: AwsServices["refusals"] = new Map();
   const unanswered = new Set<string>();
 
   async function handle(received: Received): Promise<Response> {
-    const { service, action, isJson, body } = readCall(received);
+    const { service, action, isJson, body, functionArn } = readCall(received);
     const [, region = ""] = /\/\d{8}\/([^/]+)\//.exec(received.request.headers.get("authorization") ?? "") ?? [];
-    const refuse = isJson ? jsonError : xmlError;
+    const refuse = service === "lambda" ? lambdaError : isJson ? jsonError : xmlError;
     const problem = sigv4Problem({ received, credentials, service, region });
     if (problem !== undefined) return refuse({ status: 403, name: "SignatureDoesNotMatch", message: problem });
     calls.push({ action: `${service}:${action}`, region, body });
@@ -93,6 +96,8 @@ export async function startAwsServices({
           action,
           result: `<Account>${services.account}</Account><Arn>arn:aws:iam::${services.account}:user/operator</Arn>`,
         });
+      case "lambda":
+        return invoke({ functions, arn: functionArn, body });
       case "iam":
         return federation.handle({ action });
       case "cloudformation":
@@ -116,6 +121,7 @@ export async function startAwsServices({
     stacks,
     federation,
     tasks,
+    functions,
     calls,
     refusals,
     unanswered,
@@ -125,14 +131,16 @@ export async function startAwsServices({
 }
 
 /** The JSON protocol names the operation in a header, the query protocol in the form that is its body. */
-function readCall({ request, body }: Received) {
+function readCall({ request, target, body }: Received) {
+  const functionArn = invokedFunction({ method: request.method, target }) ?? "";
   const text = Buffer.from(body).toString("utf8");
   const [prefix = "", action = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
   const service = servicesByTarget[prefix];
-  if (service !== undefined) return { service, action, isJson: true, body: text };
+  if (service !== undefined) return { service, action, isJson: true, body: text, functionArn };
+  if (functionArn !== "") return { service: "lambda", action: "Invoke", isJson: true, body: text, functionArn };
   const form = new URLSearchParams(text);
   const name = form.get("Action") ?? "";
-  return { service: queryServices[name] ?? "sts", action: name, isJson: false, body: text };
+  return { service: queryServices[name] ?? "sts", action: name, isJson: false, body: text, functionArn };
 }
 
 async function forward({ received: { request, body }, url }: { received: Received; url: string }): Promise<Response> {

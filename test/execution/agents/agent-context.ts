@@ -6,7 +6,7 @@ import { newTrace } from "../../../lambdas/shared/trace.ts";
 export function agentContext(signal = new AbortController().signal, log: Log = silentLog): AgentContext {
   const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
   const readAttachment = async () => new Uint8Array();
-  const ids = { requestId, messageId: requestId, taskId: "t", contextId: undefined };
+  const ids = { requestId, messageId: requestId, taskId: "t", contextId: undefined, caller: "c" };
   return { ...ids, signal, readAttachment, trace: newTrace(), log };
 }
 

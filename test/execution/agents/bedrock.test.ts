@@ -5,8 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { createBedrockAgent } from "../../../lambdas/execution/agents/bedrock.ts";
-import { converseMessagesOf } from "../../../lambdas/execution/agents/converse-messages.ts";
+import { converseMessagesOf, createBedrockAgent } from "../../../lambdas/execution/agents/bedrock.ts";
 import { createTestHost, hello } from "../host/test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import {

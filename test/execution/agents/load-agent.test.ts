@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { agent as example } from "../../../examples/agent.ts";
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
-import { nameOfSecret } from "../../../lambdas/shared/config/secret-in-hand.ts";
+import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { createTestHost, hello } from "../host/test-host.ts";
 import { eventStream, startBedrockServer, stop, text } from "./bedrock-server.ts";

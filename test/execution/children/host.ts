@@ -2,10 +2,10 @@
 import { appendFileSync } from "node:fs";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { noAuthenticator } from "../../../lambdas/execution/host/authenticator/none.ts";
-import { parseExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
-import { createHost } from "../../../lambdas/execution/host/host.ts";
-import { startExecutionServer } from "../../../lambdas/execution/server.ts";
+import { noAuthenticator } from "../../../lambdas/execution/authenticator/none.ts";
+import { createHost } from "../../../lambdas/execution/host.ts";
+import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createLocalAttachmentFetch } from "../../../lambdas/execution/host/local-attachment-fetch.ts";
+import { createLocalAttachmentFetch } from "../../../lambdas/execution/runs/attachments.ts";
 import { createPublicFetch, type PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { raw, silence } from "../../doubles/answers.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
@@ -41,6 +41,11 @@ async function startFiles(handle: (request: Request) => Response | Promise<Respo
 }
 
 const onLoopback = createPublicFetch({ allowLoopback: true });
+
+/** Where the server at `url` is the Verification zone's. */
+function localFetch(url: string): PublicFetch {
+  return createLocalAttachmentFetch({ verificationPort: () => Number(new URL(url).port) });
+}
 
 async function answerFor({
   url,
@@ -98,7 +103,7 @@ describe("an agent that reads an attachment", () => {
 
   it("gets what a Verification zone on its machine keeps, where the host was made for that", async () => {
     const { url } = await startFiles();
-    const asked = { publicFetch: createLocalAttachmentFetch(), sha256 };
+    const asked = { publicFetch: localFetch(url), sha256 };
     expect((await answerFor({ ...asked, url: `${url}/files/r1/F1?expires=1&signature=x` })).text).toBe(content);
     const { port } = new URL(url);
     expect((await answerFor({ ...asked, url: `http://localhost:${port}/files/r1/F1` })).text).toBe(content);
@@ -113,8 +118,18 @@ describe("an agent that reads an attachment", () => {
     ["a platform's own address", () => "https://169.254.169.254/files/F1"],
   ])("gets nothing else of that machine: %s", async (_what, addressOf) => {
     const { url, requests } = await startFiles();
-    const { text } = await answerFor({ url: addressOf(url), publicFetch: createLocalAttachmentFetch() });
+    const { text } = await answerFor({ url: addressOf(url), publicFetch: localFetch(url) });
     expect(text).toBe("permission_denied");
+    expect(requests).toEqual([]);
+  });
+
+  it.each([
+    ["is another one", (url: string) => Number(new URL(url).port) + 1],
+    ["is not known", () => undefined],
+  ])("gets nothing of a port of that machine where the Verification zone's port %s", async (_what, portOf) => {
+    const { url, requests } = await startFiles();
+    const publicFetch = createLocalAttachmentFetch({ verificationPort: () => portOf(url) });
+    expect((await answerFor({ url: `${url}/files/F1`, publicFetch })).text).toBe("permission_denied");
     expect(requests).toEqual([]);
   });
 
@@ -123,7 +138,7 @@ describe("an agent that reads an attachment", () => {
     const { url } = await startFiles(
       () => new Response(null, { status: 302, headers: { location: `${other.url}/admin` } }),
     );
-    const { text } = await answerFor({ url: `${url}/files/F1`, publicFetch: createLocalAttachmentFetch() });
+    const { text } = await answerFor({ url: `${url}/files/F1`, publicFetch: localFetch(url) });
     expect([text, other.requests]).toEqual(["invalid_response", []]);
   });
 

@@ -1,8 +1,7 @@
 /** Many writers of one record: each change is made, on top of the others. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "@jest/globals";
-import { createBell } from "../../../lambdas/execution/host/bell.ts";
-import { createChangeTask } from "../../../lambdas/execution/host/change-task.ts";
+import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/change-task.ts";
 import { recordOf } from "./a2a/records.ts";
 import { memoryStore } from "./test-host.ts";
 
@@ -14,7 +13,11 @@ it("sixty writers at once all make their change, and none is told that the store
     await sleep(1);
     return store.replace(request);
   };
-  const changeTask = createChangeTask({ store: { ...store, replace }, bell: createBell(), now: Date.now });
+  const changeTask = createChangeTask({
+    store: { ...store, replace },
+    changeSignal: createChangeSignal(),
+    now: Date.now,
+  });
   const change = (each: typeof task) => ({ ...each, queuedAtMs: (each.queuedAtMs ?? 0) + 1 });
   await Promise.all(Array.from({ length: 60 }, () => changeTask({ task, change })));
   expect((await store.get({ id: task.id }))?.queuedAtMs).toBe(60);

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/host/execution-worker.ts";
-import type { HostOptions } from "../../../lambdas/execution/host/host.ts";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "./test-host.ts";
 

@@ -1,7 +1,7 @@
 /** Records of tasks as they were stored, by this version and by the one before it. */
 import { describe, expect, it } from "@jest/globals";
-import { parseExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
-import { taskResult } from "../../../lambdas/execution/host/task-result.ts";
+import { taskResult } from "../../../lambdas/execution/methods/methods.ts";
+import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 
 /** As it was stored before agents could ask. */
 const old = {

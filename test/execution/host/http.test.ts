@@ -1,6 +1,9 @@
 /** The HTTP face of the host: paths, statuses, who is let in, and limits before anything is parsed. */
 import { describe, expect, it } from "@jest/globals";
-import { bearerAuthenticator } from "../../../lambdas/execution/host/authenticator/bearer.ts";
+import {
+  bearerAuthenticator,
+  createAuthenticator,
+} from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { type Answer, createGate, createTestHost, hello, post } from "./test-host.ts";
 
 const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "execute_task", params: hello });
@@ -20,13 +23,24 @@ describe("paths", () => {
     }
   });
 
-  it("GET /ping says whether an agent is at work", async () => {
+  it("GET /ping says to the platform whether an agent is at work, and to anyone else that the host is up", async () => {
     const gate = createGate();
     const { host, call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
-    const ping = async () => (await host.handle(new Request("http://127.0.0.1/ping"))).json();
-    expect(await ping()).toEqual({ status: "Healthy" });
+    const stranger = async () => (await host.handle(new Request("http://127.0.0.1/ping"))).json();
+    const platform = async () => {
+      const exchange = { method: "GET", path: "/ping", platformPrincipal: "agentcore", canStream: false };
+      const { body } = await host.exchange({
+        ...exchange,
+        query: () => undefined,
+        header: () => undefined,
+        readBody: async () => new Uint8Array(),
+        signal: new AbortController().signal,
+      });
+      return JSON.parse(String(body));
+    };
+    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, { status: "Healthy" }]);
     const { result } = await call("execute_task", hello);
-    expect(await ping()).toEqual({ status: "HealthyBusy" });
+    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, { status: "HealthyBusy" }]);
     gate.letGo();
     await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
   });
@@ -50,6 +64,26 @@ describe("paths", () => {
   ])("%s %s is %i without a body", async (method, path, status, allow) => {
     const response = await createTestHost().host.handle(new Request(`http://127.0.0.1${path}`, { method }));
     expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([status, allow, ""]);
+  });
+});
+
+describe("the configured bearer authenticator", () => {
+  it("lets nobody in, and says why in the log, while one of its tokens is shorter than 20 characters", async () => {
+    const config = { type: "bearer" as const, tokens: [{ env: "OLD" }, { env: "NEW" }] };
+    const tokens: Record<string, string> = { OLD: "a-token-of-this-test-alone", NEW: "nineteen-characters" };
+    const readSecret = async (reference: object) => ("env" in reference ? (tokens[String(reference.env)] ?? "") : "");
+    let nowMs = 0;
+    const authenticator = createAuthenticator({ config, readSecret, now: () => nowMs });
+    const { host, lines } = createTestHost({ authenticator });
+    const ask = async (token = "") => {
+      const response = await host.handle(post(request, { headers: { authorization: `Bearer ${token}` } }));
+      return ((await response.json()) as Answer).error?.data.reason;
+    };
+    expect([await ask(tokens.OLD), await ask(tokens.NEW)]).toEqual(["unavailable", "unavailable"]);
+    expect(lines.join("")).toContain('"cause_kind":"TokenTooShort"');
+    tokens.NEW = "exactly-20-characters".slice(1);
+    nowMs = 2000;
+    expect([await ask(tokens.OLD), await ask(tokens.NEW)]).toEqual([undefined, undefined]);
   });
 });
 

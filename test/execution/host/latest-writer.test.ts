@@ -1,6 +1,6 @@
 /** Of many values the latest is written, at most one in an interval, and nothing is left behind at the end. */
 import { afterEach, beforeEach, expect, it, jest } from "@jest/globals";
-import { createLatestWriter } from "../../../lambdas/execution/host/latest-writer.ts";
+import { createLatestWriter } from "../../../lambdas/execution/runs/run.ts";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { answering, createGate, createTestHost, eventually, hello, memoryStore } from "./test-host.ts";
 

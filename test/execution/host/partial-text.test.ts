@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { acceptedResultSchema } from "../../../contracts/methods.ts";
+import { eventsBetween } from "../../../lambdas/execution/a2a/follow.ts";
+import { viewOf } from "../../../lambdas/execution/a2a/view.ts";
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { eventsBetween } from "../../../lambdas/execution/host/a2a/events.ts";
-import { viewOf } from "../../../lambdas/execution/host/a2a/view.ts";
-import { collectOutcome } from "../../../lambdas/execution/host/collect-outcome.ts";
+import { collectOutcome } from "../../../lambdas/execution/runs/collect-outcome.ts";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
 import { recordOf } from "./a2a/records.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "./test-host.ts";

@@ -1,10 +1,16 @@
 /** Who follows a task hears of every state, however many records were not seen. */
 import { describe, expect, it } from "@jest/globals";
-import { createBell } from "../../../lambdas/execution/host/bell.ts";
-import { createChangeTask } from "../../../lambdas/execution/host/change-task.ts";
-import { answer, ask, type Change, end, report, start } from "../../../lambdas/execution/host/changes.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
-import { recordsBetween } from "../../../lambdas/execution/host/passed-states.ts";
+import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/change-task.ts";
+import {
+  answer,
+  ask,
+  type Change,
+  end,
+  recordsBetween,
+  report,
+  start,
+} from "../../../lambdas/execution/tasks/changes.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { recordOf } from "./a2a/records.ts";
 import { memoryStore } from "./test-host.ts";
 
@@ -28,7 +34,7 @@ const life: readonly Change[] = [
 async function recordsOf({ ticks, changes = life }: { ticks: boolean; changes?: readonly Change[] }) {
   let nowMs = 1_800_000_000_000;
   const store = memoryStore(() => 0);
-  const change = createChangeTask({ store, bell: createBell(), now: () => (ticks ? nowMs++ : nowMs) });
+  const change = createChangeTask({ store, changeSignal: createChangeSignal(), now: () => (ticks ? nowMs++ : nowMs) });
   const expiresAtMs = Number.MAX_SAFE_INTEGER;
   const { lease: _lease, ...fresh } = recordOf({ state: "submitted", expiresAtMs });
   const records = [await store.create({ item: fresh })].filter((record) => record !== undefined);
@@ -75,7 +81,7 @@ describe("a follower of a task", () => {
 describe("a task of the zone contract", () => {
   it("keeps none of the states that it left", async () => {
     const store = memoryStore(() => 0);
-    const change = createChangeTask({ store, bell: createBell(), now: () => 1 });
+    const change = createChangeTask({ store, changeSignal: createChangeSignal(), now: () => 1 });
     const { a2a: _a2a, ...zone } = recordOf({ state: "submitted", expiresAtMs: Number.MAX_SAFE_INTEGER });
     const task = (await store.create({ item: zone })) ?? zone;
     expect((await change({ task, change: begin })).task?.a2a).toBeUndefined();

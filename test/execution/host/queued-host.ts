@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/host/execution-worker.ts";
-import type { HostOptions } from "../../../lambdas/execution/host/host.ts";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
@@ -15,6 +15,8 @@ import { createTestHost, memoryStore, type TestHost } from "./test-host.ts";
 export type QueuedHost = TestHost & {
   /** The bodies that were sent, whether that failed or not. */
   sent: string[];
+  /** The groups that they were sent in. */
+  groups: (string | undefined)[];
   /** How many of the next sends fail. */
   failing: { sends: number };
   /** Receives and runs until the end of the test; the signal ends it as the end of a function's time would. */
@@ -29,10 +31,12 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
   const store = options.store ?? memoryStore(options.now);
   const times = { leaseMs: options.leaseMs ?? 60, lostAfterMs: options.lostAfterMs ?? 60, progressMs: 1 };
   const sent: string[] = [];
+  const groups: (string | undefined)[] = [];
   const failing = { sends: 0 };
   const taskQueue: TaskQueue = {
     async send(message) {
       sent.push(message.body);
+      groups.push(message.group);
       if (failing.sends > 0) {
         failing.sends -= 1;
         throw new Error("the queue is away");
@@ -45,6 +49,7 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
   return {
     ...createTestHost({ ...times, ...options, store, taskQueue }),
     sent,
+    groups,
     failing,
     startWorker({ agent, signal = new AbortController().signal }) {
       const worker = createExecutionWorker({ ...times, agent, store, ...(options.now && { now: options.now }) });

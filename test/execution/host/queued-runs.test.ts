@@ -1,9 +1,10 @@
 /** A host that runs no agent itself: tasks go through a queue to a worker, and the store tells how they ended. */
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/host/execution-worker.ts";
-import type { HostOptions } from "../../../lambdas/execution/host/host.ts";
+import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { createQueuedHost } from "./queued-host.ts";
 import { answering, createGate, eventually, hello, memoryStore, yielding } from "./test-host.ts";
@@ -28,6 +29,17 @@ describe("a host that queues its tasks", () => {
     startWorker({ agent: answering("from the worker") });
     expect((await call("execute_task", hello)).result?.response_text).toBe("from the worker");
     expect(host.busy()).toBe(false);
+  });
+
+  it("names the caller of each message to the queue, so that it can be fair, and not by name", async () => {
+    const authenticate: Authenticator["authenticate"] = async ({ header }) => header("x-caller");
+    const { call, groups } = open({ syncBudgetMs: 0, authenticator: { kind: "bearer", authenticate } });
+    const callers = ["111122223333:role/Slack", "111122223333:role/Other", "111122223333:role/Slack"];
+    for (const caller of callers) await call("execute_task", hello, { headers: { "x-caller": caller } });
+    expect(groups).toEqual([groups[0], groups[1], groups[0]]);
+    expect(groups[0]).not.toBe(groups[1]);
+    // What SQS takes for a group (task-queue.ts), or the message would have none.
+    for (const group of groups) expect(group).toMatch(/^[0-9a-f]{64}$/);
   });
 
   it("answers accepted after the budget; the result and progress are found in the store", async () => {
@@ -154,6 +166,20 @@ describe("a backlog", () => {
     await poll();
     expect(sent).toHaveLength(4);
     expect(new Set(sent).size).toBe(1);
+  });
+
+  it("is sent again a quarter of an hour later where a repetition was lost, however late that one was", async () => {
+    const { poll, sent, failing, time } = await waiting();
+    failing.sends = 1;
+    time.nowMs += 4 * 60 * minuteMs;
+    await poll();
+    expect(sent).toHaveLength(2);
+    time.nowMs += 15 * minuteMs;
+    await poll();
+    expect(sent).toHaveLength(2);
+    time.nowMs += 1;
+    await poll();
+    expect(sent).toHaveLength(3);
   });
 
   it("is not multiplied by a poll that waits either", async () => {

@@ -1,7 +1,7 @@
 /** The state machine where it is kept: no change of a record makes a forbidden transition, and a request for one is told so. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { Cards } from "../../../lambdas/execution/host/a2a/cards.ts";
+import type { Cards } from "../../../lambdas/execution/a2a/cards.ts";
 import {
   answer,
   ask,
@@ -14,8 +14,8 @@ import {
   report,
   requeue,
   start,
-} from "../../../lambdas/execution/host/changes.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+} from "../../../lambdas/execution/tasks/changes.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { a2aState, stateNames, transitions, zoneState } from "../../contracts/transition-table.ts";
 import { createTestHost, memoryStore, type TestHost } from "./test-host.ts";
 

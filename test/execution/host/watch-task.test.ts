@@ -1,8 +1,7 @@
 /** Following one task by its records, where it runs here and where it runs elsewhere. */
 import { describe, expect, it } from "@jest/globals";
-import { createBell } from "../../../lambdas/execution/host/bell.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
-import { watchTask } from "../../../lambdas/execution/host/watch-task.ts";
+import { createChangeSignal, watchTask } from "../../../lambdas/execution/tasks/change-task.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 
 const first: ExecutionTask = {
   id: "t",
@@ -23,12 +22,12 @@ const working = at(2, { state: "working" });
 const done = at(5, { state: "completed" });
 
 function watching({ runsHere = true, stored = () => first as ExecutionTask, isStopped = (): boolean => false } = {}) {
-  const bell = createBell();
+  const changeSignal = createChangeSignal();
   const abort = new AbortController();
   const reread = async () => stored();
   const signal = abort.signal;
-  const records = watchTask({ task: first, bell, isRunningHere: () => runsHere, isStopped, reread, signal });
-  return { bell, abort, records };
+  const records = watchTask({ task: first, changeSignal, isRunningHere: () => runsHere, isStopped, reread, signal });
+  return { changeSignal, abort, records };
 }
 
 async function revisionsOf(records: AsyncIterable<ExecutionTask>): Promise<number[]> {
@@ -39,13 +38,13 @@ async function revisionsOf(records: AsyncIterable<ExecutionTask>): Promise<numbe
 
 describe("a task that is watched", () => {
   it("shows its records in order to a reader who keeps up, and ends with the last one", async () => {
-    const { bell, records } = watching();
+    const { changeSignal, records } = watching();
     const seen = [(await records.next()).value?.revision];
     for (const record of [working, at(3), done]) {
       const next = records.next();
       // What the first look at the store finds comes before anything else.
       await new Promise(setImmediate);
-      bell.ring(record);
+      changeSignal.ring(record);
       seen.push((await next).value?.revision);
     }
     expect(seen).toEqual([1, 2, 3, 5]);
@@ -53,9 +52,9 @@ describe("a task that is watched", () => {
   });
 
   it("shows the newest of what came between two reads, and nothing older after it", async () => {
-    const { bell, records } = watching();
+    const { changeSignal, records } = watching();
     await records.next();
-    for (const record of [at(3), working, done]) bell.ring(record);
+    for (const record of [at(3), working, done]) changeSignal.ring(record);
     expect(await revisionsOf(records)).toEqual([5]);
   });
 

@@ -14,6 +14,11 @@ const headers = {
 
 export const callerArn = "arn:aws:sts::111122223333:assumed-role/sekisho-prod-verification/sekisho-worker-7";
 
+/** The role of that session, as a policy or a configuration names it. */
+export const callerRoleArn = "arn:aws:iam::111122223333:role/sekisho-prod-verification";
+/** The variable that says who may call: that role, and the clients of tests. */
+export const callersVariable = [callerRoleArn, ...["a2a-client", "another-client"].map(roleOfAccount)].join(" ");
+
 export function functionUrlEvent({
   method = "POST",
   path = "/",
@@ -68,4 +73,8 @@ export function functionUrlEvent({
     ...(body !== undefined && { body }),
     isBase64Encoded,
   };
+}
+
+function roleOfAccount(name: string): string {
+  return `arn:aws:iam::111122223333:role/${name}`;
 }

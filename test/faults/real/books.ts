@@ -1,5 +1,5 @@
 /** What the zones and the agent wrote down, on whatever engine, read while they run or after. */
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
 import type { AgentEntry } from "./agent-log.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 import { type Evidence, leaksOf, violationsOf } from "./checks.ts";
 
-const done = sampleTask({ state: "done", swept: true });
+const done = sampleTask({ state: "done", cleanupDone: true });
 const ambiguous = sampleTask({ state: "done", outcome: { type: "failed", reason: "ambiguous", lost: false } });
 const requestId = done.id;
 
@@ -52,6 +52,8 @@ describe("nothing is said against a message", () => {
     ["whose answer has a file", { ...answered, kind: "filed", files: 1 }],
     ["whose file could not be attached, as is said", { ...answered, kind: "filed", posts: unattached }],
     ["whose agent may go on, as its user was told", { ...told, record: ambiguous, hostTask: hostTask("working") }],
+    ["that was refused, as its person was told", { ...told, kind: "refused", starts: 0 }],
+    ["that was refused in silence", { ...unheard, isTaken: true, kind: "refused" }],
     ["that nobody ever delivered", unheard],
     ["whose delivery was taken and its 200 lost", { ...answered, isTaken: false }],
   ])("%s", (_, evidence) => {
@@ -65,6 +67,7 @@ describe("it is said of a message", () => {
     ["its record is missing, not done", { ...told, record: undefined }],
     ["its placeholder was left over", { ...told, posts: [{ part: 0, text: "…" }, ...told.posts] }],
     ["it has no answer", { ...told, posts: [] }],
+    ["it has no answer", { ...told, kind: "cancel", starts: 0, posts: [] }],
     ["it has parts twice: 1,1", { ...told, posts: [...told.posts, ...told.posts] }],
     ["parts are missing: 1,3", { ...told, posts: [...told.posts, { part: 3, text: "more" }] }],
     ["it was asked about 1 times", { ...answered, posts: [...answered.posts, question] }],
@@ -80,6 +83,7 @@ describe("it is said of a message", () => {
     ["it is answered, and its file is there 2 times", { ...answered, kind: "filed", files: 2 }],
     ["its agent was started 2 times", { ...told, starts: 2 }],
     ["an agent was started for it", { ...told, kind: "refused" }],
+    ["it was told 2 times", { ...told, kind: "refused", starts: 0, posts: [...told.posts, ...told.posts] }],
     ["an agent was started for it", { ...told, kind: "cancel" }],
     ["it is answered, and its host says failed", { ...answered, hostTask: hostTask("failed") }],
     ["it is answered, and its agent was started 0 times", { ...answered, starts: 0 }],

@@ -1,6 +1,6 @@
 /** The promise, checked: each line that comes out of here is a message of which it was not kept. Pure. */
-import type { ExecutionTask } from "../../../lambdas/execution/host/execution-task.ts";
-import { questionPart } from "../../../lambdas/verification/slack/post-parts.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { questionPart } from "../../../lambdas/verification/slack/messages/post-parts.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { MessageKind } from "./people.ts";
 
@@ -22,7 +22,7 @@ export type Evidence = {
 };
 
 /** What the echo agent says, and nobody else. */
-const agentsWords = "I am the echo agent";
+const agentsText = "I am the echo agent";
 
 export function violationsOf({ evidence, others }: { evidence: Evidence; others: Map<string, Evidence> }): string[] {
   const { requestId, kind, posts, files, starts, record, hostTask, overlaps } = evidence;
@@ -34,6 +34,13 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
     check(posts.length === 0 && starts === 0, "it was never taken, and yet something came of it");
     return problems;
   }
+  if (kind === "refused") {
+    // Told at most once in a while; what is not told has no record.
+    check(record === undefined || record.state === "done", `its record is ${record?.state}, not done`);
+    check(posts.length <= 1, `it was told ${posts.length} times`);
+    check(starts === 0, "an agent was started for it");
+    return problems;
+  }
   const parts = posts.map(({ part }) => part).filter((part) => part > 0 && part < questionPart);
   const questions = posts.map(({ part }) => part).filter((part) => part >= questionPart);
   // Started for the question, and once more for what was answered.
@@ -41,11 +48,13 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
   check(record?.state === "done", `its record is ${record?.state ?? "missing"}, not done`);
   check(parts.length + questions.length === posts.length, "its placeholder was left over");
   check(questions.length <= (kind === "asked" ? 1 : 0), `it was asked about ${questions.length} times`);
-  check(parts.length > 0, "it has no answer");
+  // A wish to cancel that met nothing new is told to its writer alone, at most once in a while.
+  const isToldAlone = kind === "cancel" && record?.outcome?.type === "canceling";
+  check(parts.length > 0 || isToldAlone, "it has no answer");
   check(new Set(parts).size === parts.length, `it has parts twice: ${parts}`);
   check(Math.max(0, ...parts) === new Set(parts).size, `parts are missing: ${parts}`);
   check(starts <= mostStarts, `its agent was started ${starts} times`);
-  check(starts === 0 || (kind !== "refused" && kind !== "cancel"), "an agent was started for it");
+  check(starts === 0 || kind !== "cancel", "an agent was started for it");
   if (isAnswer(evidence)) {
     check(hostTask?.state === "completed", `it is answered, and its host says ${hostTask?.state}`);
     check(starts === mostStarts, `it is answered, and its agent was started ${starts} times`);
@@ -76,7 +85,7 @@ export function outcomeOf(evidence: Evidence): string {
 
 /** Whether the agent's own words are in the thread, and not ours about what became of it. */
 function isAnswer({ posts }: Pick<Evidence, "posts">): boolean {
-  return posts.some(({ part, text }) => part === 1 && text.includes(agentsWords));
+  return posts.some(({ part, text }) => part === 1 && text.includes(agentsText));
 }
 
 /** The user reads that nobody knows whether it goes on. */

@@ -1,17 +1,18 @@
 /** All that is known of each message: what Slack shows, what the zones wrote down, what the agent did. */
-import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
-import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
+
+import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
+import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { overlapsOf } from "./agent-log.ts";
 import type { Books } from "./books.ts";
 import type { Evidence } from "./checks.ts";
 import type { Message } from "./people.ts";
 
-type Gathering = { messages: readonly Message[]; standIn: SlackStandIn; books: Books };
+type Gathering = { messages: readonly Message[]; fakeSlack: FakeSlack; books: Books };
 
 /** By request id. */
-export async function gatherEvidence({ messages, standIn, books }: Gathering): Promise<Map<string, Evidence>> {
-  const posts = postsOfBot(standIn);
+export async function gatherEvidence({ messages, fakeSlack, books }: Gathering): Promise<Map<string, Evidence>> {
+  const posts = postsOfBot(fakeSlack);
   const entries = books.agentLog();
   const overlaps = overlapsOf(entries);
   const hostTasks = await books.hostTasks();
@@ -34,10 +35,10 @@ export async function gatherEvidence({ messages, standIn, books }: Gathering): P
 }
 
 /** What must not be left when everything has ended: posts, queue messages and places in threads that belong to nothing. */
-export async function gatherLeftovers({ messages, standIn, books }: Gathering): Promise<string[]> {
+export async function gatherLeftovers({ messages, fakeSlack, books }: Gathering): Promise<string[]> {
   const known = new Set(messages.map(({ requestId }) => requestId));
   const filed = new Set(messages.filter(({ kind }) => kind === "filed").map(({ message }) => message.ts));
-  const strays = postsOfBot(standIn).filter((post) =>
+  const strays = postsOfBot(fakeSlack).filter((post) =>
     isOfFiles(post) ? !filed.has(post.threadTs ?? "") : post.requestId === undefined || !known.has(post.requestId),
   );
   const held = (await books.threads()).flatMap(({ tasks }) => tasks);
@@ -48,8 +49,8 @@ export async function gatherLeftovers({ messages, standIn, books }: Gathering): 
   ];
 }
 
-function postsOfBot(standIn: SlackStandIn) {
-  const posts = standIn.messages().filter(({ user }) => user === workspace.botUser);
+function postsOfBot(fakeSlack: FakeSlack) {
+  const posts = fakeSlack.messages().filter(({ user }) => user === workspace.botUser);
   return posts.map(({ metadata, text, ts, threadTs, files = [] }) => {
     const key = keyOf(metadataSchema.parse(metadata));
     return { requestId: key?.requestId, part: key?.part ?? -1, text, ts, threadTs, files: files.length };

@@ -1,9 +1,9 @@
 /** What people and Slack do in a run: messages are posted, and told of once, or again as another event. */
-import { eventPayload } from "../../../bin/local/event-payload.ts";
-import { type Delivery, sendEvent } from "../../../bin/local/signed-events.ts";
-import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
-import type { Asked, FileOfPerson } from "../../../bin/local/stand-in/persons.ts";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import { eventPayload } from "../../../lib/local/event-payload.ts";
+import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import type { Asked, FileOfPerson } from "../../../lib/local/fake-slack/persons.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { type Delivery, sendEvent } from "../../../lib/local/signed-events.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
 import { pressUntilTaken } from "./press-until-taken.ts";
 
@@ -29,18 +29,18 @@ export type People = {
 };
 
 export function createPeople({
-  standIn,
+  fakeSlack,
   eventsUrl,
   signingSecret,
   signal,
 }: {
-  standIn: SlackStandIn;
+  fakeSlack: FakeSlack;
   eventsUrl: string;
   signingSecret: string;
   signal: AbortSignal;
 }): People {
   const messages: Message[] = [];
-  const filesUrl = new URL("/", standIn.apiUrl).href;
+  const filesUrl = new URL("/", fakeSlack.apiUrl).href;
   const over = new AbortController();
   const pressing: Promise<void>[] = [];
   const byPlan = new Map<PlannedAsk, Message>();
@@ -56,7 +56,7 @@ export function createPeople({
     threadTs: string | undefined;
     files?: readonly FileOfPerson[];
   }) {
-    const asked = { ...standIn.ask({ eventsUrl, ...words }), kind };
+    const asked = { ...fakeSlack.ask({ eventsUrl, ...words }), kind };
     messages.push(asked);
     deliveries.push(asked.delivered);
     return asked;
@@ -67,13 +67,13 @@ export function createPeople({
       const { kind, text, isReply, slackFault, press } = planned;
       const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
       const before = messages.findLast((each) => each.message.channel === channel && each.kind !== "asked")?.message;
-      if (slackFault !== undefined) standIn.inject(slackFault);
+      if (slackFault !== undefined) fakeSlack.inject(slackFault);
       const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
       const asked = post({ kind, text, channel, threadTs, ...(kind === "filed" ? { files: [notes] } : {}) });
       byPlan.set(planned, asked);
       if (press !== undefined)
         pressing.push(
-          pressUntilTaken({ standIn, eventsUrl, asked, ...press, signal: AbortSignal.any([signal, over.signal]) }),
+          pressUntilTaken({ fakeSlack, eventsUrl, asked, ...press, signal: AbortSignal.any([signal, over.signal]) }),
         );
     },
     tellAgain(planned) {

@@ -1,5 +1,5 @@
 /** What happens in a run, and when: a pure function of the seed. What comes of it depends on the machine's own timing. */
-import type { Fault } from "../../../bin/local/stand-in/faults.ts";
+import type { Fault } from "../../../lib/local/fake-slack/faults.ts";
 import { createRandom, type Random } from "./random.ts";
 
 /** How the task would end if nothing was killed. */

@@ -1,24 +1,24 @@
 /** Somebody answers the agent's question: presses a button until it is gone, since what Slack could not bring it does not bring again. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
-import { buttonsOf } from "../../../bin/local/stand-in/blocks.ts";
-import type { StandInMessage } from "../../../bin/local/stand-in/messages.ts";
-import type { Asked } from "../../../bin/local/stand-in/persons.ts";
-import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/metadata.ts";
+import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
+import { buttonsOf } from "../../../lib/local/fake-slack/blocks.ts";
+import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
+import type { Asked } from "../../../lib/local/fake-slack/persons.ts";
 
 const lookEveryMs = 300;
 const labels = ["Yes", "No"] as const;
 
 /** After `label` the other one is pressed too, which comes too late. Resolves when `signal` aborts, too. */
 export async function pressUntilTaken({
-  standIn,
+  fakeSlack,
   eventsUrl,
   asked,
   label,
   afterMs,
   signal,
 }: {
-  standIn: SlackStandIn;
+  fakeSlack: FakeSlack;
   eventsUrl: string;
   asked: Asked;
   label: (typeof labels)[number];
@@ -26,11 +26,11 @@ export async function pressUntilTaken({
   signal: AbortSignal;
 }): Promise<void> {
   const inTurn = [label, ...labels.filter((each) => each !== label)];
-  const isOfTask = ({ metadata }: StandInMessage) =>
+  const isOfTask = ({ metadata }: FakeSlackMessage) =>
     keyOf(metadataSchema.parse(metadata))?.requestId === asked.requestId;
   const { channel, ts, threadTs = ts } = asked.message;
   const question = () =>
-    standIn
+    fakeSlack
       .thread({ channel, ts: threadTs })
       .find(
         (message) =>
@@ -46,6 +46,6 @@ export async function pressUntilTaken({
     if (!isThere) await pause(afterMs);
     isThere = true;
     for (const each of question() === undefined ? [] : inTurn)
-      standIn.press({ eventsUrl, channel, ts: found.ts, label: each });
+      fakeSlack.press({ eventsUrl, channel, ts: found.ts, label: each });
   }
 }

@@ -1,8 +1,9 @@
 /** A plan, carried out: people ask, zones are killed, and in the end everything that was promised is looked up. */
+
 import { setTimeout as wait } from "node:timers/promises";
-import type { SlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import { abortable } from "../../../lambdas/verification/transport/abortable.ts";
+import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import type { Books } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";
 import { gatherEvidence, gatherLeftovers } from "./gather.ts";
@@ -33,13 +34,13 @@ export async function runPlan({
   plan,
   signal,
   onProgress = () => {},
-  standIn,
+  fakeSlack,
   zones,
   books,
   secrets,
   patienceMs = 60_000,
 }: RunRequest & {
-  standIn: SlackStandIn;
+  fakeSlack: FakeSlack;
   zones: Zones;
   books: Books;
   /** From the last moment of the plan until everything has ended, or never will. */
@@ -48,7 +49,7 @@ export async function runPlan({
 }): Promise<Report> {
   const startedAtMs = Date.now();
   const people = createPeople({
-    standIn,
+    fakeSlack,
     eventsUrl: zones.eventsUrl,
     signingSecret: secrets.SLACK_SIGNING_SECRET,
     signal,
@@ -70,12 +71,12 @@ export async function runPlan({
   await settle({ messages, books, patienceMs, signal, onDone: tell });
   await people.leave();
 
-  const all = await gatherEvidence({ messages, standIn, books });
+  const all = await gatherEvidence({ messages, fakeSlack, books });
   const evidence = [...all.values()];
   const output = zones.output();
   const violations = [
     ...evidence.flatMap((each) => violationsOf({ evidence: each, others: all })),
-    ...(await gatherLeftovers({ messages, standIn, books })),
+    ...(await gatherLeftovers({ messages, fakeSlack, books })),
     ...leaksOf({ text: output, secrets: { ...secrets, text: "private" } }),
     ...zones.problems,
   ];

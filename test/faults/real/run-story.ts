@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { retryDelaysMs } from "./people.ts";
 import type { Report } from "./report.ts";
 import { type RunRequest, runPlan } from "./run-plan.ts";
@@ -20,13 +20,13 @@ export async function runStory(request: RunRequest): Promise<Report> {
   const opened: (() => Promise<void>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   try {
     const { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: botToken } = secrets;
-    const standIn = await startSlackStandIn({ signingSecret, botToken, retryDelaysMs });
-    opened.push(standIn.close);
-    const zones = await startZones({ folder, slackApiUrl: standIn.apiUrl, secrets });
+    const fakeSlack = await startFakeSlack({ signingSecret, botToken, retryDelaysMs });
+    opened.push(fakeSlack.close);
+    const zones = await startZones({ folder, slackApiUrl: fakeSlack.apiUrl, secrets });
     opened.push(zones.close);
     const books = openSqliteBooks({ folder });
     opened.push(books.close);
-    return await runPlan({ ...request, standIn, zones, books, secrets });
+    return await runPlan({ ...request, fakeSlack, zones, books, secrets });
   } finally {
     for (const close of opened.reverse()) await close();
   }

@@ -27,7 +27,7 @@ export async function settle({
       if (ended.has(requestId)) continue;
       const record = await books.record(requestId);
       // What no delivery brought has no record, and is waited for only as long as there is a message of it.
-      if (record === undefined ? isQuiet : record.state === "done" && record.swept) ended.add(requestId);
+      if (record === undefined ? isQuiet : record.state === "done" && record.cleanupDone) ended.add(requestId);
     }
     onDone(ended.size);
     if ((isQuiet && ended.size === messages.length) || Date.now() > endMs) return;

@@ -1,9 +1,9 @@
 /** The books of two zones that are processes on one machine: their sqlite files, and the file that the agent writes. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openSqliteEngine } from "../../../bin/local/engine.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { queueMessageSchema, seqOf } from "../../../lambdas/verification/task/messages.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { parseAgentLog } from "./agent-log.ts";
 import type { Books } from "./books.ts";
 import { readStores } from "./read-stores.ts";

@@ -1,7 +1,7 @@
 /** Both zones as processes of their own, which are killed and started again at once, as a supervisor would. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { freePort, type Process, sekisho } from "../../e2e/processes.ts";
 import type { Zone } from "./plan.ts";
 import type { Zones } from "./run-plan.ts";
@@ -28,6 +28,7 @@ export async function startZones({
       cwd: folder,
       env: {
         ...secrets,
+        SEKISHO_PORT: String(ports.verification),
         SEKISHO_EXECUTION_PORT: String(ports.execution),
         SEKISHO_LOG_LEVEL: "debug",
         NODE_COMPILE_CACHE: join(folder, "compiled"),

@@ -1,8 +1,9 @@
 /** The Execution zone of a load run as a process of its own. */
-import { openSqliteEngine } from "../../../bin/local/engine.ts";
-import { startExecutionZone } from "../../../bin/local/execution-zone.ts";
+
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import { startExecutionZone } from "../../../lib/local/execution-zone.ts";
 import { countingEngine } from "../counting-engine.ts";
 import { countOperations } from "../operation-counts.ts";
 import { holdTasks } from "./agent.ts";

@@ -1,12 +1,12 @@
 /** The Verification zone of a load run as a process of its own, with a transport that fails at times. */
 import { dirname } from "node:path";
-import { openSqliteEngine } from "../../../bin/local/engine.ts";
-import { openSlackInstallation } from "../../../bin/local/slack-installation.ts";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
-import { startVerificationZone } from "../../../bin/local/verification-zone.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createDestinations } from "../../../lambdas/verification/destinations.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { openSlackInstallation } from "../../../lib/local/slack-installation.ts";
+import { startVerificationZone } from "../../../lib/local/verification-zone.ts";
 import { bump, type CallCounts } from "../call-counts.ts";
 import { countingEngine } from "../counting-engine.ts";
 import { earlySweeps } from "../early-sweeps.ts";

@@ -1,5 +1,5 @@
 /** Locks the folder that it is given and holds it until it is killed. */
-import { lockFolder } from "../../../bin/local/lock-folder.ts";
+import { lockFolder } from "../../../lib/local/engine.ts";
 
 const [, , folder = ""] = process.argv;
 const lock = lockFolder({ folder });

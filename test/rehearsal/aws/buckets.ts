@@ -1,6 +1,6 @@
 /** The buckets of the templates: what is put there and read there, each in its own region. */
 import { createS3Double, type S3Double, type S3Object } from "../../doubles/aws/s3.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { Dependencies } from "../dependencies.ts";
 import type { Resolver } from "../template/resolve.ts";
 import { awsFailure } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
@@ -17,7 +17,7 @@ export function createBuckets({
   onProblem,
 }: {
   resolver: Resolver;
-  callerOf: Surroundings["callerOf"];
+  callerOf: Dependencies["callerOf"];
   onProblem: (problem: string) => void;
 }): Buckets {
   const credentialsOf = (accessKeyId: string) => callerOf(accessKeyId)?.credentials;

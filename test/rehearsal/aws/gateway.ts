@@ -3,14 +3,14 @@
  * the templates; then an emulator or a stub answers. What is refused is refused as AWS does, and fails the rehearsal.
  */
 import { presignedProblem } from "../../doubles/aws/s3-check.ts";
-import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { clock } from "../clock.ts";
 import type { Authority } from "../iam/authority.ts";
 import type { Caller } from "./callers.ts";
 import { awsFailure } from "./failure.ts";
 import type { Implied } from "./implied.ts";
 import { type AwsCall, readCall } from "./read-call.ts";
-import { signedBy } from "./signed-by.ts";
+import { signedBy, sigv4ProblemAt } from "./signed-by.ts";
 
 /** Answers what was allowed. */
 export type Backend = (request: { call: AwsCall; received: Received; caller: Caller }) => Promise<Response>;
@@ -49,6 +49,8 @@ export async function startGateway({
 
   async function handle(received: Received): Promise<Response> {
     const { request, target, body } = received;
+    const arrivedMs = Date.now();
+    await clock.settled();
     // Whoever follows a presigned URL: it can do what its signer can.
     const { accessKeyId, region, service: signedFor, isPresigned } = signedBy(received);
     const caller = callers.get(accessKeyId);
@@ -70,7 +72,7 @@ export async function startGateway({
     const { credentials } = caller;
     const bad = isPresigned
       ? presignedProblem({ received, credentials, region, nowMs: Date.now() })
-      : sigv4Problem({ received, credentials, service, region });
+      : sigv4ProblemAt({ received, credentials, service, region, arrivedMs });
     if (bad !== undefined)
       return refuse(service, "InvalidSignatureException", `${caller.name} signed ${action} wrongly: ${bad}.`);
     const wrongRegion = resources.find((arn) => ![region, ""].includes(arn.split(":")[3] ?? region));
@@ -93,7 +95,11 @@ export async function startGateway({
     }
     const backend = backends[service];
     if (backend === undefined) throw new Error(`The rehearsal has nobody who answers for ${service}.`);
-    return backend({ call, received, caller });
+    const response = await backend({ call, received, caller });
+    // What is behind may not live in the time of the rehearsal, and clients set their clocks by this.
+    const headers = new Headers(response.headers);
+    headers.delete("date");
+    return new Response(response.body, { status: response.status, headers });
   }
 
   function refuse(service: string, name: string, problem: string): Response {

@@ -4,7 +4,7 @@ import type { Resolver } from "../template/resolve.ts";
 import { awsFailure } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
 
-export type KeptValues = {
+export type CachedValues = {
   secrets: Backend;
   parameters: Backend;
   /** By name. */
@@ -27,7 +27,7 @@ export function keepValues({
   resolver: Resolver;
   secrets: Record<string, string>;
   onProblem: (problem: string) => void;
-}): KeptValues {
+}): CachedValues {
   const secretValues = new Map(Object.entries(secrets));
   const parameterValues = new Map(
     resolver
@@ -42,6 +42,8 @@ export function keepValues({
       const value = secretValues.get(id) ?? secretValues.get(/:secret:(.*)-[^-]{6}$/.exec(id)?.[1] ?? "");
       if (action === "secretsmanager:GetSecretValue" && value !== undefined)
         return Response.json({ Name: id, SecretString: value });
+      if (action === "secretsmanager:DescribeSecret" && value !== undefined)
+        return Response.json({ Name: id, VersionIdsToStages: { "v-1": ["AWSCURRENT"] } });
       onProblem(`${caller.name} asked for ${action} of the secret ${id}, which nobody has put.`);
       return awsFailure({ service: "secretsmanager", name: "ResourceNotFoundException" });
     },

@@ -1,152 +1,190 @@
-/** The queues of the templates in the emulator, with their attributes. */
+/** The queues of the templates, with their attributes, behind the JSON protocol of SQS. */
+import { hash } from "node:crypto";
+import type { Received } from "../../doubles/web-server.ts";
 import type { Resolver } from "../template/resolve.ts";
-import { emulatorHeaders } from "./emulator-headers.ts";
+import { awsFailure } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
+import { createQueue, type Delivered, type Depth, type Duplicates, type Queue } from "./queue.ts";
 
 export type Queues = {
   backend: Backend;
   /** As CloudWatch sees it, as a person does at the console: nobody's permissions are needed. */
   attributesOf(arn: string): Promise<Record<string, string>>;
+  depthOf(arn: string): Depth;
   /** The messages that can be received, without keeping them from anyone. */
   peek(arn: string): Promise<string[]>;
   send(request: { arn: string; body: string }): Promise<void>;
+  /** When the next message of any of these queues can be received. */
+  nextDueMs(arns: readonly string[]): number | undefined;
+  duplicates: Duplicates;
+  /** Whoever waits for messages looks again. */
+  lookAgain(): void;
 };
 
-type Sent = { MessageId?: string; Successful?: { MessageId?: string }[] };
-type Received = { MessageId: string; Attributes?: Record<string, string> };
+const longestWaitSeconds = 20;
+const longestDelaySeconds = 900;
+const longestHiddenSeconds = 43_200;
+const mostPerReceive = 10;
+const maxBytes = 1_048_576;
+/** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html */
+const refusedCharacters = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
+const defaultVisibilitySeconds = 30;
+/** A standard queue may deliver a message twice: here every fifth is. */
+const duplicateEvery = 5;
 
-const copied = ["VisibilityTimeout", "DelaySeconds", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds"];
-/** No rehearsal waits as long as production does: for a failed message, and for a delayed one. */
-const longestFailureSeconds = 1;
-const longestDelaySeconds = 2;
-
-/** `visibilitySeconds` stands for what the templates have, where it is given. */
-export async function createQueues({
-  endpoint,
+/** `visibilitySeconds` replaces what the templates have. `seed` shifts which messages come twice. */
+export function createQueues({
   resolver,
   visibilitySeconds,
+  seed = 0,
 }: {
-  endpoint: string;
   resolver: Resolver;
   visibilitySeconds?: number | undefined;
-}): Promise<Queues> {
-  const call = caller(endpoint);
-  const queues = resolver.resources("AWS::SQS::Queue");
-  const urls = new Map<string, string>();
-  const emulatorArns = new Map<string, string>();
-  for (const queue of queues) {
-    const arn = resolver.attribute(queue, "Arn");
-    const attributes = copied
-      .filter((name) => queue.properties[name] !== undefined)
-      .map((name) => [name, String(queue.properties[name])] as const);
-    const created = await call("CreateQueue", {
-      QueueName: resolver.attribute(queue, "QueueName"),
-      Attributes: {
-        ...Object.fromEntries(attributes),
-        ...(visibilitySeconds === undefined ? {} : { VisibilityTimeout: String(visibilitySeconds) }),
-      },
-    });
-    const url = String(created.QueueUrl);
-    urls.set(arn, url);
-    const { Attributes } = await call("GetQueueAttributes", { QueueUrl: url, AttributeNames: ["QueueArn"] });
-    emulatorArns.set(arn, String((Attributes as Record<string, string>).QueueArn));
-  }
-  const urlOf = (arn: string) => {
-    const url = urls.get(arn);
-    if (url === undefined) throw new Error(`No template has the queue ${arn}.`);
-    return url;
+  seed?: number;
+}): Queues {
+  const duplicates: Duplicates = { every: duplicateEvery, counted: seed };
+  const queues = new Map<string, ReturnType<typeof createQueue>>();
+  const waiting = new Set<() => void>();
+  const queueOf = (arn: string) => {
+    const queue = queues.get(arn);
+    if (queue === undefined) throw new Error(`No template has the queue ${arn}.`);
+    return queue;
   };
-  for (const queue of queues) {
-    const { RedrivePolicy } = queue.properties;
-    if (RedrivePolicy === undefined) continue;
-    const { deadLetterTargetArn, maxReceiveCount } = RedrivePolicy as Record<string, unknown>;
-    const target = emulatorArns.get(String(deadLetterTargetArn));
-    if (target === undefined) throw new Error(`${queue.label}: its dead-letter queue is in no template.`);
-    const policy = JSON.stringify({ deadLetterTargetArn: target, maxReceiveCount });
-    const url = urlOf(resolver.attribute(queue, "Arn"));
-    await call("SetQueueAttributes", { QueueUrl: url, Attributes: { RedrivePolicy: policy } });
+  for (const resource of resolver.resources("AWS::SQS::Queue")) {
+    const { VisibilityTimeout = defaultVisibilitySeconds, DelaySeconds = 0, RedrivePolicy } = resource.properties;
+    const { deadLetterTargetArn, maxReceiveCount } = (RedrivePolicy ?? {}) as Record<string, unknown>;
+    const target = String(deadLetterTargetArn);
+    const queue = createQueue({
+      visibilitySeconds: visibilitySeconds ?? Number(VisibilityTimeout),
+      delaySeconds: Number(DelaySeconds),
+      duplicates,
+      ...(RedrivePolicy === undefined
+        ? {}
+        : {
+            redrive: {
+              maxReceiveCount: Number(maxReceiveCount),
+              take: (message) => queueOf(target).take(message),
+            },
+          }),
+    });
+    queues.set(resolver.attribute(resource, "Arn"), queue);
+  }
+  for (const resource of resolver.resources("AWS::SQS::Queue")) {
+    const { deadLetterTargetArn } = (resource.properties.RedrivePolicy ?? {}) as Record<string, unknown>;
+    if (deadLetterTargetArn !== undefined && !queues.has(String(deadLetterTargetArn)))
+      throw new Error(`${resource.label}: its dead-letter queue is in no template.`);
   }
 
-  const traces = carryTraces();
+  /** Waits for a message as long as the caller wants. */
+  async function receive(queue: Queue, input: Record<string, unknown>, signal: AbortSignal): Promise<Delivered[]> {
+    const { MaxNumberOfMessages = 1, VisibilityTimeout, WaitTimeSeconds = 0 } = input;
+    const seconds = VisibilityTimeout === undefined ? undefined : Number(VisibilityTimeout);
+    const endAtMs = performance.now() + 1000 * Math.min(Number(WaitTimeSeconds), longestWaitSeconds);
+    for (;;) {
+      const most = Math.min(Number(MaxNumberOfMessages), mostPerReceive);
+      const delivered = queue.receive({ most, visibilitySeconds: seconds });
+      const leftMs = endAtMs - performance.now();
+      if (delivered.length > 0 || leftMs <= 0 || signal.aborted) return delivered;
+      const dueInMs = (queue.nextDueMs() ?? Number.POSITIVE_INFINITY) - Date.now();
+      await change({ queue, mostMs: Math.min(leftMs, Math.max(dueInMs, 1)), signal });
+    }
+  }
+
+  function change({ queue, mostMs, signal }: { queue: Queue; mostMs: number; signal: AbortSignal }): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const ignore = queue.onChange(resolve);
+    waiting.add(resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    const timer = setTimeout(resolve, mostMs);
+    return promise.finally(() => {
+      ignore();
+      waiting.delete(resolve);
+      clearTimeout(timer);
+    });
+  }
+
   return {
     async backend({ call: { action, input, resources }, received }) {
-      const [arn = ""] = resources;
-      const url = urls.get(arn);
-      if (url === undefined) return Response.json({ __type: "QueueDoesNotExist" }, { status: 400 });
-      const sent: Record<string, unknown> = { ...input, QueueUrl: url };
-      if (action === "sqs:ChangeMessageVisibility")
-        sent.VisibilityTimeout = Math.min(Number(input.VisibilityTimeout), longestFailureSeconds);
-      if (input.DelaySeconds !== undefined)
-        sent.DelaySeconds = Math.min(Number(input.DelaySeconds), longestDelaySeconds);
-      const { headers, signal } = received.request;
-      const response = await post({ endpoint, operation: action.slice(4), input: sent, signal });
-      if (!response.ok) return response;
-      if (action.startsWith("sqs:SendMessage")) return traces.keep(response, headers.get("x-amzn-trace-id"));
-      return action === "sqs:ReceiveMessage" ? traces.bring(response) : response;
+      const queue = queues.get(resources[0] ?? "");
+      if (queue === undefined) return failure("QueueDoesNotExist");
+      switch (action) {
+        case "sqs:SendMessage": {
+          const problem = problemOf(input);
+          return problem ? failure(problem) : Response.json(send(queue, input, received));
+        }
+        case "sqs:SendMessageBatch": {
+          const entries = (input.Entries ?? []) as Record<string, unknown>[];
+          const problem = entries.map(problemOf).find((each) => each !== undefined);
+          if (problem !== undefined) return failure(problem);
+          return Response.json({
+            Successful: entries.map((entry) => ({ Id: entry.Id, ...send(queue, entry, received) })),
+            Failed: [],
+          });
+        }
+        case "sqs:ReceiveMessage":
+          return Response.json({ Messages: await receive(queue, input, received.request.signal) });
+        case "sqs:DeleteMessage":
+          return queue.remove(String(input.ReceiptHandle)) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
+        case "sqs:ChangeMessageVisibility": {
+          const seconds = Number(input.VisibilityTimeout);
+          if (!(seconds >= 0 && seconds <= longestHiddenSeconds)) return failure("InvalidParameterValue");
+          const receipt = String(input.ReceiptHandle);
+          return queue.hide({ receipt, seconds }) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
+        }
+        case "sqs:GetQueueAttributes":
+          return Response.json({ Attributes: attributesOf(queue) });
+        case "sqs:PurgeQueue":
+          queue.clear();
+          return Response.json({});
+      }
+      return failure("UnsupportedOperation");
     },
-    async attributesOf(arn) {
-      const { Attributes } = await call("GetQueueAttributes", { QueueUrl: urlOf(arn), AttributeNames: ["All"] });
-      return Attributes as Record<string, string>;
+    attributesOf: async (arn) => attributesOf(queueOf(arn)),
+    depthOf: (arn) => queueOf(arn).depth(),
+    peek: async (arn) => queueOf(arn).bodies(),
+    send: async ({ arn, body }) => void queueOf(arn).send({ body }),
+    nextDueMs(arns) {
+      const due = arns.flatMap((arn) => queueOf(arn).nextDueMs() ?? []);
+      return due.length === 0 ? undefined : Math.min(...due);
     },
-    async peek(arn) {
-      const answer = await call("ReceiveMessage", {
-        QueueUrl: urlOf(arn),
-        MaxNumberOfMessages: 10,
-        VisibilityTimeout: 0,
-      });
-      return ((answer.Messages ?? []) as { Body: string }[]).map(({ Body }) => Body);
-    },
-    async send({ arn, body }) {
-      await call("SendMessage", { QueueUrl: urlOf(arn), MessageBody: body });
+    duplicates,
+    lookAgain() {
+      for (const look of [...waiting]) look();
     },
   };
 }
 
-/**
- * SQS keeps the trace header of who sends as the attribute AWSTraceHeader of the message, wherever it is moved to. The
- * emulator does not.
- */
-function carryTraces() {
-  const traces = new Map<string, string>();
+function send(queue: Queue, input: Record<string, unknown>, { request }: Received): Record<string, unknown> {
+  const { MessageBody, DelaySeconds, MessageGroupId, MessageAttributes } = input;
+  const body = String(MessageBody);
+  const MessageId = queue.send({
+    body,
+    delaySeconds: DelaySeconds === undefined ? undefined : Number(DelaySeconds),
+    groupId: MessageGroupId === undefined ? undefined : String(MessageGroupId),
+    attributes: MessageAttributes,
+    trace: request.headers.get("x-amzn-trace-id") ?? undefined,
+  });
+  return { MessageId, MD5OfMessageBody: hash("md5", body) };
+}
+
+/** Why SQS does not take a message. */
+function problemOf({ MessageBody, DelaySeconds = 0 }: Record<string, unknown>): string | undefined {
+  if (typeof MessageBody !== "string" || MessageBody === "") return "MissingParameter";
+  if (refusedCharacters.test(MessageBody)) return "InvalidMessageContents";
+  const delay = Number(DelaySeconds);
+  const isFine = Number.isInteger(delay) && delay >= 0 && delay <= longestDelaySeconds;
+  return isFine && Buffer.byteLength(MessageBody) <= maxBytes ? undefined : "InvalidParameterValue";
+}
+
+function attributesOf(queue: Queue): Record<string, string> {
+  const { visible, notVisible, delayed } = queue.depth();
   return {
-    async keep(response: Response, trace: string | null): Promise<Response> {
-      const { MessageId, Successful = [] } = (await response.clone().json()) as Sent;
-      for (const { MessageId: id = "" } of [{ MessageId }, ...Successful]) if (trace !== null) traces.set(id, trace);
-      return response;
-    },
-    async bring(response: Response): Promise<Response> {
-      const { Messages = [], ...rest } = (await response.json()) as { Messages?: Received[] };
-      const traced = Messages.map((message) => {
-        const AWSTraceHeader = traces.get(message.MessageId);
-        return AWSTraceHeader === undefined
-          ? message
-          : { ...message, Attributes: { ...message.Attributes, AWSTraceHeader } };
-      });
-      return Response.json({ ...rest, Messages: traced });
-    },
+    ApproximateNumberOfMessages: String(visible),
+    ApproximateNumberOfMessagesNotVisible: String(notVisible),
+    ApproximateNumberOfMessagesDelayed: String(delayed),
   };
 }
 
-function caller(endpoint: string) {
-  return async (operation: string, input: Record<string, unknown>): Promise<Record<string, unknown>> => {
-    const response = await post({ endpoint, operation, input, signal: AbortSignal.timeout(10_000) });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`The emulator answered ${operation} with ${response.status}: ${text}`);
-    return text === "" ? {} : JSON.parse(text);
-  };
-}
-
-function post(request: {
-  endpoint: string;
-  operation: string;
-  input: unknown;
-  signal: AbortSignal;
-}): Promise<Response> {
-  const { endpoint, operation, input, signal } = request;
-  const headers = {
-    "content-type": "application/x-amz-json-1.0",
-    "x-amz-target": `AmazonSQS.${operation}`,
-    ...emulatorHeaders("sqs"),
-  };
-  return fetch(endpoint, { method: "POST", headers, body: JSON.stringify(input), signal });
+function failure(name: string): Response {
+  return awsFailure({ service: "sqs", name });
 }

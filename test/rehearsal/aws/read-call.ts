@@ -23,7 +23,12 @@ const servicesByTarget: Record<string, string> = {
   DynamoDB_20120810: "dynamodb",
   secretsmanager: "secretsmanager",
   AmazonSSM: "ssm",
+  GraniteServiceVersion20100801: "monitoring",
+  Logs_20140328: "logs",
 };
+
+/** Where policies name a service otherwise than signatures do. */
+const prefixes: Record<string, string> = { monitoring: "cloudwatch" };
 
 /** Undefined for a request that the rehearsal cannot place. */
 export function readCall({
@@ -48,15 +53,25 @@ export function readCall({
     const input = JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
     return {
       service: named,
-      action: `${named}:${operation}`,
+      action: `${prefixes[named] ?? named}:${operation}`,
       resources: resourcesOf({ service: named, input, place, secretArn }),
       input,
     };
   }
   const [path = "", query] = target.split("?");
-  if (path === "/") return readQueryCall({ received, account: place.account });
+  if (path === "/") return readQueryCall({ received, ...place });
   const [, model] = /^\/model\/([^/]+)\/converse-stream$/.exec(path) ?? [];
   if (model !== undefined) return converse({ modelId: decodeURIComponent(model), place, body });
+  if (/^\/2016-08-19\/account-settings\/?$/.test(path) && request.method === "GET") {
+    return { service: "lambda", action: "lambda:GetAccountSettings", resources: ["*"], input: {} };
+  }
+  const [, fn] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(path) ?? [];
+  if (fn !== undefined && request.method === "POST") {
+    const event: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    const qualifier = new URLSearchParams(query).get("Qualifier");
+    const resources = [`${decodeURIComponent(fn)}${qualifier === null ? "" : `:${qualifier}`}`];
+    return { service: "lambda", action: "lambda:InvokeFunction", resources, input: { event } };
+  }
   const [, runtime, verb] = /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];
   if (runtime === undefined || request.method !== "POST") return undefined;
   const runtimeArn = decodeURIComponent(runtime);
@@ -111,6 +126,10 @@ function resourcesOf({
       return [secretArn(String(input.SecretId))];
     case "ssm":
       return [arn(`parameter/${String(input.Name).replace(/^\//, "")}`)];
+    case "monitoring":
+      return ["*"];
+    case "logs":
+      return [arn(`log-group:${String(input.logGroupName)}`)];
     case "dynamodb": {
       const tables =
         input.RequestItems === undefined ? [String(input.TableName)] : Object.keys(input.RequestItems as object);

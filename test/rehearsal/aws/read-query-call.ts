@@ -1,4 +1,7 @@
-/** Calls of AWS STS, which come as a form: https://docs.aws.amazon.com/STS/latest/APIReference/API_Operations.html */
+/**
+ * Calls that come as a form: of AWS STS (https://docs.aws.amazon.com/STS/latest/APIReference/API_Operations.html), and
+ * CloudFormation's DescribeStacks and ListStackResources.
+ */
 import type { Received } from "../../doubles/web-server.ts";
 import type { AwsCall } from "./read-call.ts";
 
@@ -6,12 +9,18 @@ import type { AwsCall } from "./read-call.ts";
 export function readQueryCall({
   received: { request, body },
   account,
+  region = "",
 }: {
   received: Received;
   account: string;
+  region?: string;
 }): AwsCall | undefined {
   if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get("content-type") ?? "")) return undefined;
   const { Action, Version, ...fields } = Object.fromEntries(new URLSearchParams(Buffer.from(body).toString("utf8")));
+  if (Version === "2010-05-15" && (Action === "DescribeStacks" || Action === "ListStackResources")) {
+    const resources = [`arn:aws:cloudformation:${region}:${account}:stack/${String(fields.StackName)}/made-up`];
+    return { service: "cloudformation", action: `cloudformation:${Action}`, resources, input: fields };
+  }
   if (Version !== "2011-06-15") return undefined;
   const lists = listsIn(fields);
   switch (Action) {
@@ -35,6 +44,9 @@ export function readQueryCall({
         input: lists,
         context: contextOf({ "sts:externalid": lists.ExternalId }),
       };
+    // Everybody may: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+    case "GetCallerIdentity":
+      return { service: "sts", action: "sts:GetCallerIdentity", resources: [], input: lists };
     default:
       throw new Error(`The rehearsal does not know ${String(Action)} of STS.`);
   }

@@ -58,6 +58,22 @@ export function stsBackend({
     );
   }
 
-  return async ({ call: { action, input }, caller }) =>
-    action === "sts:AssumeRole" ? assume({ input, caller }) : token({ input, caller });
+  return async ({ call: { action, input }, caller }) => {
+    if (action !== "sts:GetCallerIdentity") return answer({ action, input, caller });
+    const { account, roleArn } = caller;
+    const arn = `arn:aws:sts::${account}:assumed-role/${roleArn.split("/").at(-1)}/session`;
+    return queryAnswer("GetCallerIdentity", element("Arn", arn) + element("Account", account));
+  };
+
+  async function answer({
+    action,
+    input,
+    caller,
+  }: {
+    action: string;
+    input: Record<string, unknown>;
+    caller: Caller;
+  }): Promise<Response> {
+    return action === "sts:AssumeRole" ? assume({ input, caller }) : token({ input, caller });
+  }
 }

@@ -24,6 +24,29 @@ function authorityOver(more: Record<string, unknown>) {
   });
 }
 
+describe("a role that is created again", () => {
+  const call = {
+    action: "kms:Decrypt",
+    resource: key,
+    context: {},
+    principal: { type: "role", arn: role, account },
+  } as const;
+
+  it.each([
+    { title: "is locked out where the policy names it as principal", more: { Principal: { AWS: role } }, after: false },
+    {
+      title: "is let in where the policy names its account, and the role in a condition",
+      more: { Condition: { ArnEquals: { "aws:PrincipalArn": role } } },
+      after: true,
+    },
+  ])("$title", ({ more, after }) => {
+    const authority = authorityOver(more);
+    expect(authority.check(call).allowed).toBe(true);
+    authority.recreate(role);
+    expect(authority.check(call).allowed).toBe(after);
+  });
+});
+
 describe("a resource's policy that leaves it to an account", () => {
   it("is no permission that somebody must need", () => {
     expect(authorityOver({}).unused()).toEqual([]);

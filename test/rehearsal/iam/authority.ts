@@ -9,18 +9,22 @@ export type Permission = { source: string; action: string; resource: string };
 
 export type Authority = {
   check(call: Call): Verdict;
+  /** The role is deleted and created again, under the same name and with the same policies. */
+  recreate(roleArn: string): void;
   /** Permissions of roles and resources that no call has needed so far. */
   unused(): Permission[];
 };
 
 export function createAuthority({ policies }: { policies: Policies }): Authority {
   const used = new Map<Statement, Set<string>>();
+  const recreated = new Set<string>();
 
   function check(call: Call): Verdict {
     const { principal, action, resource } = call;
     const isTrust = action === "sts:AssumeRole";
     const complete = {
       ...call,
+      principal: principal.type === "role" ? { ...principal, isRecreated: recreated.has(principal.arn) } : principal,
       context: { "aws:securetransport": "true", ...aboutCaller(principal), ...call.context },
     };
     const verdict = decide({
@@ -40,6 +44,7 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
 
   return {
     check,
+    recreate: (roleArn) => void recreated.add(roleArn),
     unused: () =>
       policies
         .all()

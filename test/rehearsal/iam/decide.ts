@@ -3,7 +3,10 @@ import { type Context, holds } from "./conditions.ts";
 import { matches, matchesAction } from "./match.ts";
 import type { Statement } from "./policy.ts";
 
-export type Principal = { type: "role"; arn: string; account: string } | { type: "service"; service: string };
+/** `isRecreated`: a role of that name was deleted and created again after the policies of resources were deployed. */
+export type Principal =
+  | { type: "role"; arn: string; account: string; isRecreated?: boolean }
+  | { type: "service"; service: string };
 
 export type Call = { principal: Principal; action: string; resource: string; context: Context };
 
@@ -68,11 +71,15 @@ function applies({ statement, call }: { statement: Statement; call: Omit<Call, "
   );
 }
 
+/**
+ * A policy keeps the id of the role that it names as principal, so it does not match a role that was created again under the
+ * same name. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html#principal-roles
+ */
 function names({ principals }: Statement, principal: Principal): boolean {
   if (principals === undefined) throw new Error("A resource's policy has a statement without a principal.");
   if (principals.everyone) return true;
   return principal.type === "role"
-    ? principals.aws.includes(principal.arn)
+    ? principal.isRecreated !== true && principals.aws.includes(principal.arn)
     : principals.services.includes(principal.service);
 }
 

@@ -20,21 +20,27 @@ const administrator = parsePolicy({
 type Documents = Map<string, Statement[]>;
 
 /**
- * `trusts` are the trust policies of roles that are in no template, by ARN. Throws where a role has a policy that is not in
+ * `trusts` are the trust policies of roles that are in no template, by ARN, and `roles` what such roles may do. Throws where a role has a policy that is not in
  * the templates: nobody could check what that allows.
  */
 export function collectPolicies({
   resolver,
   trusts = {},
+  roles = {},
 }: {
   resolver: Resolver;
   trusts?: Record<string, unknown>;
+  roles?: Record<string, unknown>;
 }): Policies {
   const ofRoles: Documents = new Map();
   const trust: Documents = new Map();
   const ofResources: Documents = new Map();
 
   for (const [arn, document] of Object.entries(trusts)) add(trust, arn, { label: arn }, document, "*");
+  const foreign = Object.entries(roles).map(
+    ([arn, document]) => [arn, parsePolicy({ document, source: arn })] as const,
+  );
+  const ofForeignRoles: ReadonlyMap<string, Statement[]> = new Map(foreign);
   const roleArns = new Map<string, string>();
   for (const role of resolver.resources("AWS::IAM::Role")) {
     const arn = resolver.attribute(role, "Arn");
@@ -85,7 +91,7 @@ export function collectPolicies({
   }
 
   return {
-    ofRole: (arn) => ofRoles.get(arn) ?? (bootstrapRole.test(arn) ? administrator : []),
+    ofRole: (arn) => ofRoles.get(arn) ?? ofForeignRoles.get(arn) ?? (bootstrapRole.test(arn) ? administrator : []),
     trustOf: (arn) => trust.get(arn) ?? [],
     ofResource: (arn) => ofResources.get(policyHolder(arn)) ?? [],
     all: () => [...ofRoles.values(), ...ofResources.values()].flat(),

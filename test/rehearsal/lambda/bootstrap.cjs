@@ -1,6 +1,7 @@
 /** What AWS runs around a function: loads the handler that the template names and speaks the Runtime API. Loads nothing else. */
 const { request } = require("node:http");
 const { join } = require("node:path");
+const { setOffset } = require("../shift-date.cjs");
 
 const { AWS_LAMBDA_RUNTIME_API, _HANDLER = "", LAMBDA_TASK_ROOT = "", AWS_LAMBDA_FUNCTION_NAME } = process.env;
 const version = "/2018-06-01/runtime";
@@ -46,6 +47,8 @@ async function main() {
   for (;;) {
     const { headers, text } = await call("GET", "/invocation/next");
     const id = headers["lambda-runtime-aws-request-id"];
+    // A process that stood still may not have heard yet how far its time is ahead.
+    setOffset(Number(headers["x-rehearsal-offset-ms"]));
     const deadlineMs = Number(headers["lambda-runtime-deadline-ms"]);
     // Where SDKs look for the chain that they hand on to SQS.
     process.env._X_AMZN_TRACE_ID = headers["lambda-runtime-trace-id"];

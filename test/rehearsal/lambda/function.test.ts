@@ -36,7 +36,9 @@ function deploy({ code, ...more }: Partial<LambdaFunction> & { code: string }) {
     memoryMb: 128,
     logGroup: "",
     isTraced: false,
+    aliasArns: [],
     allowsLoops: false,
+    reservedConcurrency: undefined,
     keyArn: undefined,
     ...more,
   };
@@ -69,6 +71,17 @@ describe("a function", () => {
     const pids = await Promise.all(Array.from({ length: 6 }, () => payloadOf(running.invoke({}))));
     expect(new Set(pids).size).toBe(4);
     expect(starts).toHaveLength(4);
+  });
+
+  it("is throttled where the account has no concurrency left, also for what waits, and nobody hears of a failure", async () => {
+    const { running, failures } = deploy({
+      code: "exports.handler = async () => { await new Promise((resolve) => setTimeout(resolve, 200)); };",
+    });
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => running.invoke({})));
+    const throttled = { ok: false, error: "Rate Exceeded.", isThrottled: true };
+    expect(outcomes.filter(({ ok }) => !ok)).toEqual([throttled, throttled]);
+    expect(failures).toEqual([]);
+    expect(await running.invoke({})).toMatchObject({ ok: true });
   });
 
   it("has the environment that it is given and what Lambda adds, and nothing of the machine's", async () => {

@@ -1,15 +1,17 @@
 /** A function as Lambda runs it: an instance for each invocation at a time, kept warm, started where none is free. */
 import type { LambdaFunction } from "../template/wiring.ts";
+import { type Concurrency, createConcurrency } from "./concurrency.ts";
 import { type Instance, type Outcome, startInstance } from "./instance.ts";
 import { continueChain, mostInChain } from "./lineage.ts";
 
 export type RunningFunction = {
   fn: LambdaFunction;
   /**
-   * Waits where as many run as are wanted at most. Never rejects. `traces` are the trace headers of the event's messages: Lambda
-   * refuses an invocation too many of one chain.
+   * Throttled where the account has no concurrency left. Waits where this machine cannot run more; what waits counts as under
+   * way. Never rejects. `traces` are the trace headers of the event's messages: Lambda
+   * refuses an invocation too many of one chain. `invokedArn` is the function's own where absent, or that of an alias.
    */
-  invoke(event: unknown, traces?: readonly string[]): Promise<Outcome>;
+  invoke(event: unknown, traces?: readonly string[], invokedArn?: string): Promise<Outcome>;
   /** No later invocation finds an instance that is warm now: those at work end when they are done. */
   cool(): Promise<void>;
   /** Ends an instance at work without a warning; its invocation fails, and nobody hears of it. False where none is at work. */
@@ -17,19 +19,25 @@ export type RunningFunction = {
   close(): Promise<void>;
 };
 
-/** Two cores do not carry more. */
+/** Two cores do not carry more. This bound is the machine's, not Lambda's. */
 const mostInstances = 4;
 
-/** `onFailure` hears of every invocation that did not end well, unless its instance was killed. */
+/** `onFailure` hears of every invocation that was started and did not end well, unless its instance was killed. */
 export function runFunction({
   fn,
   environment,
+  concurrency = createConcurrency(),
+  measure = () => {},
   onStart,
   onLine,
   onFailure,
 }: {
   fn: LambdaFunction;
   environment: Record<string, string>;
+  /** Shared by all functions of the rehearsal. */
+  concurrency?: Concurrency;
+  /** Hears of each value of a metric of Lambda. */
+  measure?: (metric: string, value: number) => void;
   onStart: () => void;
   onLine: (line: string) => void;
   onFailure: (error: string) => void;
@@ -61,17 +69,26 @@ export function runFunction({
 
   return {
     fn,
-    async invoke(event, traces = []) {
+    async invoke(event, traces = [], invokedArn = fn.arn) {
       const { trace, invocation } = continueChain({ traces, functionArn: fn.arn });
       if (invocation > mostInChain && !fn.allowsLoops) {
         const error = `Lambda refused invocation ${invocation} of one chain (RecursiveInvocationsDropped)`;
+        measure("RecursiveInvocationsDropped", 1);
         onFailure(error);
         return { ok: false, error };
       }
+      const leave = concurrency.enter(fn);
+      measure("Throttles", leave === undefined ? 1 : 0);
+      if (leave === undefined) return { ok: false, error: "Rate Exceeded.", isThrottled: true };
       const instance = await take();
-      const outcome = await instance.invoke(event, trace);
+      const beganMs = performance.now();
+      const outcome = await instance.invoke(event, { trace, invokedArn });
+      measure("Invocations", 1);
+      measure("Errors", outcome.ok ? 0 : 1);
+      measure("Duration", performance.now() - beganMs);
       atWork.delete(instance);
       running--;
+      leave();
       if (last.delete(instance)) await instance.close();
       if (!instance.isGone()) idle.push(instance);
       queue.shift()?.();

@@ -3,21 +3,23 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { startWebServer } from "../../doubles/web-server.ts";
+import { currentOffsetMs, inRehearsalTime, keepInTime, timeVariables, withChannel } from "../clock.ts";
 import { endWithUs } from "../reaper.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 
-export type Outcome = { ok: true; payload: unknown } | { ok: false; error: string };
+/** `isThrottled`: the function was not started at all. */
+export type Outcome = { ok: true; payload: unknown } | { ok: false; error: string; isThrottled?: true };
 
 export type Instance = {
-  /** One at a time. Never rejects. `trace` is the trace header of the invocation. */
-  invoke(event: unknown, trace: string): Promise<Outcome>;
+  /** One at a time. Never rejects. `trace` is the trace header of the invocation, `invokedArn` what was invoked: the function or an alias. */
+  invoke(event: unknown, call: { trace: string; invokedArn: string }): Promise<Outcome>;
   /** Resolves when the process is gone. */
   readonly gone: Promise<void>;
   isGone(): boolean;
   close(): Promise<void>;
 };
 
-type Invocation = { id: string; event: unknown; trace: string; settle: (outcome: Outcome) => void };
+type Invocation = { id: string; event: unknown; trace: string; invokedArn: string; settle: (outcome: Outcome) => void };
 
 const initTimeoutMs = 10_000;
 
@@ -35,7 +37,7 @@ export async function startInstance({
   let current: Invocation | undefined;
   let child: ChildProcess | undefined;
   let isGone = false;
-  let lastWords: string | undefined;
+  let lastText: string | undefined;
   const gone = Promise.withResolvers<void>();
 
   const server = await startWebServer({
@@ -50,7 +52,7 @@ export async function startInstance({
         return promise;
       }
       const text = Buffer.from(body).toString("utf8");
-      if (target.endsWith("/init/error")) lastWords = `it does not start: ${errorOf(text)}`;
+      if (target.endsWith("/init/error")) lastText = `it does not start: ${errorOf(text)}`;
       else if (request.method !== "POST" || id !== current?.id) return new Response(null, { status: 400 });
       else if (outcome === "response") settle({ ok: true, payload: JSON.parse(text) });
       else settle({ ok: false, error: `it threw ${errorOf(text)}` });
@@ -60,12 +62,13 @@ export async function startInstance({
 
   function offer(): void {
     if (waiting === undefined || current === undefined) return;
-    const { id, event, trace } = current;
+    const { id, event, trace, invokedArn } = current;
     const headers = {
       "lambda-runtime-aws-request-id": id,
       "lambda-runtime-deadline-ms": String(Date.now() + fn.timeoutMs),
-      "lambda-runtime-invoked-function-arn": fn.arn,
+      "lambda-runtime-invoked-function-arn": invokedArn,
       "lambda-runtime-trace-id": trace,
+      "x-rehearsal-offset-ms": String(currentOffsetMs()),
     };
     child?.kill("SIGCONT");
     waiting(Response.json(event, { headers }));
@@ -77,9 +80,10 @@ export async function startInstance({
     current = undefined;
   }
 
-  child = spawn(process.execPath, [join(__dirname, "bootstrap.cjs")], {
+  child = spawn(process.execPath, [...inRehearsalTime, join(__dirname, "bootstrap.cjs")], {
     env: {
       ...environment,
+      ...timeVariables(),
       AWS_LAMBDA_RUNTIME_API: new URL(server.url).host,
       AWS_LAMBDA_FUNCTION_NAME: fn.name,
       AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(fn.memoryMb),
@@ -89,28 +93,29 @@ export async function startInstance({
       TZ: ":UTC",
     },
     cwd: fn.folder,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: withChannel,
   });
   const end = () => child?.kill("SIGKILL");
   endWithUs(child);
+  keepInTime(child);
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding("utf8").on("data", (text: string) => text.split("\n").filter(Boolean).forEach(onLine));
   child.once("exit", (code, signal) => {
     isGone = true;
-    settle({ ok: false, error: lastWords ?? `its process ended with ${signal ?? String(code)}` });
+    settle({ ok: false, error: lastText ?? `its process ended with ${signal ?? String(code)}` });
     server.close().then(gone.resolve, gone.reject);
   });
 
   return {
     gone: gone.promise,
     isGone: () => isGone,
-    async invoke(event, trace) {
+    async invoke(event, { trace, invokedArn }) {
       const { promise, resolve } = Promise.withResolvers<Outcome>();
       const isCold = waiting === undefined;
       const allowedMs = fn.timeoutMs + (isCold ? initTimeoutMs : 0);
-      current = { id: randomUUID(), event, trace, settle: resolve };
+      current = { id: randomUUID(), event, trace, invokedArn, settle: resolve };
       const timer = setTimeout(() => {
-        lastWords = `it took longer than its ${fn.timeoutMs / 1000} s`;
+        lastText = `it took longer than its ${fn.timeoutMs / 1000} s`;
         end();
       }, allowedMs);
       offer();

@@ -56,6 +56,11 @@ const makers: Record<string, (naming: Naming) => Identity> = {
     const name = at.named("FunctionName", 64);
     return { ref: name, attributes: { Arn: arn("lambda", at, `function:${name}`) } };
   },
+  "AWS::Lambda::Alias": (at) => {
+    const fn = String(at.properties.FunctionName).split(":").at(-1);
+    const aliasArn = arn("lambda", at, `function:${fn}:${String(at.properties.Name)}`);
+    return { ref: aliasArn, attributes: { AliasArn: aliasArn } };
+  },
   "AWS::Lambda::Url": (at) => {
     const url = `https://${digest(at.stackName, at.logicalId).slice(0, 32)}.lambda-url.${at.region}.on.aws/`;
     const functionArn = String(at.properties.TargetFunctionArn);

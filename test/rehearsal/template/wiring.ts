@@ -1,4 +1,5 @@
 /** What runs, as the templates say: functions, what wakes them, and AgentCore runtimes. Every field is resolved. */
+import type { Lifecycle } from "../agent-sessions.ts";
 import type { Assembly } from "./assembly.ts";
 import type { Resolver, Resource } from "./resolve.ts";
 
@@ -18,11 +19,16 @@ export type LambdaFunction = RunningPlace & {
   isTraced: boolean;
   /** Whether Lambda lets it run in a loop of functions and queues. */
   allowsLoops: boolean;
+  reservedConcurrency: number | undefined;
   keyArn: string | undefined;
+  /** ARNs of its aliases. The rehearsal runs only what follows $LATEST. */
+  aliasArns: string[];
 };
 
 export type AgentRuntime = RunningPlace & {
   label: string;
+  name: string;
+  lifecycle: Lifecycle;
   arn: string;
   folder: string;
   entryPoint: string;
@@ -36,6 +42,8 @@ export type EventSource = {
   functionArn: string;
   batchSize: number;
   maxConcurrency: number;
+  /** How long a received message is hidden. */
+  visibilityMs: number;
   reportsItemFailures: boolean;
 };
 
@@ -61,9 +69,22 @@ export function functionsOf({ assembly, resolver }: { assembly: Assembly; resolv
       logGroup: LogGroup === undefined ? `/aws/lambda/${name}` : String(LogGroup),
       isTraced: record(properties.TracingConfig).Mode === "Active",
       allowsLoops: properties.RecursiveLoop === "Allow",
+      reservedConcurrency: numberOr(properties.ReservedConcurrentExecutions),
       keyArn: properties.KmsKeyArn === undefined ? undefined : String(properties.KmsKeyArn),
+      aliasArns: aliasArnsOf({ resolver, name, arn: resolver.attribute(resource, "Arn") }),
     };
   });
+}
+
+function aliasArnsOf({ resolver, name, arn }: { resolver: Resolver; name: string; arn: string }): string[] {
+  return resolver
+    .resources("AWS::Lambda::Alias")
+    .filter(({ properties }) => [name, arn].includes(String(properties.FunctionName)))
+    .map((alias) => {
+      const { FunctionVersion, RoutingConfig } = alias.properties;
+      if (FunctionVersion === "$LATEST" && RoutingConfig === undefined) return resolver.ref(alias);
+      throw new Error(`${alias.label} does not follow $LATEST, and the rehearsal runs nothing else.`);
+    });
 }
 
 export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolver: Resolver }): AgentRuntime[] {
@@ -73,10 +94,13 @@ export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolve
     const code = record(record(properties.AgentRuntimeArtifact).CodeConfiguration);
     const arn = resolver.attribute(resource, "AgentRuntimeArn");
     const own = endpoints.filter((endpoint) => resolver.attribute(endpoint, "AgentRuntimeArn") === arn);
+    const { IdleRuntimeSessionTimeout = 900, MaxLifetime = 28_800 } = record(properties.LifecycleConfiguration);
     const entryPoint = Array.isArray(code.EntryPoint) ? String(code.EntryPoint.at(-1)) : "";
     return {
       label,
       arn,
+      name: String(properties.AgentRuntimeName),
+      lifecycle: { idleSeconds: Number(IdleRuntimeSessionTimeout), maxLifetimeSeconds: Number(MaxLifetime) },
       roleArn: String(properties.RoleArn),
       account: stack.account,
       region: stack.region,
@@ -95,17 +119,24 @@ export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolve
 
 /** AWS polls with five batches at once at least, where the template sets no bound. */
 const defaultConcurrency = 5;
+const defaultVisibilitySeconds = 30;
 
 export function eventSourcesOf({ resolver }: { resolver: Resolver }): EventSource[] {
   const mappings = resolver.resources("AWS::Lambda::EventSourceMapping");
   return mappings.map(({ label, properties }) => ({
     label,
     queueArn: String(properties.EventSourceArn),
+    visibilityMs: visibilityMsOf(resolver, String(properties.EventSourceArn)),
     functionArn: arnOfFunction({ resolver, name: String(properties.FunctionName) }),
     batchSize: Number(properties.BatchSize ?? 10),
     maxConcurrency: Number(record(properties.ScalingConfig).MaximumConcurrency ?? defaultConcurrency),
     reportsItemFailures: textList(properties.FunctionResponseTypes).includes("ReportBatchItemFailures"),
   }));
+}
+
+function visibilityMsOf(resolver: Resolver, arn: string): number {
+  const queue = resourceByArn({ resolver, type: "AWS::SQS::Queue", arn });
+  return Number(queue?.properties.VisibilityTimeout ?? defaultVisibilitySeconds) * 1000;
 }
 
 /** Where templates may say either, name or ARN. */
@@ -131,6 +162,10 @@ export function resourceByArn({
 
 export function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function numberOr(value: unknown): number | undefined {
+  return value === undefined ? undefined : Number(value);
 }
 
 function textsOf(value: unknown): Record<string, string> {

@@ -26,14 +26,14 @@ async function service(answer: (received: Received) => Response | Promise<Respon
     },
   });
   const endpoint = new URL(server.url);
-  const surroundings = { region, credentials: async () => credentials, endpointOf: () => endpoint };
-  return { requests, surroundings };
+  const dependencies = { region, credentials: async () => credentials, endpointOf: () => endpoint };
+  return { requests, dependencies };
 }
 
 describe("a call of an AWS service that speaks JSON", () => {
   it("is signed, names its target, and brings back the answer", async () => {
-    const { requests, surroundings } = await service(() => Response.json({ MessageId: "m-1" }));
-    const call = createJsonCall({ ...surroundings, service: "sqs", version: "1.0" });
+    const { requests, dependencies } = await service(() => Response.json({ MessageId: "m-1" }));
+    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
     const input = { QueueUrl: "https://sqs.example/1/queue", MessageBody: "関所 🏯" };
     expect(await call({ target: "AmazonSQS.SendMessage", input, signal })).toEqual({ MessageId: "m-1" });
     const [received] = requests;
@@ -55,15 +55,15 @@ describe("a call of an AWS service that speaks JSON", () => {
     ["nothing", () => new Response("", { status: 200 }), /NoJsonAnswer \(200\)/],
     ["more than it may be", () => new Response("x".repeat(1024 * 1024 + 1)), /ResponseTooLarge/],
   ])("rejects with the error's name for %s, and with nothing of its text", async (_what, answer, expected) => {
-    const { surroundings, requests } = await service(answer);
-    const call = createJsonCall({ ...surroundings, service: "sqs", version: "1.0" });
+    const { dependencies, requests } = await service(answer);
+    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
     await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal })).rejects.toThrow(expected);
     expect(requests).toHaveLength(1);
   });
 
   it("is not repeated when the connection is reset, since nobody knows whether it arrived", async () => {
-    const { surroundings, requests } = await service(() => Promise.reject(connectionReset));
-    const call = createJsonCall({ ...surroundings, service: "sqs", version: "1.0" });
+    const { dependencies, requests } = await service(() => Promise.reject(connectionReset));
+    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
     await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal })).rejects.toMatchObject({
       code: "ECONNRESET",
     });
@@ -76,8 +76,8 @@ describe("a call of an AWS service that speaks JSON", () => {
       () => Promise.reject(connectionReset),
       () => Response.json({ n: 2 }),
     ];
-    const { surroundings, requests } = await service(() => answers.shift()?.() ?? Response.json({}));
-    const call = createJsonCall({ ...surroundings, service: "sqs", version: "1.0" });
+    const { dependencies, requests } = await service(() => answers.shift()?.() ?? Response.json({}));
+    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
     expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 1 });
     expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 2 });
     expect(requests).toHaveLength(3);
@@ -87,8 +87,8 @@ describe("a call of an AWS service that speaks JSON", () => {
     const endless = new ReadableStream({
       start: (controller) => controller.enqueue(Buffer.from('{"Secret')),
     });
-    const { surroundings } = await service(() => new Response(endless));
-    const call = createJsonCall({ ...surroundings, service: "sqs", version: "1.0" });
+    const { dependencies } = await service(() => new Response(endless));
+    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
     const soon = AbortSignal.timeout(100);
     await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal: soon })).rejects.toBeDefined();
   });
@@ -97,8 +97,8 @@ describe("a call of an AWS service that speaks JSON", () => {
 describe("a secret of Secrets Manager", () => {
   it("is read by its name, each time anew", async () => {
     let value = "first";
-    const { surroundings, requests } = await service(() => Response.json({ SecretString: value }));
-    const readSecret = createReadManagedSecret(surroundings);
+    const { dependencies, requests } = await service(() => Response.json({ SecretString: value }));
+    const readSecret = createReadManagedSecret(dependencies);
     expect(await readSecret({ id: "sekisho/dev/SLACK_BOT_TOKEN" })).toBe("first");
     value = "second";
     expect(await readSecret({ id: "sekisho/dev/SLACK_BOT_TOKEN" })).toBe("second");
@@ -108,8 +108,8 @@ describe("a secret of Secrets Manager", () => {
   });
 
   it("is an error where it holds no text", async () => {
-    const { surroundings } = await service(() => Response.json({ SecretBinary: "AAAA" }));
-    await expect(createReadManagedSecret(surroundings)({ id: "a-name" })).rejects.toThrow(/a-name .* holds no text/);
+    const { dependencies } = await service(() => Response.json({ SecretBinary: "AAAA" }));
+    await expect(createReadManagedSecret(dependencies)({ id: "a-name" })).rejects.toThrow(/a-name .* holds no text/);
   });
 });
 

@@ -136,9 +136,9 @@ describe("the live settings of an A2A destination", () => {
 
   it("leave a signed destination's addresses as they were deployed", () => {
     const config = edit({ authorizer: signed });
-    const json = {
-      destinations: { agent: { card: "https://evil.example/", url: "https://evil.example/", version: "0.3" } },
-    };
+    const { agent: fingerprint } = fingerprintsOf(config);
+    const agent = { fingerprint, card: "https://evil.example/", url: "https://evil.example/", version: "0.3" };
+    const json = { destinations: { agent } };
     expect(withLiveSettings({ config, json }).destinations.agent).toEqual({
       ...config.destinations.agent,
       version: "0.3",

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { ConfigError, parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { httpUrl } from "../../../lambdas/shared/config/values.ts";
-import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
 
 const url = "https://agents.example/";
@@ -28,6 +28,8 @@ function problemsOf(json: object): string {
   }
   return "";
 }
+
+const functionArn = "arn:aws:lambda:eu-west-1:222222222222:function:host";
 
 describe("an address", () => {
   it("that the configuration takes is one that can be called, whatever it is", () => {
@@ -87,6 +89,7 @@ describe("an address", () => {
 describe("an authorizer", () => {
   it.each([
     [{ type: "bearer", token: secret }, {}],
+    [{ type: "sigv4", service: "lambda", region: "eu-west-1", functionArn }, {}],
     [{ type: "sigv4", service: "lambda", region: "eu-west-1", assumeRoleArn: role, externalId: "from-sekisho" }, {}],
     [
       { type: "web-identity", audience: url },
@@ -116,6 +119,15 @@ describe("an authorizer", () => {
     [{ type: "web-identity" }, /authorizer\.audience/],
     [{ type: "web-identity", audience: url, durationSeconds: 7200 }, /authorizer\.durationSeconds/],
     [{ type: "web-identity", audience: url, signingAlgorithm: "HS256" }, /authorizer\.signingAlgorithm/],
+    [
+      { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn: "host" },
+      /functionArn: the ARN of a function/,
+    ],
+    [
+      { type: "sigv4", service: "execute-api", region: "eu-west-1", functionArn },
+      /functionArn: is for the service lambda/,
+    ],
+    [{ type: "sigv4", service: "lambda", region: "eu-west-2", functionArn }, /functionArn: is in another region/],
     [{ type: "sigv4", service: "lambda", region: "r", externalId: "x1" }, /externalId: is for an assumeRoleArn/],
     [{ type: "sigv4", service: "lambda", region: "r", assumeRoleArn: "arn:aws:s3:::role" }, /the ARN of a role/],
     [

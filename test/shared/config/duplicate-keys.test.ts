@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { duplicateKeys } from "../../../lambdas/shared/config/duplicate-keys.ts";
+import { duplicateKeys } from "../../../lambdas/shared/config/load.ts";
 
 /** JSON whose objects keep their members in order, repeated keys and all. */
 type Tree = string | number | null | { members: [string, Tree][] } | { entries: Tree[] };

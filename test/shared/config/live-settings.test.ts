@@ -4,6 +4,7 @@ import {
   fingerprintsOf,
   liveSettingsOf,
   needDeploy,
+  outdatedSettings,
   withLiveSettings,
 } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
@@ -77,18 +78,18 @@ describe("the live settings", () => {
     ["of the stage's own Execution zone", "local"],
     ["that gets the bot token", "trusted"],
   ])("take no address %s: the deployed one holds, and all else with it", (_what, name) => {
-    const json = { destinations: { [name]: { url: "https://evil.example/", deadlineMs: 5000 } } };
+    const fingerprint = fingerprintsOf(deployed)[name];
+    const json = { destinations: { [name]: { fingerprint, url: "https://evil.example/", deadlineMs: 5000 } } };
     const { destinations } = withLiveSettings({ config: deployed, json });
     expect(destinations[name]).toEqual({ ...deployed.destinations[name], deadlineMs: 5000 });
   });
 
   it.each([
     ["a route to nowhere", { routes: [{ destination: "nowhere" }] }, /nowhere/],
-    ["a destination that was not deployed", { destinations: { new: { deadlineMs: 5000 } } }, /needs a deploy/],
-    ["a field that needs a deploy", { destinations: { far: { authorizer: bearer } } }, /authorizer/],
+    ["a route to a destination that was not deployed", withNew([{ destination: "new" }]), /new/],
     [
       "an address with credentials in it",
-      { destinations: { far: { url: "https://u:p@a.example/" } } },
+      { destinations: { far: { fingerprint: fingerprintsOf(deployed).far, url: "https://u:p@a.example/" } } },
       /without credentials/,
     ],
     ["what is no value of the field", { destinations: { far: { deadlineMs: "soon" } } }, /deadlineMs/],
@@ -97,6 +98,47 @@ describe("the live settings", () => {
     expect(() => withLiveSettings({ config: deployed, json })).toThrow(problem);
   });
 });
+
+describe("live settings that were pushed for another peer or credential", () => {
+  const otherBearer = { type: "bearer", token: { secretsManager: "sekisho/dev/OTHER_TOKEN" } };
+  const moved = { ...far, url: "https://b.example/", authorizer: otherBearer, idempotent: true, longPollMs: 5000 };
+  const card = "https://b.example/card.json";
+  const before = configOfFar(far);
+  const settingsOf = (config: ReturnType<typeof configOfFar>) => JSON.parse(JSON.stringify(liveSettingsOf(config)));
+
+  it.each([
+    ["another token", moved],
+    ["another kind of authorizer", { ...moved, authorizer: federated.authorizer }],
+    ["another transport", { ...moved, transport: "a2a", card, longPollMs: 0, version: "0.3", dialect: "a2a-0.3" }],
+  ])("leave the deployed peer as it is, with %s before a rollback and before a push", (_what, other) => {
+    const after = configOfFar(other);
+    expect(withLiveSettings({ config: before, json: settingsOf(after) })).toEqual(before);
+    expect(withLiveSettings({ config: after, json: settingsOf(before) })).toEqual(after);
+    expect(outdatedSettings({ json: settingsOf(after), deployed: fingerprintsOf(before) })).toEqual(["far"]);
+    expect(outdatedSettings({ json: settingsOf(before), deployed: fingerprintsOf(before) })).toEqual([]);
+  });
+
+  it("still bring what the operator chose for any peer, and the routes", () => {
+    const chosen = { deadlineMs: 5000, questions: { answerBy: "anyone" } };
+    const routes = [{ channel: "C1", destination: "far" }];
+    const json = settingsOf(configOfFar({ ...moved, ...chosen }, routes));
+    expect(withLiveSettings({ config: before, json })).toEqual(configOfFar({ ...far, ...chosen }, routes));
+  });
+
+  it("bring no address without a fingerprint", () => {
+    const json = { destinations: { far: { url: "https://b.example/" } } };
+    expect(withLiveSettings({ config: before, json })).toEqual(before);
+  });
+});
+
+function configOfFar(destination: object, routes: object[] = [{ destination: "far" }]) {
+  return parseConfig({ json: { destinations: { far: destination }, routes } });
+}
+
+/** Settings of a version that has a destination and a field more. */
+function withNew(routes: unknown) {
+  return { destinations: { new: { deadlineMs: 5000 }, far: { deadlineMs: 5000, priority: 3 } }, routes };
+}
 
 function arn(): string {
   return "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";

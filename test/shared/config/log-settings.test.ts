@@ -1,7 +1,7 @@
 /** Where a process is told which log lines to write. */
 import { describe, expect, it } from "@jest/globals";
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
-import { logSettingsOf } from "../../../lambdas/shared/config/log-settings.ts";
+import { logSettingsOf } from "../../../lambdas/shared/config/telemetry-schema.ts";
 
 const unsaid = { logLevel: undefined, debugRatio: undefined };
 

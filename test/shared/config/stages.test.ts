@@ -16,6 +16,9 @@ function configOf({ stage = {}, ...rest }: Record<string, unknown> & { stage?: R
   return parseConfig({ json: { ...rest, stages: { dev: { verification, ...stage } } } });
 }
 
+const functionArn = "arn:aws:lambda:eu-central-1:222222222222:function:url";
+const functionThere = "arn:aws:lambda:eu-west-1:333333333333:function:host:live";
+
 describe("a stage", () => {
   it("executes where it verifies, unless it says otherwise", () => {
     const { dev } = configOf({}).stages;
@@ -31,6 +34,18 @@ describe("a stage", () => {
     expect(maxTaskMsOf({ config, kind: "lambda" })).toBe(14 * 60_000);
     expect(maxTaskMsOf({ config, kind: "agentcore" })).toBe(8 * 3600_000);
     expect(maxTaskMsOf({ config: configOf({ execution: { maxTaskMs: 5000 } }), kind: "lambda" })).toBe(5000);
+  });
+
+  it("ends AgentCore sessions after two idle minutes and after eight hours, unless the file says otherwise", () => {
+    const { dev } = configOf({}).stages;
+    expect(dev?.execution).toMatchObject({ kind: "agentcore", idleSeconds: 120, maxLifetimeSeconds: 28_800 });
+    const other = { idleSeconds: 900, maxLifetimeSeconds: 18_000 };
+    expect(configOf({ stage: agentcore(other) }).stages.dev?.execution).toMatchObject(other);
+  });
+
+  it("lets a destination elsewhere have a deadline that is longer than its own sessions live", () => {
+    const far = { transport: "agentcore", runtimeArn: arn, deadlineMs: 8 * 3600_000 };
+    expect(() => configOf({ destinations: { far }, routes: [{ destination: "far" }] })).not.toThrow();
   });
 
   it("turns every environment variable that is a secret into a secret of its own in Secrets Manager", () => {
@@ -63,8 +78,16 @@ describe("a stage", () => {
     ],
     [
       "a Function URL",
-      { transport: "https" as const, url: "https://x.lambda-url.eu-central-1.on.aws/", region: "eu-central-1" },
-      { url: "https://x.lambda-url.eu-central-1.on.aws/", authorizer: { type: "sigv4", service: "lambda" } },
+      {
+        transport: "https" as const,
+        url: "https://x.lambda-url.eu-central-1.on.aws/",
+        region: "eu-central-1",
+        functionArn,
+      },
+      {
+        url: "https://x.lambda-url.eu-central-1.on.aws/",
+        authorizer: { type: "sigv4", service: "lambda", functionArn },
+      },
     ],
   ])("reaches its own Execution zone as %s, at every destination without an address", (_what, address, expected) => {
     const config = configOf({ destinations: { local: { transport: "https", deadlineMs: 5000 } } });
@@ -73,8 +96,46 @@ describe("a stage", () => {
     expect(parseConfig({ json: JSON.parse(JSON.stringify(located)) })).toEqual(located);
   });
 
+  it("sends its own Execution zone on lambda no more tasks at once than the address says, unless the file says otherwise", () => {
+    const url = "https://x.lambda-url.eu-central-1.on.aws/";
+    const functionArn = "arn:aws:lambda:eu-central-1:222222222222:function:url";
+    const address = { transport: "https", url, region: "eu-central-1", functionArn, sendsAtOnce: 3 } as const;
+    const destinations = { local: { transport: "https" }, wide: { transport: "https", sendsAtOnce: 9 } };
+    const config = withExecutionAddress({ config: configOf({ destinations }), address });
+    expect(config.destinations.local?.sendsAtOnce).toBe(3);
+    expect(config.destinations.wide?.sendsAtOnce).toBe(9);
+  });
+
   it.each([
     ["a longer task than Lambda allows", { execution: { maxTaskMs: 900_000 }, stage: lambda() }, /14 minutes/],
+    [
+      "a deadline that no session lives for",
+      { destinations: { local: { transport: "https", deadlineMs: 8 * 3600_000 } }, stage: agentcore() },
+      /destinations\.local\.deadlineMs: at most 28680000/,
+    ],
+    [
+      "a deadline that no session of a shorter life lives for",
+      { stage: agentcore({ maxLifetimeSeconds: 3600 }) },
+      /destinations\.local\.deadlineMs: at most 3480000 where a stage's sessions live for 3600 s/,
+    ],
+    [
+      "a longer task than a session lives",
+      { execution: { maxTaskMs: 8 * 3600_000 }, stage: agentcore() },
+      /execution\.maxTaskMs: at most 28680000/,
+    ],
+    [
+      "sessions that idle for longer than they live",
+      { stage: agentcore({ idleSeconds: 1801, maxLifetimeSeconds: 1800 }) },
+      /stages\.dev\.execution\.idleSeconds: must be at most maxLifetimeSeconds/,
+    ],
+    ["sessions that idle for less than a minute", { stage: agentcore({ idleSeconds: 59 }) }, /idleSeconds/],
+    ["fewer invocations than an event source may have", scale({ workerConcurrency: 1 }), /scale\.workerConcurrency/],
+    ["a burst below the rate", scale({ eventsPerSecond: 300 }), /scale\.eventBurst: must be at least eventsPerSecond/],
+    [
+      "a number of agents where none run on lambda",
+      scale({ agentConcurrency: 4 }),
+      /scale\.agentConcurrency: only where a stage executes on lambda; dev executes on agentcore/,
+    ],
     ["a route to a destination in the same process", { destinations: inProcess(), stage: lambda() }, /in-process/],
     ["a route to an Execution zone that is not deployed", { stage: { execution: { kind: "external" } } }, /no url/],
     [
@@ -99,6 +160,11 @@ describe("a stage", () => {
       { destinations: { signed: signed({ service: "s3" }) }, routes: [] },
       /destinations\.signed\.authorizer\.service: no permission can be given for it; /,
     ],
+    [
+      "a signed call to a function that is not named",
+      { destinations: { signed: signed({ service: "lambda" }) }, routes: [] },
+      /destinations\.signed\.authorizer\.functionArn: is missing: .*which function/,
+    ],
     ["an API by a name of its own", { destinations: { signed: signed({}) }, routes: [] }, /signed\.url: no permission/],
     [
       "an API in another region than it signs for",
@@ -113,7 +179,7 @@ describe("a stage", () => {
 
   it.each([
     ["a signed call to an API by its host", { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" }],
-    ["a signed call to a function, whatever its host", { service: "lambda" }],
+    ["a signed call to a function that is named, whatever its host", { service: "lambda", functionArn: functionThere }],
   ])("takes %s", (_what, changes) => {
     expect(() => configOf({ destinations: { signed: signed(changes) }, routes: [] })).not.toThrow();
   });
@@ -127,6 +193,14 @@ describe("a stage", () => {
   });
 });
 
+function agentcore(execution = {}) {
+  return { execution: { kind: "agentcore", ...execution } };
+}
+
+function scale(given: Record<string, number>) {
+  return { stage: { scale: given } };
+}
+
 function lambda() {
   return { execution: { kind: "lambda" } };
 }
@@ -139,6 +213,6 @@ function limits(limits: Record<string, number>) {
   return { limits };
 }
 
-function signed({ url = "https://api.example/", service = "execute-api" }: { url?: string; service?: string }) {
-  return { transport: "https", url, authorizer: { type: "sigv4", service, region: "eu-west-1" } };
+function signed({ url = "https://api.example/", service = "execute-api", ...more }: Record<string, string>) {
+  return { transport: "https", url, authorizer: { type: "sigv4", service, region: "eu-west-1", ...more } };
 }

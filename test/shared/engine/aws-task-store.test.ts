@@ -1,9 +1,12 @@
 /** What only a store behind a network meets: lost answers, indexes that lag, attributes that AWS itself acts upon. */
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { taskStateSchema } from "../../../contracts/task.ts";
 import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
+import { bucketOf, shardCount, shardOf } from "../../../lambdas/shared/engine/aws/table.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
+import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
@@ -31,11 +34,13 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   function open({
     through,
     parse = (json) => json as TaskItem,
+    hasPrincipals = true,
   }: {
     through: DynamoDBClient;
     parse?: (json: unknown) => TaskItem;
+    hasPrincipals?: boolean;
   }) {
-    return createDynamoTaskStore({ client: through, table, parse });
+    return createDynamoTaskStore({ client: through, table, parse, hasPrincipals });
   }
 
   beforeAll(async () => {
@@ -100,11 +105,14 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     const store = open({ through: direct });
     await store.create({ item });
     await store.create({ item: { ...item, id: "b" } });
-    let lagging: string | undefined;
+    // By request, since each shard has a query of its own.
+    const lagging = new Map<string, string>();
     onTheWay = async (received) => {
       if (received.operation !== "Query") return forward(received);
-      lagging ??= await (await forward(received)).text();
-      return new Response(lagging, { headers: { "content-type": "application/x-amz-json-1.0" } });
+      const query = Buffer.from(received.body).toString();
+      const answer = lagging.get(query) ?? (await (await forward(received)).text());
+      lagging.set(query, answer);
+      return new Response(answer, { headers: { "content-type": "application/x-amz-json-1.0" } });
     };
     const listing = () => open({ through: client }).list({ index: "state", key: "new", limit: 9 });
     expect((await listing()).items.map(({ id }) => id)).toEqual(["a", "b"]);
@@ -130,6 +138,52 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     await listing();
     await store.replace({ item: { ...listed, listedAtMs: 2 } });
     expect((await listing()).items).toEqual([{ ...listed, listedAtMs: 2, revision: 2 }]);
+  });
+
+  it.each([true, false])(
+    "lists what a principal has, newest first, and a page at a time; with an index: %s",
+    async (isIndexed) => {
+      table = await createTaskTable({ client: direct });
+      const store = open({ through: direct, hasPrincipals: isIndexed });
+      for (const [number, id] of ["a", "b", "c", "d"].entries())
+        await store.create({ item: { ...item, id, principal: id === "b" ? "q" : "p", listedAtMs: number } });
+      const { items, cursor = "" } = await store.list({ index: "principal", key: "p", limit: 2 });
+      expect(items.map(({ id }) => id)).toEqual(["d", "c"]);
+      const rest = await store.list({ index: "principal", key: "p", cursor, limit: 2 });
+      expect(rest.items.map(({ id }) => id)).toEqual(["a"]);
+      expect(rest.cursor).toBeUndefined();
+    },
+  );
+
+  it("reads no more records than a page has, however many items there are, and spreads them over keys", async () => {
+    table = await createTaskTable({ client: direct });
+    const store = open({ through: direct });
+    const ids = Array.from({ length: 60 }, (_, number) => `task-${number}`);
+    for (const id of ids) await store.create({ item: { ...item, id, state: "done" } });
+    const seen: string[] = [];
+    onTheWay = async (received) => {
+      seen.push(received.operation);
+      return forward(received);
+    };
+    const { items, cursor = "" } = await open({ through: client }).list({ index: "state", key: "done", limit: 20 });
+    expect(items.map(({ id }) => id)).toEqual(ids.slice(0, 20));
+    expect(seen.filter((operation) => operation === "GetItem")).toHaveLength(21);
+    expect(seen.filter((operation) => operation === "Scan")).toEqual([]);
+    const rest = await store.list({ index: "state", key: "done", cursor, limit: 60 });
+    expect(rest.items.map(({ id }) => id)).toEqual(ids.slice(20));
+    const shards = new Set(ids.map((id) => shardOf({ id, state: "done" })));
+    expect(shards.size).toBe(shardCount);
+  });
+
+  it("changes no index key while a task is under way", async () => {
+    const states = ["received", "queued", "announced", "sent", "waiting", "asking", "delivering"];
+    const keys = (of: readonly string[]) => new Set(of.map((state) => shardOf({ id: "a", state })));
+    expect([...keys(states)]).toEqual([expect.stringMatching(/^open#/)]);
+    expect([...keys(["submitted", "working", "input_required"])]).toEqual([...keys(states)]);
+    expect([...keys(["done"])]).toEqual([expect.stringMatching(/^done#/)]);
+    expect(taskSchema.shape.state.options.toSorted()).toEqual([...states, "done"].toSorted());
+    const isOpen = (state: string) => bucketOf(state) === "open";
+    expect(taskStateSchema.options.filter(isOpen)).toEqual(["submitted", "working", "input_required"]);
   });
 
   it("keeps an item with an empty index key, which is in no listing of that index", async () => {

@@ -48,7 +48,8 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
     const clock = createVirtualClock();
     const table = await createTaskTable({ client: newClient() });
-    const open = () => createDynamoTaskStore({ client: newClient(), table, parse, now: clock.nowMs });
+    const open = () =>
+      createDynamoTaskStore({ client: newClient(), table, parse, hasPrincipals: true, now: clock.nowMs });
     await run({ store: open(), openAgain: async () => open(), clock });
   });
 });

@@ -1,6 +1,6 @@
 /** The file behind the sqlite engine: what it may be, who may read it, and what one transaction of many writers does. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
@@ -31,6 +31,23 @@ describe("opening the file", () => {
     const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
     expect(modeOf(dirname(sqlite.file))).toBe("700");
     for (const file of [sqlite.file, `${sqlite.file}-wal`, `${sqlite.file}-shm`]) expect(modeOf(file)).toBe("600");
+  });
+
+  it("leaves nothing of a text in the file that was replaced or deleted", async () => {
+    const database = sqlite.open();
+    const insert = database.prepare(
+      "INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES (?, ?, 0, 0)",
+    );
+    const texts = ["short ", "long "].map(
+      (name) => `${name}${"a-text-of-a-person ".repeat(name === "long " ? 1000 : 1)}`,
+    );
+    await database.write(() => texts.map((text) => insert.run("q", text)));
+    database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    expect(readFileSync(sqlite.file, "latin1")).toContain("a-text-of-a-person");
+    await database.write(() => database.prepare("UPDATE messages SET body = 'gone' WHERE seq = 1").run());
+    await database.write(() => database.prepare("DELETE FROM messages WHERE seq > 1").run());
+    database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    expect(readFileSync(sqlite.file, "latin1")).not.toContain("a-text-of-a-person");
   });
 
   it("sets the write-ahead log and a sync at every commit", () => {

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
-import type { Resolve } from "../../../lambdas/shared/public-fetch/resolve-host.ts";
+import type { Resolve } from "../../../lambdas/shared/public-fetch/reach.ts";
 import { raw } from "../../doubles/answers.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { read } from "./read.ts";
@@ -44,6 +44,7 @@ describe("a URL that somebody else chose", () => {
     ["is http", "http://example.com/a"],
     ["is http on loopback", "http://127.0.0.1/a"],
     ["holds a user", "https://user@example.com/a"],
+    ["has a host that is too long to read", `https://${"a".repeat(501)}/`],
     ["holds a password", "https://:secret@example.com/a"],
     ["names this machine", "https://127.0.0.1/"],
     ["names the metadata service", "https://169.254.169.254/latest/meta-data/"],

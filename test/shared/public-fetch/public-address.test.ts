@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { isLoopbackAddress, isPublicAddress } from "../../../lambdas/shared/public-fetch/public-address.ts";
+import { isLoopbackAddress, isPublicAddress } from "../../../lambdas/shared/public-fetch/reach.ts";
 
 /** The first and the last address of each range, and what lies next to it. */
 const ranges: readonly (readonly [what: string, inside: readonly string[], outside: readonly string[]])[] = [

@@ -2,9 +2,8 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { TelemetryConfig } from "../../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import type { OtlpTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import { type OtlpTarget, xrayTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
 import { openTracing } from "../../../lambdas/shared/telemetry/tracing.ts";
-import { xrayTarget } from "../../../lambdas/shared/telemetry/xray-target.ts";
 import { newTrace } from "../../../lambdas/shared/trace.ts";
 import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";

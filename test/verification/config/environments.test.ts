@@ -14,16 +14,20 @@ const common = {
   SEKISHO_QUEUE_URL: "https://sqs.example/q",
   SEKISHO_TABLE: "tasks",
   SEKISHO_ROUTES_PARAMETER: "routes",
+};
+const worker = {
+  ...common,
+  SEKISHO_QUEUE_ARN: "arn:aws:sqs:eu-central-1:111111111111:q",
   SEKISHO_SLACK_API_URL: "https://slack.com/api/",
   SEKISHO_FILES_BUCKET: "files",
 };
-const worker = { ...common, SEKISHO_QUEUE_ARN: "arn:aws:sqs:eu-central-1:111111111111:q" };
 const deadLetters = { ...common, SEKISHO_DEAD_LETTERS_URL: "https://sqs.example/archive" };
 const oauth = {
   ...aws,
   SEKISHO_CLIENT_ID: "12.34",
   SEKISHO_CLIENT_SECRET: "sekisho/dev/SLACK_CLIENT_SECRET",
   SEKISHO_INSTALLATIONS_PREFIX: "sekisho/dev/installations/",
+  SEKISHO_TABLE: "tasks",
   SEKISHO_SLACK_API_URL: "https://slack.com/api/",
 };
 
@@ -80,7 +84,12 @@ describe("the installations", () => {
 
 describe("the address of the Execution zone", () => {
   it("is absent where none is deployed, and else what the stack says", () => {
-    const address = { transport: "https", url: "https://x.lambda-url.example/", region: "eu-west-1" };
+    const address = {
+      transport: "https",
+      url: "https://x.lambda-url.example/",
+      region: "eu-west-1",
+      functionArn: "arn:f",
+    };
     expect(readWorkerEnvironment(worker).executionAddress).toBeUndefined();
     const variables = { ...worker, SEKISHO_EXECUTION_ADDRESS: JSON.stringify(address) };
     expect(readWorkerEnvironment(variables).executionAddress).toEqual(address);

@@ -5,7 +5,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf } from "../../../contracts/methods.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { newTrace } from "../../../lambdas/shared/trace.ts";
-import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
 import { createClient } from "../../../lambdas/verification/transport/runner.ts";
 

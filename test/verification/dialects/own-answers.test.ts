@@ -2,7 +2,8 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { codeOf, dialectSchema, httpStatusOf, reasonsOf } from "../../../contracts/dialects.ts";
 import { errorResponseIn } from "../../../contracts/error-response.ts";
-import { isRetryable, type Reason, reasons, SekishoError } from "../../../contracts/errors.ts";
+import { type Reason, reasons, SekishoError } from "../../../contracts/errors.ts";
+import { isRepeatedInCall } from "../../../lambdas/verification/transport/wrappers.ts";
 import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answering-peer.ts";
 import { createDialectClient, toldBy } from "./dialect-client.ts";
 
@@ -35,7 +36,7 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
     });
     for (const { reason, outcome, calls } of asked) {
       expect(toldBy(outcome)).toEqual({ reason, exact: true, details, message: new SekishoError(reason).message });
-      expect({ reason, calls }).toEqual({ reason, calls: isRetryable(reason) ? 3 : 1 });
+      expect({ reason, calls }).toEqual({ reason, calls: isRepeatedInCall(reason) ? 3 : 1 });
     }
   });
 
@@ -51,7 +52,7 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
       expect({ asked: reason, ...told }).toMatchObject({ asked: reason, reason: guess, exact: others.length === 0 });
       expect([guess, ...others]).toContain(reason);
       expect(JSON.stringify(told)).not.toContain("secret");
-      expect({ reason, calls }).toEqual({ reason, calls: isRetryable(reason) && others.length === 0 ? 3 : 1 });
+      expect({ reason, calls }).toEqual({ reason, calls: isRepeatedInCall(reason) && others.length === 0 ? 3 : 1 });
     }
   });
 });

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { codesOf, type Dialect, dialectSchema, httpStatusOf } from "../../../contracts/dialects.ts";
 import { type Reason, SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { startExecutionServer } from "../../../lambdas/execution/server.ts";
-import { createTestHost } from "../../execution/host/test-host.ts";
+import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import { createGate, createTestHost } from "../../execution/host/test-host.ts";
 import { createDialectClient, type DialectClient, toldBy } from "./dialect-client.ts";
 
 const dialects = dialectSchema.options;
@@ -62,6 +62,23 @@ describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dial
     expect(toldBy(outcome)).toMatchObject({ reason, exact: true, message: new SekishoError(reason).message });
     expect(codesOf({ reason, dialect })).toContain((outcome as SekishoError).code);
     expect(JSON.stringify(toldBy(outcome))).not.toContain("secret");
+  });
+
+  it("says when a caller with too many runs may come again, so that the client retries", async () => {
+    const gate = createGate();
+    const { host } = createTestHost({
+      ...{ agent: gate.agent, syncBudgetMs: 0, dialects: { "/in": dialect } },
+      limits: { runsPerCaller: 1, openCallsPerCaller: 1 },
+    });
+    const server = await startExecutionServer({ host, port: 0 });
+    const client = createDialectClient({ url: `${server.url}/in`, dialect });
+    await execute({ client, text: "one" });
+    const refused = await execute({ client, text: "another" });
+    await client.close();
+    gate.letGo();
+    await server.close();
+    expect(refused).toMatchObject({ reason: "rate_limited", retryable: true });
+    expect((refused as SekishoError).details.retry_after_ms).toBeGreaterThanOrEqual(15_000);
   });
 
   it("says with the error where the task stands, where it was to go, and which it is", async () => {

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import * as z from "zod";
 import { type Dialect, dialectSchema } from "../../../contracts/dialects.ts";
-import { type ErrorDetails, isRetryable, type Reason, reasonSchema, SekishoError } from "../../../contracts/errors.ts";
+import { type ErrorDetails, type Reason, reasonSchema, SekishoError } from "../../../contracts/errors.ts";
+import { isRepeatedInCall } from "../../../lambdas/verification/transport/wrappers.ts";
 import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answering-peer.ts";
 import { createDialectClient, toldBy } from "./dialect-client.ts";
 
@@ -39,7 +40,7 @@ describe.each([...sources, components])("$source", ({ dialect, answers }) => {
       const { outcome, calls } = await ask(index);
       expect(toldBy(outcome)).toEqual({ ...means, message: new SekishoError(means.reason).message });
       expect(JSON.stringify(outcome)).not.toMatch(/Traceback|boom|secret/);
-      expect(calls).toBe(means.exact && isRetryable(means.reason) ? 3 : 1);
+      expect(calls).toBe(means.exact && isRepeatedInCall(means.reason) ? 3 : 1);
     },
   );
 });

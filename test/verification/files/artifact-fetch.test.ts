@@ -5,52 +5,79 @@ import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { sampleTask } from "../task/sample.ts";
 
 let agent: WebServer;
+/** Another program on the same machine, such as a database's page. */
+let neighbour: WebServer;
+let neighbourAsked: number;
 
 beforeEach(async () => {
+  neighbourAsked = 0;
   agent = await startWebServer({ handle: async () => new Response("a file") });
-});
-
-afterEach(() => agent.close());
-
-const config = parseConfig({
-  json: {
-    destinations: {
-      process: { transport: "in-process" },
-      own: { transport: "https" },
-      here: { transport: "https", url: "http://127.0.0.1:9999/" },
-      far: {
-        transport: "https",
-        url: "https://agent.example/",
-        authorizer: { type: "bearer", token: { env: "TOKEN" } },
-      },
+  neighbour = await startWebServer({
+    handle: async () => {
+      neighbourAsked += 1;
+      return new Response("a secret");
     },
-    routes: [{ destination: "process" }],
-  },
+  });
 });
 
-function fetchFor(destination: string | undefined, { ownZoneIsHere = false } = {}) {
-  const publicFetch = createArtifactFetch({ ...config, ownZoneIsHere })(
-    sampleTask(destination === undefined ? {} : { destination }),
-  );
+afterEach(() => Promise.all([agent.close(), neighbour.close()]));
+
+const localDestinations = ["process", "own", "here"];
+
+function fetchFor({
+  destination,
+  url,
+  executionUrl,
+}: {
+  destination: string | undefined;
+  url: string;
+  executionUrl?: string;
+}) {
+  const { destinations } = parseConfig({
+    json: {
+      destinations: {
+        process: { transport: "in-process" },
+        own: { transport: "https" },
+        here: { transport: "https", url: agent.url },
+        far: {
+          transport: "https",
+          url: "https://agent.example/",
+          authorizer: { type: "bearer", token: { env: "TOKEN" } },
+        },
+      },
+      routes: [{ destination: "process" }],
+    },
+  });
+  const task = sampleTask(destination === undefined ? {} : { destination });
   const { signal } = new AbortController();
-  return publicFetch({ url: agent.url, maxBytes: 100, timeoutMs: 2000, signal });
+  const request = { url, maxBytes: 100, timeoutMs: 2000, signal };
+  return createArtifactFetch({ destinations, ...(executionUrl && { executionUrl }) })(task)(request);
 }
 
 describe("an artifact at an address of this machine", () => {
-  it.each(["process", "here"])("is fetched for an agent on this machine (%s)", async (destination) => {
-    expect(Buffer.from(await fetchFor(destination)).toString()).toBe("a file");
+  it.each(localDestinations)("is fetched from the agent's own origin (%s)", async (destination) => {
+    const bytes = await fetchFor({ destination, url: `${agent.url}/file`, executionUrl: agent.url });
+    expect(Buffer.from(bytes).toString()).toBe("a file");
   });
 
-  it("is fetched for the own Execution zone where that is on this machine", async () => {
-    expect(Buffer.from(await fetchFor("own", { ownZoneIsHere: true })).toString()).toBe("a file");
-    await expect(fetchFor("own")).rejects.toMatchObject({ reason: "permission_denied" });
-    await expect(fetchFor("far", { ownZoneIsHere: true })).rejects.toMatchObject({ reason: "permission_denied" });
+  it.each(localDestinations)("is not fetched from another port (%s)", async (destination) => {
+    const url = `${neighbour.url}/file`;
+    const fetched = fetchFor({ destination, url, executionUrl: agent.url });
+    await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
+    expect(neighbourAsked).toBe(0);
+  });
+
+  it("is not fetched from the own Execution zone where that is elsewhere", async () => {
+    for (const destination of ["process", "own"]) {
+      await expect(fetchFor({ destination, url: agent.url })).rejects.toMatchObject({ reason: "permission_denied" });
+    }
   });
 
   it.each(["far", "unknown", "constructor", undefined])(
     "is not fetched for any other agent (%s)",
     async (destination) => {
-      await expect(fetchFor(destination)).rejects.toMatchObject({ reason: "permission_denied" });
+      const fetched = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
+      await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
     },
   );
 });

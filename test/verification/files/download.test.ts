@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createDownload } from "../../../lambdas/verification/files/download.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
 const token = "xoxb-of-the-test";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { safeFileName } from "../../../lambdas/verification/files/safe-name.ts";
+import { safeFileName } from "../../../lambdas/verification/files/files.ts";
 
 describe("a file's name", () => {
   it.each([

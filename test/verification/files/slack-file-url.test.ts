@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { isSlackFileUrl } from "../../../lambdas/verification/files/slack-file-url.ts";
+import { isSlackFileUrl } from "../../../lambdas/verification/files/files.ts";
 
 const realApi = "https://slack.com/api/";
 const localApi = "http://127.0.0.1:8123/api/";
@@ -34,7 +34,7 @@ describe("an address that may see the bot token", () => {
     expect(isSlackFileUrl({ url: new URL(url), apiUrl: realApi })).toBe(false);
   });
 
-  it("is, where Slack is a stand-in on this machine, the stand-in's own and no other", () => {
+  it("is, where Slack is a fake Slack on this machine, the fake Slack's own and no other", () => {
     const may = (url: string) => isSlackFileUrl({ url: new URL(url), apiUrl: localApi });
     expect(may("http://127.0.0.1:8123/anything")).toBe(true);
     expect(may("http://127.0.0.1:8124/anything")).toBe(false);

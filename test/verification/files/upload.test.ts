@@ -3,7 +3,8 @@ import type { Artifact } from "../../../contracts/methods.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
 import { FileRefused } from "../../../lambdas/verification/files/files.ts";
-import { type SlackApi, SlackError, type SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
+import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { sampleTask } from "../task/sample.ts";
 

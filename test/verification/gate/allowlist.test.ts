@@ -1,9 +1,14 @@
 /** The allowlist's rules by themselves. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type AllowlistRule, configSchema } from "../../../lambdas/shared/config/schema.ts";
-import { judge } from "../../../lambdas/verification/gate/allowlist.ts";
-import { noKeptRules, parseKeptRules } from "../../../lambdas/verification/gate/kept-rules.ts";
+import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
+import {
+  judge,
+  noStoredRules,
+  parseReadableRules,
+  parseStoredRules,
+} from "../../../lambdas/verification/gate/allowlist.ts";
 
 const asking = { team: "T1", channel: "C1", user: "U1" };
 const slackId = fc.constantFrom("T1", "C1", "U1", "X1");
@@ -29,11 +34,19 @@ describe("the allowlist", () => {
 
   it("is refused by the store's reader where a kept rule has a field that is unknown here, or none", () => {
     const parse = (rule: unknown) => () =>
-      parseKeptRules({ ...noKeptRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] });
+      parseStoredRules({ ...noStoredRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] });
     expect(parse({ team: "T1", group: "S1", label: "x" })().rules).toHaveLength(1);
     for (const rule of [{ team: "T1", role: "guest" }, {}, { label: "x" }, { team: "" }]) {
       expect(parse(rule)).toThrow();
     }
+  });
+
+  it("goes on with the rules that can be read, and lets nobody in by one that cannot", () => {
+    const stored = [{ team: "T1", role: "guest" }, { user: "U1" }];
+    const rules = stored.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
+    const read = parseReadableRules({ ...noStoredRules(), rules }).rules.map(({ rule }) => rule);
+    expect(read).toEqual([{ user: "U1" }]);
+    expect(() => parseReadableRules({ ...noStoredRules(), rules: "none" })).toThrow();
   });
 
   it.each([

@@ -1,13 +1,15 @@
 /** Who may ask, answer and cancel, by configuration, kept rules and user groups; and in which language they read. */
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { type AllowlistRule, configSchema } from "../../../lambdas/shared/config/schema.ts";
+import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { createGate } from "../../../lambdas/verification/gate/create-gate.ts";
-import { noKeptRules, parseKeptRules } from "../../../lambdas/verification/gate/kept-rules.ts";
-import { createLocales } from "../../../lambdas/verification/gate/locales.ts";
-import { parseUsage } from "../../../lambdas/verification/gate/usage.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/allowlist.ts";
+import { createGate } from "../../../lambdas/verification/gate/gate.ts";
+import { createLocales } from "../../../lambdas/verification/gate/people.ts";
+import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
+import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
 
 const { signal } = new AbortController();
@@ -27,7 +29,7 @@ beforeEach(() => {
 });
 
 function setUp(json: object = {}) {
-  const ruleStore = createMemoryTaskStore({ parse: parseKeptRules, now: () => nowMs });
+  const ruleStore = createMemoryTaskStore({ parse: parseStoredRules, now: () => nowMs });
   const reads = { ruleStore: 0, get: ruleStore.get };
   const gate = createGate({
     config: configSchema.parse({ slack: { locale: "en" }, ...json }),
@@ -37,6 +39,7 @@ function setUp(json: object = {}) {
         return reads.get(request);
       },
     },
+    refusalStore: createMemoryTaskStore({ parse: parseRefusalRecord, now: () => nowMs }),
     usageStore: createMemoryTaskStore({ parse: parseUsage, now: () => nowMs }),
     slack: {
       async groupMembers({ group, installation: { team, enterprise } }) {
@@ -56,7 +59,7 @@ function setUp(json: object = {}) {
   async function keep(...rules: AllowlistRule[]): Promise<void> {
     const numbered = rules.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
     const known = await ruleStore.get({ id: "allowlist" });
-    const item = { ...(known ?? noKeptRules()), rules: numbered };
+    const item = { ...(known ?? noStoredRules()), rules: numbered };
     await (known === undefined ? ruleStore.create({ item }) : ruleStore.replace({ item }));
   }
   const allowed = async (changes: Partial<typeof message> = {}) =>
@@ -111,6 +114,50 @@ describe("who may ask", () => {
     expect(await allowed()).toBe(false);
     expect(await allowed({ enterprise: "E1" })).toBe(false);
     expect(calls.slice(4)).toEqual(["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: "E1" })));
+  });
+
+  it("is a new member of a group after 15 seconds, also who was ignored until then; a group is read once in that time", async () => {
+    const { allowed, gate } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    groups = { S1: [], S2: ["U7"] };
+    const isIgnored = (n: number) => gate.isIgnored({ message, requestId: `r${n}`, signal });
+    const refused = [
+      await isIgnored(0),
+      await gate.isStranger({ task: sampleTask(), user: "U1", signal }),
+      await gate.mayRefuse({
+        ...{ task: sampleTask(), user: "U1", isStranger: true },
+        ...{ kind: "refused", threadTs: undefined },
+      }),
+    ];
+    expect(refused).toEqual([false, true, true]);
+    groups = { S1: ["U1"], S2: ["U7"] };
+    nowMs += 14_999;
+    expect([await isIgnored(1), await allowed({ user: "U7" })]).toEqual([true, true]);
+    expect(calls).toHaveLength(2);
+    nowMs += 1;
+    const strangers = Array.from({ length: 50 }, (_, n) => allowed({ user: `U+${n}` }));
+    expect(new Set(await Promise.all(strangers))).toEqual(new Set([false]));
+    expect([await isIgnored(2), await allowed()]).toEqual([false, true]);
+    expect(calls.slice(2).map(({ group }) => group)).toEqual(["S1", "S2"]);
+  });
+
+  it("costs no read of any group where what is known has the person", async () => {
+    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    groups = { S1: [], S2: ["U1"] };
+    await allowed();
+    nowMs += 200_000;
+    expect(await allowed()).toBe(true);
+    expect(calls).toHaveLength(2);
+  });
+
+  it("is who was a member five minutes ago at most where Slack cannot say", async () => {
+    const { allowed } = setUp({ allowlist: [{ group: "S1" }] });
+    groups = { S1: ["U1"] };
+    await allowed();
+    groups = { S1: new SlackError("rate_limited") };
+    nowMs += 200_000;
+    expect([await allowed({ user: "U2" }), await allowed()]).toEqual([false, true]);
+    nowMs += 100_000;
+    await expect(allowed()).rejects.toMatchObject({ kind: "rate_limited" });
   });
 
   it("asks Slack for no group where a rule without one fits, or where the rest of the rule does not", async () => {

@@ -1,8 +1,8 @@
 /** The gate: where a message goes, how old it may be. */
 import { describe, expect, it } from "@jest/globals";
-import { isTooOld, maxAgeMs } from "../../../lambdas/verification/gate/age.ts";
 import { routeOf } from "../../../lambdas/verification/gate/route.ts";
 import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import { isTooOld, maxAgeMs } from "../../../lambdas/verification/task/step.ts";
 
 const message: AskedMessage = {
   appId: "A1",
@@ -47,6 +47,14 @@ describe("the routes", () => {
       expect(routeOf({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual(["default"]);
     },
   );
+
+  it("are found by the beginning of the text alone", () => {
+    const inOther = { ...message, team: "T2", channel: "C2" };
+    const longest = `${" ".repeat(1000)}deploy: ${"x".repeat(40_000)}`;
+    expect(routeOf({ routes, message: { ...inOther, text: longest } })).toEqual(["deploy", "spare"]);
+    const late = `deploy${" ".repeat(1000)}: x`;
+    expect(routeOf({ routes, message: { ...inOther, text: late } })).toEqual(["default"]);
+  });
 
   it("lead nowhere where none fits", () => {
     expect(routeOf({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toEqual([]);

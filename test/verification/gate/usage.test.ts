@@ -9,7 +9,7 @@ import {
   parseUsage,
   release,
   type Usage,
-} from "../../../lambdas/verification/gate/usage.ts";
+} from "../../../lambdas/verification/gate/quotas.ts";
 
 const none = noUsage({ id: "usage:user:T1/U1" });
 const count = fc.integer({ min: 1, max: 4 });

@@ -1,6 +1,6 @@
 /** The events of an HTTP API as requests of the ingress. */
 import { describe, expect, it } from "@jest/globals";
-import { createHttpApiHandler } from "../../../lambdas/verification/ingress/http-api-handler.ts";
+import { createHttpApiHandler } from "../../../lambdas/verification/ingress/http-api.ts";
 import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
 import { setUp } from "./setup.ts";
 import { bytesOf, fixture, signed } from "./slack-request.ts";

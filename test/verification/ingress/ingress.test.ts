@@ -1,6 +1,6 @@
 /** The ingress: which request gets which answer, and what reaches the queue. */
 import { describe, expect, it } from "@jest/globals";
-import type { HeaderPairs } from "../../../lambdas/verification/ingress/headers.ts";
+import type { HeaderPairs } from "../../../lambdas/verification/ingress/authenticate.ts";
 import { setUp } from "./setup.ts";
 import { bytesOf, fixture, nowMs, secret, signed } from "./slack-request.ts";
 

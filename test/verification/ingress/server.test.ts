@@ -106,41 +106,223 @@ describe("the server", () => {
   });
 });
 
+/** Headers that nothing but the body can prove wrong. */
+function plausible(): string {
+  const { headers } = signed({ body, timestamp: String(Math.floor(Date.now() / 1000)), key: "false" });
+  return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+}
+
 describe("a body above the limit", () => {
-  const seen: number[] = [];
-  const ingress: Ingress = async (request) => {
-    seen.push(request.body.byteLength);
-    return ok(request);
-  };
+  const ingress = () => setUp({ now: Date.now }).ingress;
 
   it("is refused by its announced length, before it is read", async () => {
-    const { port } = await start({ ingress });
-    const head = "POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n";
+    const { port } = await start({ ingress: ingress() });
+    const head = `POST /slack/events HTTP/1.1\r\nHost: a\r\n${plausible()}Content-Length: 99999999\r\n\r\n`;
     expect(await raw(port, head)).toMatch(/^HTTP\/1.1 413 /);
-    expect(seen).toEqual([]);
   });
 
   it("is refused while it is read where no length was announced", async () => {
-    const { port } = await start({ ingress });
+    const { port } = await start({ ingress: ingress() });
     const chunk = `1000\r\n${"x".repeat(4096)}\r\n`;
-    const head = "POST /slack/events HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const head = `POST /slack/events HTTP/1.1\r\nHost: a\r\n${plausible()}Transfer-Encoding: chunked\r\n\r\n`;
     expect(await raw(port, head + chunk.repeat(3))).toMatch(/^HTTP\/1.1 413 /);
-    expect(seen).toEqual([]);
   });
 
   it("begins one byte above it", async () => {
+    const { url } = await start({ ingress: setUp().ingress });
+    const statusOf = async (length: number) =>
+      (await send({ url: `${url}/slack/events`, ...signed({ body: Buffer.alloc(length, "x") }) })).status;
+    expect(await statusOf(10_000)).toBe(200);
+    expect(await statusOf(10_001)).toBe(413);
+  });
+});
+
+/** Writes the head, which announces a body, and nothing of the body. Resolves to what comes back by itself. */
+const headAlone = (port: number, headers: string) =>
+  raw(port, `POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n${headers}\r\n`);
+
+describe("headers that no body can make good", () => {
+  it.each([
+    ["without a signature", "X-Slack-Request-Timestamp: 1762750300\r\n"],
+    ["with a signature of another form", "X-Slack-Request-Timestamp: 1762750300\r\nX-Slack-Signature: v0=00\r\n"],
+    ["of another hour", `X-Slack-Request-Timestamp: 1\r\nX-Slack-Signature: v0=${"0".repeat(64)}\r\n`],
+  ])("are refused before the body comes (%s)", async (_what, headers) => {
+    const { ingress, lines } = setUp();
+    const { port } = await start({ ingress });
+    const answer = await headAlone(port, headers);
+    expect(answer).toMatch(/^HTTP\/1.1 401 /);
+    expect(answer).toMatch(/^connection: close\r$/im);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "request_refused" }]);
+  });
+});
+
+describe("refused requests", () => {
+  it("have one line in the log per reason, address and minute", async () => {
+    let nowMs = 1_762_750_300_000;
+    const { ingress, lines } = setUp({ now: () => nowMs });
     const { url } = await start({ ingress });
-    expect((await send({ url: `${url}/slack/events`, body: Buffer.alloc(10_000) })).status).toBe(200);
-    expect((await send({ url: `${url}/slack/events`, body: Buffer.alloc(10_001) })).status).toBe(413);
-    expect(seen).toEqual([10_000]);
+    const refuse = async (times: number) => {
+      for (let count = 0; count < times; count++) {
+        expect((await send({ url: `${url}/slack/events`, headers: [], body })).status).toBe(401);
+      }
+    };
+    await refuse(5);
+    const line = { message: "request_refused", reason: "unsigned", source_address: "127.0.0.1" };
+    expect(lines.map((each) => JSON.parse(each))).toMatchObject([line]);
+    nowMs += 60_000;
+    await refuse(5);
+    expect(lines.map((each) => JSON.parse(each))).toMatchObject([line, line]);
+  });
+});
+
+describe("many bodies at once", () => {
+  /** Sends all of a body but its last byte, and tells what came back until the connection closed. */
+  function hold(port: number, bytes: number): { answer: Promise<string>; finish(): void; hangUp(): void } {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    let answer = "";
+    const socket = connect(port, "127.0.0.1", () => {
+      const head = `POST /slack/events HTTP/1.1\r\nHost: a\r\n${plausible()}Connection: close\r\n`;
+      socket.write(`${head}Content-Length: ${bytes}\r\n\r\n${"x".repeat(bytes - 1)}`);
+    });
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("latin1");
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(answer));
+    return { answer: promise, finish: () => void socket.write("x"), hangUp: () => void socket.destroy() };
+  }
+
+  /** Holds all but one byte of so many bodies, each once more when it is cut off, until it is told to stop. */
+  function holdAgain({ port, bytes, times }: { port: number; bytes: number; times: number }): { stop(): void } {
+    const current = new Map<number, ReturnType<typeof hold>>();
+    let isStopped = false;
+    async function again(index: number): Promise<void> {
+      while (!isStopped) {
+        const held = hold(port, bytes);
+        current.set(index, held);
+        await held.answer;
+      }
+    }
+    for (let index = 0; index < times; index++) void again(index);
+    return {
+      stop() {
+        isStopped = true;
+        for (const { hangUp } of current.values()) hangUp();
+      },
+    };
+  }
+
+  it("take no more memory together than they may: the oldest unfinished ones give way", async () => {
+    const { ingress, lines } = setUp({ now: Date.now });
+    server = await startVerificationServer({ ingress, port: 0, maxHeldBytes: 100_000 });
+    const { port } = server;
+    const held = Array.from({ length: 20 }, () => hold(port, 10_000));
+    let cutOff = 0;
+    const tenCutOff = Promise.withResolvers<void>();
+    for (const { answer } of held) {
+      void answer.then(() => {
+        cutOff += 1;
+        if (cutOff === 10) tenCutOff.resolve();
+      });
+    }
+    // Ten fit, and wait for their last byte.
+    await tenCutOff.promise;
+    for (const { finish } of held) finish();
+    const statuses = (await Promise.all(held.map(({ answer }) => answer))).map((answer) => answer.slice(9, 12)).sort();
+    // Those that were read to their end had a false signature.
+    expect(statuses).toEqual([...Array(10).fill(""), ...Array(10).fill("401")]);
+    expect(lines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === "busy")).toHaveLength(1);
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const large = signed({ body: Buffer.alloc(90_000, "x"), key: "false", timestamp });
+    expect((await send({ url: `${server.url}/slack/events`, ...large })).status).toBe(401);
+  });
+
+  it("do not keep a signed request out, however often their senders come again", async () => {
+    const { ingress, asks } = setUp({ now: Date.now });
+    server = await startVerificationServer({ ingress, port: 0, maxHeldBytes: 50_000 });
+    const { port, url } = server;
+    const attackers = holdAgain({ port, bytes: 10_000, times: 17 });
+    await hold(port, 10_000).answer;
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    for (let count = 0; count < 10; count++) {
+      expect((await send({ url: `${url}/slack/events`, ...signed({ body, timestamp }) })).status).toBe(200);
+    }
+    expect(asks).toHaveLength(10);
+    attackers.stop();
+  });
+
+  it("leave a request alone that has arrived whole, and a new body is refused where all have", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const ingress: Ingress = async ({ body: given }) => {
+      const read = typeof given === "function" ? await given() : given;
+      if (typeof read === "string") return { status: 503, headers: {}, body: "" };
+      arrived.resolve();
+      await goOn.promise;
+      return { status: 200, headers: {}, body: "" };
+    };
+    server = await startVerificationServer({ ingress, port: 0, maxHeldBytes: 10_000 });
+    const { url } = server;
+    const whole = send({ url: `${url}/slack/events`, body: Buffer.alloc(6000, "x") });
+    await arrived.promise;
+    expect((await send({ url: `${url}/slack/events`, body: Buffer.alloc(6000, "x") })).status).toBe(503);
+    goOn.resolve();
+    expect((await whole).status).toBe(200);
+  });
+});
+
+describe("many connections at once", () => {
+  function open(port: number): { opened: Promise<unknown>; closed: Promise<unknown>; end(): void } {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    return {
+      opened: new Promise((resolve) => socket.on("connect", resolve)),
+      closed: new Promise((resolve) => socket.on("close", resolve)),
+      end: () => void socket.end(),
+    };
+  }
+
+  it("are bounded: the one that has waited longest for nothing is closed", async () => {
+    server = await startVerificationServer({ ingress: ok, port: 0, maxConnections: 3 });
+    const { port, url } = server;
+    const sockets = [open(port), open(port), open(port)];
+    await Promise.all(sockets.map(({ opened }) => opened));
+    for (let count = 0; count < 3; count++) {
+      expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
+    }
+    await sockets[0]?.closed;
+    for (const { end } of sockets) end();
+    await Promise.all(sockets.map(({ closed }) => closed));
+  });
+
+  it("leave a request alone that is being answered, and the new one is closed where all have one", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const ingress: Ingress = async ({ body: given }) => {
+      if (typeof given === "function") await given();
+      arrived.resolve();
+      await goOn.promise;
+      return { status: 200, headers: {}, body: "" };
+    };
+    server = await startVerificationServer({ ingress, port: 0, maxConnections: 1 });
+    const { port, url } = server;
+    const answered = send({ url: `${url}/slack/events`, body });
+    await arrived.promise;
+    expect(await raw(port, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")).toBe("");
+    goOn.resolve();
+    expect((await answered).status).toBe(200);
+    // The connection that was kept alive for it has no request any more.
+    expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
   });
 });
 
 describe("the server's end and its limits", () => {
   it("cuts off who sends headers or a body too slowly", async () => {
-    server = await startVerificationServer({ ingress: ok, port: 0, headersTimeoutMs: 100, requestTimeoutMs: 200 });
+    const { ingress } = setUp({ now: Date.now });
+    server = await startVerificationServer({ ingress, port: 0, headersTimeoutMs: 100, requestTimeoutMs: 200 });
     const head = "POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n";
-    const answers = await Promise.all([raw(server.port, head), raw(server.port, `${head}\r\nabc`)]);
+    const begun = `${head}${plausible()}\r\nabc`;
+    const answers = await Promise.all([raw(server.port, head), raw(server.port, begun)]);
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 408 /);
     expect((await send({ url: `${server.url}/healthz`, method: "GET" })).status).toBe(200);
   });
@@ -148,10 +330,11 @@ describe("the server's end and its limits", () => {
   it("outlives a caller who hangs up in the middle of the body, and calls that no error", async () => {
     const lines: string[] = [];
     const log = createLog({ service: "verification", write: (line) => lines.push(line) });
-    server = await startVerificationServer({ ingress: ok, port: 0, log });
+    server = await startVerificationServer({ ingress: setUp({ now: Date.now }).ingress, port: 0, log });
     const { port, url } = server;
     const socket = connect(port, "127.0.0.1");
-    socket.write("POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc", () => socket.destroy());
+    const head = `POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n${plausible()}\r\nabc`;
+    socket.write(head, () => socket.destroy());
     await new Promise((resolve) => socket.on("close", resolve));
     expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
     expect(lines).toEqual([]);

@@ -1,8 +1,11 @@
 /** An ingress over a queue that remembers, and all log lines that it wrote. */
+
+import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
+
+import { createOnceAMinute } from "../../../lambdas/shared/once-a-minute.ts";
 import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { createKeptSecret } from "../../../lambdas/verification/kept-secret.ts";
 import { type Ask, type QueueMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { nowMs, secret } from "./slack-request.ts";
 
@@ -29,9 +32,10 @@ export function setUp({
     if (message.type === "ask") asks.push(message);
   };
   const ingress = createIngress({
-    signingSecret: createKeptSecret({ readSecret, now }),
+    signingSecret: createCachedSecret({ readSecret, now }),
     queue: { send: send ?? remember },
     now,
+    isDue: createOnceAMinute({ now }),
     log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
   });

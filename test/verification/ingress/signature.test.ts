@@ -1,7 +1,7 @@
 /** The signature: what is refused, and that only the right bytes under the right secret pass. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { verifySignature } from "../../../lambdas/verification/ingress/signature.ts";
+import { verifySignature } from "../../../lambdas/verification/ingress/authenticate.ts";
 import { bytesOf, fixture, nowMs, secret, signatureOf } from "./slack-request.ts";
 
 const nowSeconds = nowMs / 1000;

@@ -1,6 +1,7 @@
 /** The signing secret: kept while it fits, read again when it was rotated, never read in a flood. */
 import { describe, expect, it } from "@jest/globals";
-import { createKeptSecret } from "../../../lambdas/verification/kept-secret.ts";
+
+import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { setUp } from "./setup.ts";
 import { bytesOf, fixture, nowMs, signed } from "./slack-request.ts";
 
@@ -94,7 +95,7 @@ describe("the signing secret", () => {
   });
 
   it("is given up on when the reading hangs", async () => {
-    const secret = createKeptSecret({ readSecret: () => new Promise(() => {}), readTimeoutMs: 5 });
+    const secret = createCachedSecret({ readSecret: () => new Promise(() => {}), readTimeoutMs: 5 });
     await expect(secret.current()).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });

@@ -1,7 +1,7 @@
 /** Requests as Slack sends them: a fixture's payload, signed at run time by an HMAC of the tests' own. */
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { HeaderPairs } from "../../../lambdas/verification/ingress/headers.ts";
+import type { HeaderPairs } from "../../../lambdas/verification/ingress/authenticate.ts";
 import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
 
 export const secret = "8f742231b10e8888abcd99yyyzzz85a5";

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { createManagedInstallations } from "../../../lambdas/verification/installations/managed-installations.ts";
-import { createStageTokens } from "../../../lambdas/verification/installations/stage-tokens.ts";
+import {
+  createManagedInstallations,
+  createStageTokens,
+} from "../../../lambdas/verification/installations/managed-installations.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { stored } from "./stored.ts";

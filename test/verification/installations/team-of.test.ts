@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { createTeamOf } from "../../../lambdas/verification/installations/team-of.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 
-const botToken = "xoxb-stand-in";
+const botToken = "xoxb-fake-slack";
 const organization = "xoxb-organization";
-let standIn: SlackStandIn;
+let fakeSlack: FakeSlack;
 beforeEach(async () => {
-  standIn = await startSlackStandIn({ signingSecret: "s", botToken, otherTokens: { organization } });
+  fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, otherTokens: { organization } });
 });
-afterEach(() => standIn.close());
+afterEach(() => fakeSlack.close());
 
 describe("whose a token is", () => {
   it("is a workspace's or a whole organization's, asked once", async () => {
     const calls: string[] = [];
-    standIn.onCall(({ method }) => calls.push(method));
-    const teamOf = createTeamOf({ apiUrl: standIn.apiUrl });
+    fakeSlack.onCall(({ method }) => calls.push(method));
+    const teamOf = createTeamOf({ apiUrl: fakeSlack.apiUrl });
     expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
     expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
     expect(await teamOf(organization)).toMatchObject({ enterprise: "ESTANDIN" });
@@ -22,12 +22,12 @@ describe("whose a token is", () => {
   });
 
   it("is nobody's where Slack does not take it", async () => {
-    expect(await createTeamOf({ apiUrl: standIn.apiUrl })("xoxb-wrong")).toBeUndefined();
+    expect(await createTeamOf({ apiUrl: fakeSlack.apiUrl })("xoxb-wrong")).toBeUndefined();
   });
 
   it("is unknown where Slack does not say, and is asked again then", async () => {
-    standIn.inject({ method: "auth.test", type: "status", status: 500 });
-    const teamOf = createTeamOf({ apiUrl: standIn.apiUrl });
+    fakeSlack.inject({ method: "auth.test", type: "status", status: 500 });
+    const teamOf = createTeamOf({ apiUrl: fakeSlack.apiUrl });
     await expect(teamOf(botToken)).rejects.toMatchObject({ kind: "ambiguous" });
     expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
   });

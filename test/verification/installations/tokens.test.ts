@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Installations } from "../../../lambdas/verification/installations/installations.ts";
 import { createTokens, type TeamOf } from "../../../lambdas/verification/installations/tokens.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { stored } from "./stored.ts";
 
 const workspace = { team: "T1" };

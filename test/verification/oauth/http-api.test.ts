@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createOauthHttpApi } from "../../../lambdas/verification/oauth/http-api.ts";
+import { createOauthHttpApi } from "../../../lambdas/verification/handlers/install-flow-handler.ts";
 
 const event = {
   version: "2.0",

@@ -1,23 +1,39 @@
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
 import { readAwsEnvironment } from "../../../lambdas/shared/config/aws-environment.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createStageTokens } from "../../../lambdas/verification/installations/stage-tokens.ts";
-import { createOauthHandler } from "../../../lambdas/verification/oauth/lambda.ts";
-import { createSlackApi } from "../../../lambdas/verification/slack/web-api.ts";
+import { createOauthHandler } from "../../../lambdas/verification/handlers/install-flow-handler.ts";
+import { createStageTokens } from "../../../lambdas/verification/installations/managed-installations.ts";
+import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 
 const install = { clientId: "12.34", clientSecret: "0123456789abcdef0123456789abcdef" };
 const prefix = "sekisho/dev/installations/";
 const environment = { ...process.env };
-let standIn: SlackStandIn;
+let emulator: Emulator;
+let client: DynamoDBClient;
+let fakeSlack: FakeSlack;
 let aws: AwsServices;
 
+beforeAll(async () => {
+  if (whyNoDynamoDb !== undefined) return;
+  emulator = await startDynamoDbEmulator();
+  client = new DynamoDBClient({ ...emulatorAccess, endpoint: emulator.endpoint });
+});
+afterAll(async () => {
+  client?.destroy();
+  await emulator?.close();
+});
+
 beforeEach(async () => {
-  standIn = await startSlackStandIn({ signingSecret: "s", botToken: "xoxb-by-hand", install });
-  aws = await startAwsServices({ account: "111111111111" });
+  if (whyNoDynamoDb !== undefined) return;
+  fakeSlack = await startFakeSlack({ signingSecret: "s", botToken: "xoxb-by-hand", install });
+  aws = await startAwsServices({ account: "111111111111", dynamoUrl: emulator.endpoint });
   aws.secrets.all.set("sekisho/dev/SLACK_CLIENT_SECRET", { value: install.clientSecret });
   aws.secrets.all.set("sekisho/dev/SLACK_BOT_TOKEN", { value: "xoxb-by-hand" });
   Object.assign(process.env, aws.env, {
@@ -25,14 +41,15 @@ beforeEach(async () => {
     SEKISHO_CLIENT_ID: install.clientId,
     SEKISHO_CLIENT_SECRET: "sekisho/dev/SLACK_CLIENT_SECRET",
     SEKISHO_INSTALLATIONS_PREFIX: prefix,
-    SEKISHO_SLACK_API_URL: standIn.apiUrl,
+    SEKISHO_TABLE: await createTaskTable({ client }),
+    SEKISHO_SLACK_API_URL: fakeSlack.apiUrl,
     SEKISHO_LOG_LEVEL: "error",
   });
 });
 afterEach(async () => {
   process.env = { ...environment };
-  await standIn.close();
-  await aws.close();
+  await fakeSlack?.close();
+  await aws?.close();
 });
 
 function event(path: string, { query = "", cookies = [] as string[] } = {}) {
@@ -45,12 +62,37 @@ async function installIn(
 ) {
   const begun = await handler(event("/slack/install"));
   const state = new URL(begun.headers.location ?? "").searchParams.get("state") ?? "";
-  const query = String(new URLSearchParams({ state, code: standIn.authorize(place).code }));
+  const query = String(new URLSearchParams({ state, code: fakeSlack.authorize(place).code }));
   const cookies = begun.cookies.map((line) => line.split(";")[0] ?? "");
   return handler(event("/slack/oauth_redirect", { query, cookies }));
 }
 
-describe("the installation flow on Lambda", () => {
+const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+
+suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  it("uses a state once, whichever instance is asked", async () => {
+    const instances = [1, 2].map(() => createOauthHandler({ config: parseConfig({ json: {} }) }));
+    const begun = await instances[0]?.(event("/slack/install"));
+    const state = new URL(begun?.headers.location ?? "").searchParams.get("state") ?? "";
+    const cookies = begun?.cookies.map((line) => line.split(";")[0] ?? "") ?? [];
+    const statuses = [];
+    for (const handler of instances) {
+      const query = String(new URLSearchParams({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code }));
+      statuses.push((await handler(event("/slack/oauth_redirect", { query, cookies }))).statusCode);
+    }
+    expect(statuses).toEqual([200, 400]);
+    const writes = aws.calls.filter(({ action }) => action.startsWith("dynamodb:")).map(({ action }) => action);
+    expect(new Set(writes)).toEqual(new Set(["dynamodb:UpdateItem"]));
+  });
+
+  it("lets the listed workspaces alone install", async () => {
+    const { clientId } = install;
+    const clientSecret = { secretsManager: "sekisho/dev/SLACK_CLIENT_SECRET" };
+    const config = parseConfig({ json: { slack: { install: { clientId, clientSecret, teams: ["TSTANDIN"] } } } });
+    expect(await installIn(createOauthHandler({ config }), { team: "TSECOND" })).toMatchObject({ statusCode: 403 });
+    expect([...aws.secrets.all.keys()].filter((name) => name.startsWith(prefix))).toEqual([]);
+  });
+
   it("asks for the manifest's scopes, stores the token, and the client posts with it, there and nowhere else", async () => {
     const config = parseConfig({ json: { slack: { reactions: false } } });
     const handler = createOauthHandler({ config });
@@ -67,16 +109,16 @@ describe("the installation flow on Lambda", () => {
       `${prefix}TSECOND`,
     ]);
 
-    const surroundings = readAwsEnvironment();
+    const dependencies = readAwsEnvironment();
     const slack = createSlackApi({
       tokens: createStageTokens({
         slack: { botToken: { secretsManager: "sekisho/dev/SLACK_BOT_TOKEN" } },
-        aws: surroundings,
-        readManagedSecret: createReadManagedSecret(surroundings),
+        aws: dependencies,
+        readManagedSecret: createReadManagedSecret(dependencies),
         installationsPrefix: prefix,
-        apiUrl: standIn.apiUrl,
+        apiUrl: fakeSlack.apiUrl,
       }),
-      apiUrl: standIn.apiUrl,
+      apiUrl: fakeSlack.apiUrl,
       log: silentLog,
     });
     const person = (installation: { team: string; enterprise?: string }, user: string) =>
@@ -86,7 +128,7 @@ describe("the installation flow on Lambda", () => {
     expect(await person({ team: "TSTANDIN" }, "UPERSON")).toEqual({ locale: "en-US" });
     await expect(person({ team: "TELSEWHERE" }, "UPERSON")).rejects.toMatchObject({ kind: "gone" });
 
-    standIn.uninstall({ team: "TSECOND" });
+    fakeSlack.uninstall({ team: "TSECOND" });
     await expect(person({ team: "TSECOND" }, "UOUTSIDER")).rejects.toMatchObject({
       kind: "gone",
       slackError: "account_inactive",

@@ -1,21 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
+import { createMemoryLedger } from "../../../lambdas/verification/oauth/memory-ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { createBrowser } from "./browser.ts";
 
 const install = { clientId: "12.34", clientSecret: "0123456789abcdef0123456789abcdef" };
-let standIn: SlackStandIn;
+let fakeSlack: FakeSlack;
 let lines: string[];
 let puts: unknown[];
 
 beforeEach(async () => {
-  standIn = await startSlackStandIn({ signingSecret: "s", botToken: "xoxb-stand-in", install });
+  fakeSlack = await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack", install });
   lines = [];
   puts = [];
 });
-afterEach(() => standIn.close());
+afterEach(() => fakeSlack.close());
 
 type Options = Parameters<typeof createOauth>[0];
 
@@ -25,7 +26,8 @@ function oauth(changed: Partial<Options> = {}) {
     clientSecret: async () => install.clientSecret,
     scopes: ["chat:write"],
     installations: { put: async (request) => void puts.push(request) },
-    apiUrl: standIn.apiUrl,
+    ledger: createMemoryLedger(),
+    apiUrl: fakeSlack.apiUrl,
     log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
     ...changed,
   });
@@ -35,7 +37,7 @@ function oauth(changed: Partial<Options> = {}) {
 async function installed(changed: Partial<Options> = {}, query?: Record<string, string>) {
   const browser = createBrowser({ oauth: oauth(changed) });
   const { state } = await browser.begin();
-  return browser.back({ state, ...(query ?? { code: standIn.authorize({ team: "TSECOND" }).code }) });
+  return browser.back({ state, ...(query ?? { code: fakeSlack.authorize({ team: "TSECOND" }).code }) });
 }
 
 const reasons = () => lines.map((line) => JSON.parse(line)).map(({ reason, slack_error }) => [reason, slack_error]);
@@ -66,7 +68,7 @@ describe("an installation that does not come to be", () => {
   });
 
   it("has a code that is used up, made up, or none", async () => {
-    const { code } = standIn.authorize({ team: "TSECOND" });
+    const { code } = fakeSlack.authorize({ team: "TSECOND" });
     expect((await installed({}, { code })).status).toBe(200);
     for (const query of [{ code }, { code: "made-up" }, { code: "x".repeat(1001) }, { code: "" }]) {
       const page = await installed({}, query);
@@ -90,7 +92,7 @@ describe("an installation that does not come to be", () => {
   it.each(["status", "reset", "lost_answer"] as const)(
     "is unknown after a %s, and has to begin again",
     async (type) => {
-      standIn.inject({ method: "oauth.v2.access", type, status: 500 });
+      fakeSlack.inject({ method: "oauth.v2.access", type, status: 500 });
       const page = await installed();
       expect(page.status).toBe(503);
       expect(page.text).toContain('<a href="/slack/install">');
@@ -162,7 +164,7 @@ describe("a page of the flow", () => {
   });
 
   it("holds no token, no secret, no code and no state, and neither does the log or the address", async () => {
-    const { code } = standIn.authorize({ team: "TSECOND" });
+    const { code } = fakeSlack.authorize({ team: "TSECOND" });
     const browser = createBrowser({ oauth: oauth() });
     const { state, authorize } = await browser.begin();
     const page = await browser.back({ state, code });

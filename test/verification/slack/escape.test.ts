@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeMrkdwn, unescapeMrkdwn } from "../../../lambdas/verification/slack/escape.ts";
+import { escapeMrkdwn, unescapeMrkdwn } from "../../../lambdas/verification/slack/markdown/escape.ts";
 
 describe("an agent's text in Slack", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { fencedTables } from "../../../lambdas/verification/slack/fenced-tables.ts";
-import { maxMarkdownLength, splitAnswer } from "../../../lambdas/verification/slack/split-answer.ts";
+import { fencedTables } from "../../../lambdas/verification/slack/markdown/tables.ts";
+import { maxMarkdownLength, splitAnswer } from "../../../lambdas/verification/slack/messages/split.ts";
 
 const table = (name: string, rows = 1) =>
   [`| ${name} | n |`, "|---|---|", ...Array.from({ length: rows }, (_, row) => `| a | ${row} |`)].join("\n");
@@ -34,6 +34,14 @@ describe("tables in an answer", () => {
     ["more than ten thousand characters", `${table("gate")}\n| ${"x".repeat(9_500)} | 1 |`],
   ])("stand in a fence with %s", (_, text) => {
     expect(fencedTables(text)).toMatch(/^```\n/);
+  });
+
+  it("stand in a fence where a row has more cells than the header, and lose none", () => {
+    expect(fencedTables("| a | b |\n|---|---|\n| 1 | 2 | third | [x](https://c.d) |\n| 3 |")).toBe(
+      "```\na   | b\n----+----\n1   | 2   | third | x\n3\n```",
+    );
+    const empty = "| a | b |\n|---|---|\n| 1 | 2 | |\n| 1 | 2 ||";
+    expect(fencedTables(empty)).toBe(empty);
   });
 
   it("leave alone what only looks like one, or stands in code", () => {

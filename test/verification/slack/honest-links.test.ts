@@ -1,19 +1,17 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { lexer } from "marked";
-import { honestLinks } from "../../../lambdas/verification/slack/honest-links.ts";
-import { tellsAnotherAddress } from "../../../lambdas/verification/slack/link-labels.ts";
-import { toMrkdwn } from "../../../lambdas/verification/slack/markdown-mrkdwn.ts";
-import { tokensWithin } from "../../../lambdas/verification/slack/markdown-tokens.ts";
-import { safeMarkdown } from "../../../lambdas/verification/slack/safe-markdown.ts";
+import { lexer, walkTokens } from "marked";
+import { tellsAnotherAddress } from "../../../lambdas/verification/slack/markdown/link-labels.ts";
+import { toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { exposeLinkTargets, safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
 
 /** The labels of all links that lead to the wrong place, as the parser by itself reads them. */
 function labelsToEvil(markdown: string): string[] {
   const labels: string[] = [];
-  for (const token of tokensWithin(lexer(markdown))) {
+  void walkTokens(lexer(markdown), (token) => {
     const isNamed = (token.type === "link" || token.type === "image") && /^!?\[/.test(token.raw);
     if (isNamed && token.href.includes("evil.example")) labels.push(token.text);
-  }
+  });
   return labels;
 }
 
@@ -99,6 +97,19 @@ describe("a link whose label is an address of elsewhere", () => {
         "<b>",
         label,
         "bank.example",
+        "b\u0430nk.example",
+        "user@bank",
+        "bank&#46;example",
+        "~~~\n",
+        "    ",
+        "1. ",
+        "``",
+        "\\[",
+        "<!--",
+        "-->",
+        "</div>",
+        "# ",
+        "\n===\n",
         "https://evil.example",
         "[x]: https://evil.example\n\n",
       ],
@@ -115,14 +126,14 @@ describe("a link whose label is an address of elsewhere", () => {
     );
   });
 
-  it("has no syntax left where the parser is not given the text, and other links of the message stay", () => {
-    const endless = `[${label}](https://evil.example)${"*a ".repeat(3000)}`;
-    const safe = honestLinks(`[docs](https://docs.example)\n\n${endless}`);
-    expect(safe).toContain(`[${label}] (https://evil.example)`);
-    expect(safe).toContain("[docs](https://docs.example)");
-    expect(honestLinks(`[${label}]: https://evil.example\n\n[${label}] ${"*a ".repeat(3000)}`)).toContain(
-      `[${label}] : https`,
+  it("has no syntax left where not all links are read, since an address is repeated too often", () => {
+    const definition = `[x]: https://docs.example/${"a".repeat(30_000)}`;
+    const safe = exposeLinkTargets(
+      `[${label}](https://evil.example) ${"[x] ".repeat(10)}[${label}][x]\n\n${definition}`,
     );
+    expect(safe).toContain(`[${label}] (https://evil.example)`);
+    expect(safe).toContain(`[${label}] [x]`);
+    expect(safe).toContain("[x] : https");
   });
 });
 
@@ -138,6 +149,6 @@ describe("a link whose label is none of an address of elsewhere", () => {
     "| a | b |\n|---|---|\n| [docs](https://docs.example) | x\\|y |",
     "\ttabs\tand trailing blanks  \n\n\n- a\n\n  b\n",
   ])("stays as it is: %s", (markdown) => {
-    expect(honestLinks(markdown)).toBe(markdown);
+    expect(exposeLinkTargets(markdown)).toBe(markdown);
   });
 });

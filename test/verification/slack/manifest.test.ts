@@ -1,10 +1,10 @@
 /** The app's manifest: the scopes, events and features that the configuration uses, and no others. */
 import { describe, expect, it } from "@jest/globals";
 import type * as z from "zod";
-import { configSchema } from "../../../lambdas/shared/config/schema.ts";
-import { botScopes } from "../../../lambdas/verification/slack/bot-scopes.ts";
-import { slackManifest } from "../../../lambdas/verification/slack/manifest.ts";
-import type { SlackApi } from "../../../lambdas/verification/slack/slack.ts";
+import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/bot-scopes.ts";
+import { slackManifest } from "../../../lambdas/verification/slack/api/manifest.ts";
+import type { SlackApi } from "../../../lambdas/verification/slack/api/slack.ts";
 
 const eventsUrl = "https://checkpoint.example/slack/events";
 const configOf = (given: z.input<typeof configSchema> = {}) => configSchema.parse(given);
@@ -33,7 +33,7 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   ],
   replies: [{ method: "conversations.replies", scopes: history }],
   posts: [{ method: "conversations.history", scopes: history }],
-  whisper: [{ method: "chat.postEphemeral", scopes: ["chat:write"] }],
+  postEphemeral: [{ method: "chat.postEphemeral", scopes: ["chat:write"] }],
   openDirect: [{ method: "conversations.open", scopes: ["im:write"] }],
   person: [{ method: "users.info", scopes: ["users:read"] }],
   groupMembers: [{ method: "usergroups.users.list", scopes: ["usergroups:read"] }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { readMessagesPage } from "../../../lambdas/verification/slack/messages-page.ts";
-import { metadataOf } from "../../../lambdas/verification/slack/metadata.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { readMessagesPage } from "../../../lambdas/verification/slack/api/messages.ts";
+import { metadataOf } from "../../../lambdas/verification/slack/api/posts.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 
 const appId = "A0APP00001";
 const key = { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d", part: 1 };

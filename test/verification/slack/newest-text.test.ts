@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { newestText } from "../../../lambdas/verification/slack/newest-text.ts";
+import { lastPart, newestText } from "../../../lambdas/verification/slack/messages/placeholder.ts";
 
 const maxLength = 200;
 
@@ -57,5 +57,32 @@ describe("the end of what is being written", () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe("the part of a long text that is read", () => {
+  const words = (length: number) => "word ".repeat(length / 5);
+  const part = (text: string) => lastPart({ text, maxLength });
+
+  it("is all of it where it is short", () => {
+    expect(part("One.\n\nTwo.")).toBe("One.\n\nTwo.");
+  });
+
+  it("does not grow with the text", () => {
+    const lengths = [words(1000), words(300_000), `\`\`\`\n${"line\n".repeat(60_000)}`].map(
+      (text) => part(text).length,
+    );
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(maxLength + 10);
+  });
+
+  it("shows nothing of a comment that began before it", () => {
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("…\n\n");
+    expect(part(`<!-- a --> ${words(500)}`)).toBe(`…\n\n${words(200)}`);
+  });
+
+  it("goes on as code where it begins in code", () => {
+    expect(part(`\`\`\`ts\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n```ts\n(line\n)+$/);
+    expect(part(`\`\`\`ts\n\`\`\`\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n(line\n)+$/);
   });
 });

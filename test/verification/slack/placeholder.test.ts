@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTaskText } from "../../../lambdas/verification/slack/answer-text.ts";
-import { decodeButton } from "../../../lambdas/verification/slack/buttons.ts";
-import { percentBar } from "../../../lambdas/verification/slack/progress-words.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
+import { decodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
+import { percentBar } from "../../../lambdas/verification/slack/messages/placeholder.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../task/sample.ts";
 
@@ -19,15 +19,17 @@ describe("the placeholder", () => {
   it("says that it is worked on, tried again, or how many of the thread go before it", () => {
     expect(show().text).toBe("Working on it …");
     expect(show({ retryOf }).text).toBe("Trying again …");
-    expect(show({ state: "queued", ahead: 1 }).text).toMatch(/one by one: this one comes after the one before it …$/);
-    expect(show({ state: "queued", ahead: 3 }).text).toMatch(/after the 3 before it …$/);
-    expect(show({ ahead: 3, retryOf }).text).toMatch(/^Trying again … .* after the 3 before it …$/);
-    for (const changes of [{}, { retryOf }, { ahead: 3 }, { ahead: 3, retryOf }])
+    expect(show({ state: "queued", queuePosition: 1 }).text).toMatch(
+      /one by one: this one comes after the one before it …$/,
+    );
+    expect(show({ state: "queued", queuePosition: 3 }).text).toMatch(/after the 3 before it …$/);
+    expect(show({ queuePosition: 3, retryOf }).text).toMatch(/^Trying again … .* after the 3 before it …$/);
+    for (const changes of [{}, { retryOf }, { queuePosition: 3 }, { queuePosition: 3, retryOf }])
       expect(show(changes, "ja").text).toMatch(/[ぁ-ん]/);
   });
 
   it("speaks no more of those that went before it once it is its turn", () => {
-    expect(show({ state: "waiting", ahead: 3 }).text).toBe("Working on it …");
+    expect(show({ state: "waiting", queuePosition: 3 }).text).toBe("Working on it …");
   });
 
   it("tells how far the agent is, in the agent's words and as a bar", () => {
@@ -70,7 +72,21 @@ describe("the placeholder", () => {
   it("has no link in disguise where the beginning of code is cut off", () => {
     const partialText = `\`\`${"word ".repeat(2500)}[https://bank.example](https://evil.example)\`\``;
     const [block] = show({ state: "waiting", ...progress({ partialText }) }).blocks ?? [];
-    expect(block?.text).toContain("https://bank.example (https://evil.example)");
+    expect(block?.text).toContain("https://bank.example (https://evil.example )");
+  });
+
+  it("shows no comment of a long text, and reads only its end", () => {
+    const comment = `<!-- ${"secret ".repeat(1000)}-->`;
+    for (const partialText of [
+      `${"word ".repeat(5000)}${comment} the end`,
+      `${"word ".repeat(50_000)}<!-- ${"secret ".repeat(8000)}--> the end`,
+      // Code that opens far before the part that is read makes no code of the comment.
+      `\`${"word ".repeat(50_000)}${comment}\` the end`,
+    ]) {
+      const [block] = show({ state: "waiting", ...progress({ partialText }) }).blocks ?? [];
+      expect(block?.text).toMatch(/the end$/);
+      expect(block?.text).not.toContain("secret");
+    }
   });
 
   it("does not show what a native stream shows already, unless Slack refused the stream", () => {
@@ -83,7 +99,7 @@ describe("the placeholder", () => {
 
   it("is text alone where Slack does not take blocks", () => {
     const { text, blocks } = show({
-      plain: true,
+      mrkdwnFallback: true,
       ...progress({ partialText: `**So far**\n${"word ".repeat(3000)}end` }),
     });
     expect(blocks).toBeUndefined();
@@ -96,9 +112,9 @@ describe("the placeholder", () => {
       const elements = show({}, locale).blocks?.at(-1)?.elements as { action_id: string; value: string }[] | undefined;
       const button = elements?.[0];
       expect(button && decodeButton(button)).toEqual({ requestId: sampleTask().id, button: { type: "cancel" } });
-      for (const ending of ["asked", "deadline", "unanswered"] as const) {
-        expect(JSON.stringify(show({ ending }, locale))).not.toMatch(/sekisho_cancel/);
-        expect(show({ ending }, locale).text).not.toBe(show({}, locale).text);
+      for (const cancelReason of ["asked", "deadline", "unanswered"] as const) {
+        expect(JSON.stringify(show({ cancelReason }, locale))).not.toMatch(/sekisho_cancel/);
+        expect(show({ cancelReason }, locale).text).not.toBe(show({}, locale).text);
       }
     }
   });
@@ -115,11 +131,11 @@ describe("the assistant's status", () => {
       const states: Partial<Task>[] = [
         {},
         { retryOf },
-        { state: "queued", ahead: 2 },
+        { state: "queued", queuePosition: 2 },
         { state: "asking" },
         { state: "waiting", ...progress({ partialText: "So far" }) },
-        { ending: "asked" },
-        { ending: "deadline" },
+        { cancelReason: "asked" },
+        { cancelReason: "deadline" },
       ];
       const said = states.map((changes) => status(sampleTask(changes)));
       expect(new Set(said).size).toBe(states.length);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTaskText } from "../../../lambdas/verification/slack/answer-text.ts";
-import { decodeButton } from "../../../lambdas/verification/slack/buttons.ts";
-import type { PressRefusal } from "../../../lambdas/verification/slack/task-text.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
+import { decodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
+import type { ButtonClickRefusal } from "../../../lambdas/verification/slack/messages/text.ts";
 import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../task/sample.ts";
 
@@ -85,7 +85,7 @@ describe("a question", () => {
     }));
     const said = show({ options }).blocks?.at(-1) as unknown as { elements: { text: string }[] };
     expect(said.elements[0]?.text).toMatch(/^Answer until <!date\^/);
-    expect(show({ options }, { plain: true }).text).toMatch(/\nAnswer until <!date\^/);
+    expect(show({ options }, { mrkdwnFallback: true }).text).toMatch(/\nAnswer until <!date\^/);
   });
 
   it("has no link in disguise where its end, and with it the end of code, is cut off", () => {
@@ -109,7 +109,7 @@ describe("a question", () => {
   });
 
   it("is text alone where Slack does not take blocks, with its choices", () => {
-    const shown = show({}, { plain: true });
+    const shown = show({}, { mrkdwnFallback: true });
     expect(shown.blocks).toBeUndefined();
     expect(shown.text).toMatch(/\nAnswer until .*\nReply in this thread to answer\.\n• Yes\n• No \*way\*$/);
   });
@@ -118,7 +118,7 @@ describe("a question", () => {
     const shown = show({ prompt: "word ".repeat(10_000) });
     expect(shown.text.length).toBeLessThanOrEqual(3900);
     const options = Array.from({ length: 80 }, (_, index) => ({ id: `${index}`, label: "&".repeat(75) }));
-    for (const plain of [{}, { plain: true as const }])
+    for (const plain of [{}, { mrkdwnFallback: true as const }])
       expect(show({ prompt: "word ".repeat(10_000), options }, plain).text.length).toBeLessThanOrEqual(3900);
     expect(String(shown.blocks?.[0]?.text).length).toBeLessThanOrEqual(8000);
   });
@@ -150,7 +150,7 @@ describe("a question that is over", () => {
     expect(show({}, {}, question.expiresAtMs - 1).text).not.toMatch(/in time/);
     for (const shown of [
       show({}, {}, question.expiresAtMs),
-      show({}, { ending: "unanswered" }),
+      show({}, { cancelReason: "unanswered" }),
       show({}, { outcome: { type: "unanswered" } }),
     ]) {
       expect(shown.text).toMatch(/Nobody answered in time\.$/);
@@ -160,21 +160,21 @@ describe("a question that is over", () => {
 
   it("says so where its task is over", () => {
     for (const task of [
-      { ending: "asked" as const },
+      { cancelReason: "asked" as const },
       { outcome: { type: "failed", reason: "canceled", lost: false } as const },
     ])
       expect(show({}, task).text).toMatch(/The task is over/);
   });
 
   it("keeps the answer, whatever became of the task and its time", () => {
-    expect(show({ answer: { ...answer, option: 0 } }, { ending: "deadline" }, Number.MAX_SAFE_INTEGER).text).toMatch(
-      /✔ \*Yes\*/,
-    );
+    expect(
+      show({ answer: { ...answer, option: 0 } }, { cancelReason: "deadline" }, Number.MAX_SAFE_INTEGER).text,
+    ).toMatch(/✔ \*Yes\*/);
   });
 });
 
 it("whoever presses a button in vain reads why", () => {
-  const refusals: PressRefusal[] = [
+  const refusals: ButtonClickRefusal[] = [
     { type: "not_yours" },
     { type: "answered", by: "U2", atMs: askedAtMs },
     { type: "expired" },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { retryDelayMs } from "../../../lambdas/verification/slack/retry-policy.ts";
-import type { SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
+import { retryDelayMs } from "../../../lambdas/verification/slack/api/call.ts";
+import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 
 const kinds: readonly SlackErrorKind[] = [
   "gone",

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { toMrkdwn } from "../../../lambdas/verification/slack/markdown-mrkdwn.ts";
-import { safeMarkdown } from "../../../lambdas/verification/slack/safe-markdown.ts";
-import { withoutJoiners } from "../../../lambdas/verification/slack/slack-notation.ts";
+import { decodeEntities } from "../../../lambdas/verification/slack/markdown/entities.ts";
+import { toMrkdwn, withoutJoiners } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
 
 /** What Slack takes for more than text, however it is spelled. */
 const live = /(?:<|&lt;|&#60;|&#x3c;)\\?(?:[@#!]\w|https?:[^\s<>]*\|)/i;
@@ -29,6 +29,34 @@ describe("an agent's Markdown", () => {
     expect(text).toMatch(live.test(text) ? live : /mailto/);
     expect(safeMarkdown(text)).not.toMatch(live);
     expect(safeMarkdown(text).replaceAll("\u2060", "")).toBe(text);
+  });
+
+  it.each([
+    "<!&#99;hannel>",
+    "<&#33;channel>",
+    "<&excl;here>",
+    "<!&#x68;ere>",
+    "<@&#85;012AB3CD>",
+    "<&#64;U012AB3CD>",
+    "<&commat;U012AB3CD>",
+    "<&num;C012AB3CD>",
+    "<#&#67;012AB3CD>",
+    "&lt;!&#99;hannel&gt;",
+    "&#60;&#33;&#99;&#104;annel&#62;",
+    "&LT;!channel&GT;",
+    "<!\\channel>",
+    "<h&#116;tps://evil.example|https://bank.example>",
+    "<&#104;ttps://evil.example|https://bank.example>",
+    "<https&#58;//evil.example|https://bank.example>",
+    "<https&colon;//evil.example|bank>",
+    "<https://evil.example&#124;bank>",
+    "<https://evil.example&vert;bank>",
+    "<!subteam&#94;S1>",
+  ])("cannot notify or hide by notation of which a part is written as an entity: %s", (text) => {
+    const safe = safeMarkdown(text);
+    expect(safe).toMatch(/^(?:<|&lt;|&#60;)\u2060/i);
+    expect(safe.replaceAll("\u2060", "")).toBe(text);
+    expect(decodeEntities(decodeEntities(safe))).not.toMatch(/<[@#!\w]/);
   });
 
   it("cannot notify, whatever is around it", () => {
@@ -59,6 +87,7 @@ describe("an agent's Markdown", () => {
 
   it.each([
     "[https://bank.example](https://evil.example)",
+    "[README.md](https://git.example/README.md)",
     "[bank.example/login](https://evil.example)",
     "[**www.bank.example**](https://evil.example)",
     "[Log in at https://bank.example](https://evil.example)",
@@ -84,11 +113,12 @@ describe("an agent's Markdown", () => {
     "[the docs](https://docs.example/a)",
     "[https://docs.example](https://docs.example/a?b=c)",
     "[docs.example](https://www.docs.example/)",
-    "[README.md](https://git.example/README.md)",
+    "[index.html](https://git.example/index.html)",
     "[v1.2.3 notes](https://git.example/releases)",
     "[1]: https://docs.example",
     "<https://docs.example>",
     "<!DOCTYPE html> <!-- note --> <b>bold</b> a < b && c > d",
+    "<https://docs.example/?a=1&vertical=2> and <a@b.example>",
     "List<String> x = a[0](b)",
   ])("keeps what misleads nobody: %s", (text) => {
     expect(safeMarkdown(text)).toBe(text);

@@ -1,13 +1,13 @@
-/** The Slack client of each test, over a stand-in of its own; what it called, logged and waited for. */
+/** The Slack client of each test, over a fake Slack of its own; what it called, logged and waited for. */
 import { afterEach, beforeEach } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
-import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/slack.ts";
-import { createSlackApi } from "../../../lambdas/verification/slack/web-api.ts";
+import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 
-export const botToken = "xoxb-stand-in-token";
+export const botToken = "xoxb-fake-slack-token";
 export const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const channel = workspace.channel.id;
 export const appId = workspace.app;
@@ -16,7 +16,7 @@ export const text = "The answer that nobody may log";
 type Options = Parameters<typeof createSlackApi>[0];
 
 export type SlackClient = {
-  readonly standIn: SlackStandIn;
+  readonly fakeSlack: FakeSlack;
   /** A person's message, in whose thread things are posted. */
   readonly asked: { ts: string };
   /** The methods that were called with the right token, in their order. */
@@ -32,24 +32,24 @@ export type SlackClient = {
 };
 
 /** Called once in a test file; what it gives belongs to the test that runs. */
-export function slackClient(options: Partial<Parameters<typeof startSlackStandIn>[0]> = {}): () => SlackClient {
+export function slackClient(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}): () => SlackClient {
   let client: SlackClient | undefined;
   beforeEach(async () => {
     client = await open(options);
   });
-  afterEach(() => client?.standIn.close());
+  afterEach(() => client?.fakeSlack.close());
   return () => {
     if (client === undefined) throw new Error("No test runs.");
     return client;
   };
 }
 
-async function open(options: Partial<Parameters<typeof startSlackStandIn>[0]>): Promise<SlackClient> {
-  const standIn = await startSlackStandIn({ signingSecret: "s", botToken, ...options });
+async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Promise<SlackClient> {
+  const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, ...options });
   // The event goes nowhere: here only the thread is needed.
-  const asked = standIn.ask({ eventsUrl: standIn.apiUrl, text: "What is a sekisho?" }).message;
+  const asked = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "What is a sekisho?" }).message;
   const calls: string[] = [];
-  standIn.onCall(({ method }) => calls.push(method));
+  fakeSlack.onCall(({ method }) => calls.push(method));
   const lines: string[] = [];
   const waits: number[] = [];
   const installation = { team: workspace.team };
@@ -57,14 +57,14 @@ async function open(options: Partial<Parameters<typeof startSlackStandIn>[0]>): 
   const api = (changed: Partial<Options> = {}) =>
     createSlackApi({
       tokens: createTokens({ botToken: async () => botToken }),
-      apiUrl: standIn.apiUrl,
+      apiUrl: fakeSlack.apiUrl,
       log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
       sleep: async (ms) => void waits.push(ms),
       random: () => 0.5,
       ...changed,
     });
   return {
-    standIn,
+    fakeSlack,
     asked,
     calls,
     lines,
@@ -74,7 +74,7 @@ async function open(options: Partial<Parameters<typeof startSlackStandIn>[0]>): 
     post: (slack = api(), part = 0) =>
       slack.post({ ...common, threadTs: asked.ts, content: { text }, key: { requestId, part } }),
     answers: () =>
-      standIn
+      fakeSlack
         .thread({ channel, ts: asked.ts })
         .flatMap((message) => (message.user === workspace.botUser ? [message.text] : [])),
   };

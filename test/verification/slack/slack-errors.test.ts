@@ -1,6 +1,6 @@
 /** Every error that Slack documents for a method that is called here has a kind that somebody decided on. */
 import { describe, expect, it } from "@jest/globals";
-import { kindOfSlackError } from "../../../lambdas/verification/slack/slack-errors.ts";
+import { kindOfSlackError } from "../../../lambdas/verification/slack/api/slack-errors.ts";
 
 /** By method ("Errors" of its page), without those about arguments that are never sent and those that say that it is done already. */
 const documented: readonly (readonly [method: string, names: string])[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeMrkdwn } from "../../../lambdas/verification/slack/escape.ts";
-import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "../../../lambdas/verification/slack/split-answer.ts";
+import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/escape.ts";
+import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "../../../lambdas/verification/slack/messages/split.ts";
 
 const maxLength = 200;
 
@@ -133,6 +133,15 @@ describe("splitting an answer", () => {
   it("cuts before a code block rather than within it", () => {
     const text = `${"a".repeat(140)}\n\`\`\`\n${"b\n".repeat(60)}\`\`\``;
     expect(splitAnswer({ text, maxLength })[0]).toBe("a".repeat(140));
+  });
+
+  it("tells a header once that would fill a large part of each message, and stays in the fence", () => {
+    const header = `${"h".repeat(40)} | ${"n".repeat(40)}\n${"-".repeat(41)}+${"-".repeat(41)}`;
+    const rows = Array.from({ length: 60 }, (_, row) => `row ${row} | n`).join("\n");
+    const parts = splitAnswer({ text: `\`\`\`\n${header}\n${rows}\n\`\`\``, maxLength });
+    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.join("\n").split("h".repeat(40))).toHaveLength(2);
+    for (const part of parts) expect(part).toMatch(/^```\n(.|\n)*\n```$/);
   });
 
   it("repeats the header of a table that it has to cut, drawn or in a fence", () => {

@@ -1,8 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { endOfPiece } from "../../../lambdas/verification/slack/end-of-piece.ts";
-import { safeMarkdown } from "../../../lambdas/verification/slack/safe-markdown.ts";
-import { nextPiece, type Piece, type StreamShows } from "../../../lambdas/verification/slack/stream-piece.ts";
+import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import {
+  endOfPiece,
+  nextPiece,
+  type Piece,
+  type StreamShows,
+} from "../../../lambdas/verification/slack/messages/stream-piece.ts";
 
 /** What one message of Slack has in the end, and whether the stream went on to it; `texts` are what the agent tells at each poll. */
 function stream(texts: readonly string[]): { shown: string; pieces: string[]; isBroken: boolean; end: number } {

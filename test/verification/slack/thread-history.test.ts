@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { executeTaskParamsSchema } from "../../../contracts/methods.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/answer-text.ts";
+import type { PostedMessage } from "../../../lambdas/verification/slack/api/slack.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
 import {
   answerPart,
   filesPart,
@@ -11,9 +12,8 @@ import {
   placeholderPart,
   plainPart,
   questionPart,
-} from "../../../lambdas/verification/slack/post-parts.ts";
-import type { PostedMessage } from "../../../lambdas/verification/slack/slack.ts";
-import { threadHistory } from "../../../lambdas/verification/slack/thread-history.ts";
+} from "../../../lambdas/verification/slack/messages/post-parts.ts";
+import { threadHistory } from "../../../lambdas/verification/slack/messages/thread-history.ts";
 import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../task/sample.ts";
 
@@ -39,7 +39,8 @@ describe("the history of a thread", () => {
   });
 
   it("has the agents' answers, and not what we say where there is none", () => {
-    const task = (outcome: Outcome, plain?: true) => sampleTask({ state: "delivering", plain, outcome });
+    const task = (outcome: Outcome, mrkdwnFallback?: true) =>
+      sampleTask({ state: "delivering", mrkdwnFallback, outcome });
     for (const locale of ["en", "ja"] as const) {
       const { parts } = createTaskText({ locale });
       const told = (task: Task, part: number) =>

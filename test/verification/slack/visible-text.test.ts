@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTaskText } from "../../../lambdas/verification/slack/answer-text.ts";
-import { safeMarkdown } from "../../../lambdas/verification/slack/safe-markdown.ts";
-import { hasVisibleText } from "../../../lambdas/verification/slack/visible-text.ts";
+import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { hasVisibleText } from "../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
 import { askedAtMs, sampleTask } from "../task/sample.ts";
 
 const text = createTaskText({ locale: "en" });
@@ -16,6 +16,9 @@ const nothing: readonly (readonly [what: string, text: string])[] = [
   ["empty code fences", "```\n```\n".repeat(1500)],
   ["fences of blanks", "```\n \n\u200b\n```"],
   ["an HTML comment", "<!-- nothing -->"],
+  ["an HTML comment over several messages", `<!-- ${"never shown ".repeat(2000)} -->`],
+  ["an HTML comment that does not end", `<!-- ${"never shown\n\n".repeat(1000)}`],
+  ["5,001 empty headings", "#\n".repeat(5001)],
   ["blanks as entities", "&nbsp;&#8203;&#x200B; &nbsp;"],
   ["blanks as named entities", "&zwnj;&shy;&ensp;&emsp;&thinsp;&zwj;&lrm;&rlm;&Tab;"],
   ["line breaks in HTML", "<br>\n<br/> <BR />"],
@@ -56,7 +59,7 @@ const something: readonly string[] = [
 
 describe("an answer of which nobody would see anything", () => {
   it.each(nothing)("is told in words, with blocks and without: %s", (_what, shown) => {
-    for (const form of [{}, { plain: true as const }]) {
+    for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const task = sampleTask({ outcome: { type: "answer", text: shown, artifacts: [{ text: "x" }] }, ...form });
       const [part, ...others] = text.parts(task);
       expect(others).toEqual([]);
@@ -66,7 +69,7 @@ describe("an answer of which nobody would see anything", () => {
   });
 
   it("is told in words after a retry too", () => {
-    const task = sampleTask({ outcome: { type: "answer", text: "\u202e" }, retryOf: "7d1c2b3a", plain: true });
+    const task = sampleTask({ outcome: { type: "answer", text: "\u202e" }, retryOf: "7d1c2b3a", mrkdwnFallback: true });
     expect(text.parts(task)[0]?.text).toMatch(/^_Tried again.*_\nThe agent answered, but without any text\./);
   });
 
@@ -80,7 +83,7 @@ describe("words of ours in place of an answer", () => {
   it("fit into an edit, whatever the files are called that could not be attached", () => {
     const artifacts = Array.from({ length: 20 }, (_, n) => ({ name: `${"&".repeat(99)}${n}`, text: "x" }));
     const uploads = artifacts.map(() => ({ failed: true as const }));
-    for (const form of [{}, { plain: true as const }]) {
+    for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const task = sampleTask({ outcome: { type: "answer", text: "", artifacts, uploads }, ...form });
       const [part] = text.parts(task);
       expect(part?.text.length).toBeLessThanOrEqual(4000);
@@ -92,7 +95,7 @@ describe("words of ours in place of an answer", () => {
 describe("an answer of which somebody sees something", () => {
   it.each(something)("is shown: %s", (shown) => {
     expect(hasVisibleText(safeMarkdown(shown))).toBe(true);
-    for (const form of [{}, { plain: true as const }]) {
+    for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown }, ...form }));
       expect(parts).toHaveLength(1);
       expect(parts[0]?.text).not.toMatch(/^The agent answered/);
@@ -101,9 +104,17 @@ describe("an answer of which somebody sees something", () => {
     }
   });
 
+  it("shows nothing of a comment that does not fit into a message", () => {
+    const comment = `<!-- ${"never shown\n\n".repeat(2000)} -->`;
+    const shown = `first\n\n${comment}\n\n> quoted ${comment.replaceAll("\n", " ")}\n\n\`<!-- code -->\` last`;
+    const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown } }));
+    expect(JSON.stringify(parts)).not.toContain("never shown");
+    expect(JSON.stringify(parts)).toMatch(/first.*quoted.*<!-- code -->.*last/);
+  });
+
   it("has no part of which nobody sees anything", () => {
     const shown = `first\n\n${"```\n```\n".repeat(4000)}\n\nlast`;
-    for (const form of [{}, { plain: true as const }]) {
+    for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown }, ...form }));
       expect(parts.length).toBeLessThanOrEqual(2);
       expect(parts[0]?.text).toMatch(/^first/);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { appId, botToken, failure, requestId, slackClient } from "./slack-client.ts";
 
 const client = slackClient();
@@ -10,10 +10,10 @@ const whole = "Done \ufffd";
 
 describe("text with half a character", () => {
   it("is posted and edited with U+FFFD in its place, in text and blocks", async () => {
-    const { api, common, asked, standIn, lines } = client();
+    const { api, common, asked, fakeSlack, lines } = client();
     const content = { text: half, blocks: [{ type: "markdown", text: half }] };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
-    const shown = () => standIn.messages().find((message) => message.ts === ts);
+    const shown = () => fakeSlack.messages().find((message) => message.ts === ts);
     expect(shown()).toMatchObject({ text: whole, blocks: [{ type: "markdown", text: whole }] });
     await api().update({ ...common, ts, content: { text: `${half}!` }, key });
     expect(shown()?.text).toBe(`${whole}!`);
@@ -21,32 +21,32 @@ describe("text with half a character", () => {
   });
 
   it("is shown in whispers, streams, statuses and prompts", async () => {
-    const { api, common, asked, standIn } = client();
+    const { api, common, asked, fakeSlack } = client();
     const inThread = { ...common, threadTs: asked.ts };
     const user = workspace.person;
-    await api().whisper({ ...inThread, user, text: half });
-    expect(standIn.whispers()).toMatchObject([{ text: whole }]);
+    await api().postEphemeral({ ...inThread, user, text: half });
+    expect(fakeSlack.ephemeralMessages()).toMatchObject([{ text: whole }]);
     const { ts } = await api().startStream({ ...inThread, user, markdown: half });
     await api().appendStream({ ...common, ts, markdown: half });
-    expect(standIn.messages().find((message) => message.ts === ts)?.text).toBe(whole + whole);
+    expect(fakeSlack.messages().find((message) => message.ts === ts)?.text).toBe(whole + whole);
     await api().setStatus({ ...inThread, status: half });
-    expect(standIn.statuses()).toMatchObject([{ status: whole }]);
+    expect(fakeSlack.statuses()).toMatchObject([{ status: whole }]);
     await api().suggestPrompts({ ...inThread, prompts: [{ title: half, message: half }] });
-    expect(JSON.stringify(standIn.prompts())).toContain(whole);
+    expect(JSON.stringify(fakeSlack.prompts())).toContain(whole);
   });
 
   it("may be a file's name", async () => {
-    const { api, common, asked, standIn } = client();
+    const { api, common, asked, fakeSlack } = client();
     const { fileId, url } = await api().startUpload({ ...common, name: half, length: 1 });
     await api().sendUpload({ ...common, url, bytes: Buffer.from("x") });
     await api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: half }] });
-    expect(standIn.file(fileId)).toMatchObject({ name: whole, title: whole });
+    expect(fakeSlack.file(fileId)).toMatchObject({ name: whole, title: whole });
   });
 
-  it("is refused by the stand-in where somebody sends it all the same", async () => {
-    const { standIn, common } = client();
+  it("is refused by the fake Slack where somebody sends it all the same", async () => {
+    const { fakeSlack, common } = client();
     const call = (body: string) =>
-      fetch(`${standIn.apiUrl}chat.postMessage`, {
+      fetch(`${fakeSlack.apiUrl}chat.postMessage`, {
         method: "POST",
         headers: { authorization: `Bearer ${botToken}`, "content-type": "application/x-www-form-urlencoded" },
         body: `channel=${common.channel}&${body}`,

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
-import type { Tokens } from "../../../lambdas/verification/installations/tokens.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import type { Tokens } from "../../../lambdas/verification/slack/api/slack.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 
 const client = slackClient();
@@ -21,24 +21,24 @@ function replies(slack = client().api()) {
 
 describe("what goes wrong on the way", () => {
   it("waits as long as Slack asks for, then posts once", async () => {
-    const { standIn, post, waits, answers } = client();
-    standIn.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 2 });
+    const { fakeSlack, post, waits, answers } = client();
+    fakeSlack.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 2 });
     await post();
     expect(waits).toEqual([2000]);
     expect(answers()).toEqual([text]);
   });
 
   it("leaves it to the caller when Slack asks for more time than a call has", async () => {
-    const { standIn, post, waits } = client();
-    standIn.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 60 });
+    const { fakeSlack, post, waits } = client();
+    fakeSlack.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 60 });
     expect(await failure(post())).toMatchObject({ kind: "rate_limited", retryAfterMs: 60_000 });
     expect(waits).toEqual([]);
   });
 
   it("gives up waiting when the caller does", async () => {
-    const { standIn, api, common, asked, calls } = client();
+    const { fakeSlack, api, common, asked, calls } = client();
     const caller = new AbortController();
-    standIn.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 1 });
+    fakeSlack.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 1 });
     const slack = api({ sleep: async () => caller.abort() });
     const call = slack.post({ ...common, threadTs: asked.ts, content, key, signal: caller.signal });
     expect((await failure(call)).kind).toBe("rate_limited");
@@ -46,49 +46,49 @@ describe("what goes wrong on the way", () => {
   });
 
   it.each(["status", "reset", "lost_answer"] as const)("never posts again after a %s", async (type) => {
-    const { standIn, post, waits, answers } = client();
-    standIn.inject({ method: "chat.postMessage", type, status: 500 });
+    const { fakeSlack, post, waits, answers } = client();
+    fakeSlack.inject({ method: "chat.postMessage", type, status: 500 });
     expect((await failure(post())).kind).toBe("ambiguous");
     expect(waits).toEqual([]);
     expect(answers()).toEqual(type === "lost_answer" ? [text] : []);
   });
 
   it("calls a post ambiguous that lands after the time-out", async () => {
-    const { standIn, post, api, answers } = client();
-    standIn.inject({ method: "chat.postMessage", type: "late", delayMs: 300 });
+    const { fakeSlack, post, api, answers } = client();
+    fakeSlack.inject({ method: "chat.postMessage", type: "late", delayMs: 300 });
     const landed = Promise.withResolvers<void>();
-    standIn.onChange(() => landed.resolve());
+    fakeSlack.onChange(() => landed.resolve());
     expect((await failure(post(api({ timeoutMs: 50 })))).kind).toBe("ambiguous");
     await landed.promise;
     expect(answers()).toEqual([text]);
   });
 
   it.each(["status", "reset", "lost_answer"] as const)("reads again after a %s", async (type) => {
-    const { standIn, waits } = client();
-    standIn.inject({ method: "conversations.replies", type, status: 500 });
+    const { fakeSlack, waits } = client();
+    fakeSlack.inject({ method: "conversations.replies", type, status: 500 });
     expect((await replies()).length).toBe(1);
     expect(waits).toEqual([150]);
   });
 
   it("edits again after a lost answer, since that changes nothing", async () => {
-    const { standIn, api, post, common, answers } = client();
+    const { fakeSlack, api, post, common, answers } = client();
     const { ts } = await post();
-    standIn.inject({ method: "chat.update", type: "lost_answer" });
+    fakeSlack.inject({ method: "chat.update", type: "lost_answer" });
     await api().update({ ...common, ts, content, key });
     expect(answers()).toEqual(["Done."]);
   });
 
   it("gives up after three tries", async () => {
-    const { standIn, waits } = client();
+    const { fakeSlack, waits } = client();
     for (let times = 0; times < 5; times++)
-      standIn.inject({ method: "conversations.replies", type: "status", status: 503 });
+      fakeSlack.inject({ method: "conversations.replies", type: "status", status: 503 });
     expect((await failure(replies())).kind).toBe("ambiguous");
     expect(waits.length).toBe(2);
   });
 
   it("knows that nothing was sent where nobody listens, or no token was to be had", async () => {
     const { api, post } = client();
-    const gone = await startSlackStandIn({ signingSecret: "s", botToken });
+    const gone = await startFakeSlack({ signingSecret: "s", botToken });
     await gone.close();
     const { apiUrl } = gone;
     expect((await failure(post(api({ apiUrl })))).kind).toBe("unavailable");
@@ -135,10 +135,10 @@ describe("what goes wrong on the way", () => {
   });
 
   it("logs every failed call under the request id of the task that it is made for", async () => {
-    const { standIn, api, post, common, asked, lines } = client();
+    const { fakeSlack, api, post, common, asked, lines } = client();
     const { ts } = await post();
     for (const method of ["chat.update", "conversations.replies", "reactions.add", "chat.delete"])
-      standIn.inject({ method, type: "status", status: 500 });
+      fakeSlack.inject({ method, type: "status", status: 500 });
     await api().update({ ...common, ts, content, key });
     await replies();
     await api().react({ ...common, ts: asked.ts, name: "eyes", present: true });
@@ -171,9 +171,9 @@ describe("what goes wrong on the way", () => {
   });
 
   it("puts neither the token nor a text into logs or errors", async () => {
-    const { standIn, post, lines } = client();
+    const { fakeSlack, post, lines } = client();
     for (const type of ["status", "reset", "lost_answer"] as const) {
-      standIn.inject({ method: "chat.postMessage", type, status: 500 });
+      fakeSlack.inject({ method: "chat.postMessage", type, status: 500 });
       const error = await failure(post());
       expect(`${error.message} ${error.stack}`).not.toContain(botToken);
     }

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { isUploadUrl } from "../../../lambdas/verification/slack/send-upload.ts";
+import { isUploadUrl } from "../../../lambdas/verification/slack/api/files.ts";
 import { appId, failure, slackClient } from "./slack-client.ts";
 
 const client = slackClient();
@@ -30,7 +30,7 @@ async function answering(status: number, headers: Record<string, string> = {}) {
 
 describe("a file on its way out", () => {
   it("appears in the thread when all three steps are done, and not before", async () => {
-    const { api, common, asked, standIn } = client();
+    const { api, common, asked, fakeSlack } = client();
     const { fileId, url } = await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
     await api().sendUpload({ ...common, url, bytes });
     const inThread = async () => {
@@ -40,22 +40,22 @@ describe("a file on its way out", () => {
     expect(await inThread()).toEqual([]);
     await api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: "harbour.csv" }] });
     expect(await inThread()).toEqual([fileId]);
-    expect(Buffer.from(standIn.file(fileId)?.bytes ?? []).toString()).toBe(bytes.toString());
+    expect(Buffer.from(fakeSlack.file(fileId)?.bytes ?? []).toString()).toBe(bytes.toString());
   });
 
   it("is shared only once: a lost answer is left to whoever can look", async () => {
-    const { api, common, asked, standIn, waits } = client();
+    const { api, common, asked, fakeSlack, waits } = client();
     const { fileId, url } = await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
     await api().sendUpload({ ...common, url, bytes });
-    standIn.inject({ method: "files.completeUploadExternal", type: "lost_answer" });
+    fakeSlack.inject({ method: "files.completeUploadExternal", type: "lost_answer" });
     const share = api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: "harbour.csv" }] });
     expect((await failure(share)).kind).toBe("ambiguous");
     expect(waits).toEqual([]);
   });
 
   it("gets another address after a lost answer, since one that is not used is forgotten", async () => {
-    const { api, common, standIn, waits } = client();
-    standIn.inject({ method: "files.getUploadURLExternal", type: "lost_answer" });
+    const { api, common, fakeSlack, waits } = client();
+    fakeSlack.inject({ method: "files.getUploadURLExternal", type: "lost_answer" });
     await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
     expect(waits.length).toBe(1);
   });
@@ -66,8 +66,8 @@ describe("a file on its way out", () => {
     ["file_type_not_allowed", "refused"],
     ["account_inactive", "gone"],
   ])("%s is %s", async (error, kind) => {
-    const { api, common, standIn } = client();
-    standIn.inject({ method: "files.getUploadURLExternal", type: "error", error });
+    const { api, common, fakeSlack } = client();
+    fakeSlack.inject({ method: "files.getUploadURLExternal", type: "error", error });
     const call = api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
     expect(await failure(call)).toMatchObject({ kind, slackError: error });
   });

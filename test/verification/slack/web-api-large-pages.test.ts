@@ -14,7 +14,7 @@ afterEach(async () => {
 
 function limits(): (string | undefined)[] {
   const seen: (string | undefined)[] = [];
-  client().standIn.onCall(({ method, args }) => {
+  client().fakeSlack.onCall(({ method, args }) => {
     if (method.startsWith("conversations.")) seen.push(args.limit);
   });
   return seen;
@@ -41,13 +41,13 @@ async function hugePages(): Promise<{ apiUrl: string; calls: () => number }> {
 
 describe("messages whose page is larger than what is read", () => {
   it("are read in smaller pages, all of them, with the cursor of the larger ones", async () => {
-    const { api, post, asked, standIn, common, waits } = client();
+    const { api, post, asked, fakeSlack, common, waits } = client();
     const first = await post(api(), 0);
     for (let posts = 0; posts < 220; posts++) {
-      standIn.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: posts < 200 ? "short" : longText });
+      fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: posts < 200 ? "short" : longText });
     }
     for (let posts = 0; posts < 160; posts++) {
-      standIn.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: longText });
+      fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: longText });
     }
     const last = await post(api(), 1);
     const seen = limits();
@@ -59,8 +59,8 @@ describe("messages whose page is larger than what is read", () => {
   });
 
   it("of a channel too", async () => {
-    const { api, standIn, common, asked } = client();
-    for (let posts = 0; posts < 150; posts++) standIn.postAsOtherBot({ channel: common.channel, text: longText });
+    const { api, fakeSlack, common, asked } = client();
+    for (let posts = 0; posts < 150; posts++) fakeSlack.postAsOtherBot({ channel: common.channel, text: longText });
     const { ts } = await api().post({
       ...common,
       threadTs: undefined,

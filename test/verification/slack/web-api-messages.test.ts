@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
-import type { SlackApi } from "../../../lambdas/verification/slack/slack.ts";
+import type { SlackApi } from "../../../lambdas/verification/slack/api/slack.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { appId, failure, requestId, slackClient, text } from "./slack-client.ts";
 
 const client = slackClient();
@@ -12,9 +12,9 @@ function replies(slack: SlackApi, oldestTs?: string) {
 
 describe("the messages of a thread", () => {
   it("tell a post by its metadata, and who wrote what", async () => {
-    const { api, post, asked, standIn, common } = client();
+    const { api, post, asked, fakeSlack, common } = client();
     const { ts } = await post(api(), 3);
-    const other = standIn.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: "Buy now!" });
+    const other = fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: "Buy now!" });
     const nothing = { key: undefined, fileIds: [] };
     expect(await replies(api())).toEqual([
       {
@@ -56,12 +56,12 @@ describe("the messages of a thread", () => {
   });
 
   it("name the files that they carry", async () => {
-    const { api, standIn, common } = client();
+    const { api, fakeSlack, common } = client();
     const file = { name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("a") };
-    const { ts } = standIn.ask({ eventsUrl: standIn.apiUrl, text: "Read this", files: [file] }).message;
+    const { ts } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "Read this", files: [file] }).message;
     const [found] = await api().replies({ ...common, threadTs: ts, oldestTs: ts, appId });
     expect(found?.fileIds.length).toBe(1);
-    expect(standIn.file(found?.fileIds[0] ?? "")?.name).toBe("a.txt");
+    expect(fakeSlack.file(found?.fileIds[0] ?? "")?.name).toBe("a.txt");
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { failure, slackClient } from "./slack-client.ts";
 
 const organizationToken = "xoxb-organization";
@@ -20,9 +20,9 @@ describe("what Slack knows of people", () => {
   });
 
   it("is asked of one workspace where the token is of an organization", async () => {
-    const { api, common, standIn } = client();
+    const { api, common, fakeSlack } = client();
     const args: unknown[] = [];
-    standIn.onCall((call) => args.push(call.args.team_id));
+    fakeSlack.onCall((call) => args.push(call.args.team_id));
     await api().groupMembers({ ...common, group: "SNOBODY" });
     const slack = api({ tokens: createTokens({ botToken: async () => organizationToken }) });
     const installation = { team: "TGRID", enterprise: "ESTANDIN" };
@@ -31,10 +31,10 @@ describe("what Slack knows of people", () => {
   });
 
   it("is where one can write to them alone", async () => {
-    const { api, common, standIn } = client();
+    const { api, common, fakeSlack } = client();
     const { channel } = await api().openDirect({ ...common, user: "UHANAKO" });
     expect(channel).toBe("DHANAKO");
-    standIn.inject({ method: "conversations.open", type: "lost_answer" });
+    fakeSlack.inject({ method: "conversations.open", type: "lost_answer" });
     expect(await api().openDirect({ ...common, user: "UHANAKO" })).toEqual({ channel });
   });
 
@@ -44,8 +44,8 @@ describe("what Slack knows of people", () => {
     ["usergroups.users.list", "no_such_subteam"],
     ["usergroups.users.list", "plan_upgrade_required"],
   ])("is refused for good where %s says %s", async (method, error) => {
-    const { api, common, standIn } = client();
-    standIn.inject({ method, type: "error", error });
+    const { api, common, fakeSlack } = client();
+    fakeSlack.inject({ method, type: "error", error });
     const call =
       method === "users.info"
         ? api().person({ ...common, user: "U1" })
@@ -56,22 +56,22 @@ describe("what Slack knows of people", () => {
 
 describe("the assistant", () => {
   it("says what it is at, and takes it back", async () => {
-    const { api, common, standIn } = client();
-    const place = standIn.openAssistant({ eventsUrl: standIn.apiUrl });
+    const { api, common, fakeSlack } = client();
+    const place = fakeSlack.openAssistant({ eventsUrl: fakeSlack.apiUrl });
     const at = { ...common, channel: place.channel, threadTs: place.threadTs };
     await api().setStatus({ ...at, status: "is working on it …" });
-    expect(standIn.statuses()).toEqual([
+    expect(fakeSlack.statuses()).toEqual([
       { channel: place.channel, threadTs: place.threadTs, status: "is working on it …" },
     ]);
     await api().setStatus({ ...at, status: "" });
-    expect(standIn.statuses()).toEqual([]);
+    expect(fakeSlack.statuses()).toEqual([]);
   });
 
   it("suggests what one could ask", async () => {
-    const { api, common, standIn } = client();
-    const { channel, threadTs } = standIn.openAssistant({ eventsUrl: standIn.apiUrl });
+    const { api, common, fakeSlack } = client();
+    const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl: fakeSlack.apiUrl });
     const prompts = [{ title: "Deploy", message: "Deploy the harbour" }];
     await api().suggestPrompts({ ...common, channel, threadTs, prompts });
-    expect(standIn.prompts()).toEqual([expect.objectContaining({ channel, threadTs, prompts })]);
+    expect(fakeSlack.prompts()).toEqual([expect.objectContaining({ channel, threadTs, prompts })]);
   });
 });

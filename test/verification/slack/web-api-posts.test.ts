@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
 import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 
 const client = slackClient();
@@ -9,20 +9,31 @@ const markdown = [{ type: "markdown", text: "**Done.**" }];
 
 describe("the Slack API", () => {
   it("posts blocks with the text that notifications say, and edits both", async () => {
-    const { api, common, asked, standIn } = client();
+    const { api, common, asked, fakeSlack } = client();
     const content = { text: "Done.", blocks: markdown };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
-    const posted = () => standIn.messages().find((message) => message.ts === ts);
+    const posted = () => fakeSlack.messages().find((message) => message.ts === ts);
     expect(posted()).toMatchObject({ text: "Done.", blocks: markdown, threadTs: asked.ts });
     await api().update({ ...common, ts, content: { text: "Gone." }, key });
     expect(posted()?.text).toBe("Gone.");
     expect(posted()?.blocks ?? []).toEqual([]);
   });
 
+  it("asks for no preview of an address, neither in a post nor in an edit", async () => {
+    const { api, common, asked, fakeSlack } = client();
+    const content = { text: "See https://a.example/page." };
+    const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
+    const posted = () => fakeSlack.messages().find((message) => message.ts === ts);
+    expect(posted()).toMatchObject(content);
+    expect(posted()?.unfurls).toBeUndefined();
+    await api().update({ ...common, ts, content: { text: "See https://b.example." }, key });
+    expect(posted()?.unfurls).toBeUndefined();
+  });
+
   it("posts into the channel itself without a thread", async () => {
-    const { api, common, standIn } = client();
+    const { api, common, fakeSlack } = client();
     const { ts } = await api().post({ ...common, threadTs: undefined, content: { text: "Opening." }, key });
-    expect(standIn.messages().find((message) => message.ts === ts)?.threadTs).toBeUndefined();
+    expect(fakeSlack.messages().find((message) => message.ts === ts)?.threadTs).toBeUndefined();
   });
 
   it("edits a post, text and metadata", async () => {
@@ -41,28 +52,28 @@ describe("the Slack API", () => {
   });
 
   it("adds and removes a reaction, and is content where that was done already", async () => {
-    const { api, common, asked, standIn, lines } = client();
+    const { api, common, asked, fakeSlack, lines } = client();
     const reaction = { ...common, ts: asked.ts, name: "eyes" };
     await api().react({ ...reaction, present: true });
     await api().react({ ...reaction, present: true });
-    expect(standIn.messages()[0]?.reactions).toEqual(["eyes"]);
+    expect(fakeSlack.messages()[0]?.reactions).toEqual(["eyes"]);
     await api().react({ ...reaction, present: false });
     await api().react({ ...reaction, present: false });
-    expect(standIn.messages()[0]?.reactions).toEqual([]);
+    expect(fakeSlack.messages()[0]?.reactions).toEqual([]);
     expect(lines).toEqual([]);
   });
 
   it("whispers to one person, and never again after a lost answer", async () => {
-    const { api, common, asked, standIn, waits } = client();
-    const whisper = { ...common, threadTs: asked.ts, user: workspace.person, text: "Only for you." };
-    await api().whisper(whisper);
-    expect(standIn.whispers()).toEqual([
+    const { api, common, asked, fakeSlack, waits } = client();
+    const message = { ...common, threadTs: asked.ts, user: workspace.person, text: "Only for you." };
+    await api().postEphemeral(message);
+    expect(fakeSlack.ephemeralMessages()).toEqual([
       expect.objectContaining({ user: workspace.person, text: "Only for you.", threadTs: asked.ts }),
     ]);
-    standIn.inject({ method: "chat.postEphemeral", type: "lost_answer" });
-    expect((await failure(api().whisper(whisper))).kind).toBe("ambiguous");
+    fakeSlack.inject({ method: "chat.postEphemeral", type: "lost_answer" });
+    expect((await failure(api().postEphemeral(message))).kind).toBe("ambiguous");
     expect(waits).toEqual([]);
-    expect(standIn.whispers().length).toBe(2);
+    expect(fakeSlack.ephemeralMessages().length).toBe(2);
   });
 
   it("asks for the token at every call, and for that of the installation", async () => {
@@ -108,8 +119,8 @@ describe("what Slack refuses", () => {
     ["an_error_that_slack_adds_tomorrow", "ambiguous"],
     ["constructor", "ambiguous"],
   ])("%s is %s", async (error, kind) => {
-    const { standIn, post, answers } = client();
-    for (let times = 0; times < 3; times++) standIn.inject({ method: "chat.postMessage", type: "error", error });
+    const { fakeSlack, post, answers } = client();
+    for (let times = 0; times < 3; times++) fakeSlack.inject({ method: "chat.postMessage", type: "error", error });
     expect(await failure(post())).toMatchObject({ kind, slackError: error });
     expect(answers()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { failure, slackClient } from "./slack-client.ts";
 
 const client = slackClient();
@@ -11,13 +11,21 @@ function start(markdown = "It is a ") {
 
 describe("a native stream", () => {
   it("is one message that is written on until it is stopped", async () => {
-    const { api, common, asked, standIn } = client();
+    const { api, common, asked, fakeSlack } = client();
     const { ts } = await start();
     await api().appendStream({ ...common, ts, markdown: "checkpoint." });
-    const message = () => standIn.messages().find((one) => one.ts === ts);
+    const message = () => fakeSlack.messages().find((one) => one.ts === ts);
     expect(message()).toMatchObject({ threadTs: asked.ts, text: "It is a checkpoint.", stream: { state: "open" } });
     await api().stopStream({ ...common, ts });
     expect(message()?.stream).toMatchObject({ state: "closed" });
+  });
+
+  it.each(["begun", "written on", "stopped"])("asks for no preview of an address when it is %s", async (step) => {
+    const { api, common, fakeSlack } = client();
+    const { ts } = await start("https://a.example ");
+    if (step !== "begun") await api().appendStream({ ...common, ts, markdown: "https://b.example " });
+    if (step === "stopped") await api().stopStream({ ...common, ts });
+    expect(fakeSlack.messages().find((one) => one.ts === ts)?.unfurls).toBeUndefined();
   });
 
   it("may be stopped twice, or after Slack has ended it", async () => {
@@ -45,19 +53,19 @@ describe("a native stream", () => {
   });
 
   it.each(["status", "lost_answer"] as const)("is neither begun nor written on again after a %s", async (type) => {
-    const { api, common, standIn, waits } = client();
-    standIn.inject({ method: "chat.startStream", type, status: 500 });
+    const { api, common, fakeSlack, waits } = client();
+    fakeSlack.inject({ method: "chat.startStream", type, status: 500 });
     expect((await failure(start())).kind).toBe("ambiguous");
     const { ts } = await start();
-    standIn.inject({ method: "chat.appendStream", type, status: 500 });
+    fakeSlack.inject({ method: "chat.appendStream", type, status: 500 });
     expect((await failure(api().appendStream({ ...common, ts, markdown: "twice?" }))).kind).toBe("ambiguous");
     expect(waits).toEqual([]);
   });
 
   it("is stopped again after a lost answer", async () => {
-    const { api, common, standIn, waits } = client();
+    const { api, common, fakeSlack, waits } = client();
     const { ts } = await start();
-    standIn.inject({ method: "chat.stopStream", type: "lost_answer" });
+    fakeSlack.inject({ method: "chat.stopStream", type: "lost_answer" });
     await api().stopStream({ ...common, ts });
     expect(waits.length).toBe(1);
   });
@@ -71,17 +79,17 @@ describe("a native stream", () => {
     ["is_archived", "gone"],
     ["message_limit_exceeded", "rate_limited"],
   ])("that Slack does not begin because of %s is %s", async (error, kind) => {
-    const { standIn } = client();
-    for (let times = 0; times < 3; times++) standIn.inject({ method: "chat.startStream", type: "error", error });
+    const { fakeSlack } = client();
+    for (let times = 0; times < 3; times++) fakeSlack.inject({ method: "chat.startStream", type: "error", error });
     expect(await failure(start())).toMatchObject({ kind, slackError: error });
   });
 
   it("that its reader has stopped is refused what follows, and is stopped", async () => {
-    const { api, common, standIn } = client();
+    const { api, common, fakeSlack } = client();
     const { ts } = await start();
-    standIn.inject({ method: "chat.appendStream", type: "error", error: "stopped_by_user" });
+    fakeSlack.inject({ method: "chat.appendStream", type: "error", error: "stopped_by_user" });
     expect((await failure(api().appendStream({ ...common, ts, markdown: "more" }))).kind).toBe("refused");
-    standIn.inject({ method: "chat.stopStream", type: "error", error: "stopped_by_user" });
+    fakeSlack.inject({ method: "chat.stopStream", type: "error", error: "stopped_by_user" });
     await api().stopStream({ ...common, ts });
   });
 });

@@ -48,7 +48,7 @@ describe("an answer that may have arrived", () => {
         policy: foreign,
       });
       expect(further.task.question).toMatchObject({ index: 1, id: "q2", prompt: "And that?" });
-      expect(further.last).toMatchObject([{ type: "ask_question", heal: false }]);
+      expect(further.last).toMatchObject([{ type: "ask_question", reconcile: false }]);
     }
   });
 
@@ -85,7 +85,7 @@ describe("an answer that has arrived", () => {
     const { task, last } = play([woken, questionShown, next, woken], { task: answered({ question_id: "q1" }) });
     expect(task.question).toMatchObject({ index: 1, id: "q2" });
     expect(task.question?.answer).toBeUndefined();
-    expect(last).toEqual([{ type: "ask_question", heal: false }]);
+    expect(last).toEqual([{ type: "ask_question", reconcile: false }]);
   });
 
   it("has an end whatever the peer says after it: the person is asked once more, or reads that the time is over", () => {
@@ -146,7 +146,7 @@ describe("a question about credentials", () => {
     for (const next of [asking({ question_id: "q2", prompt: "Delete it?" }), asking({ prompt: "Delete it?" })]) {
       const { task, last } = play([woken, next, woken], { task: auth });
       expect(task.question).toMatchObject({ index: 1, prompt: "Delete it?" });
-      expect(last).toMatchObject([{ type: "ask_question", heal: false }]);
+      expect(last).toMatchObject([{ type: "ask_question", reconcile: false }]);
     }
   });
 
@@ -159,7 +159,7 @@ describe("a question about credentials", () => {
     const cancel: TaskEvent = { type: "cancel_asked", nowMs: laterMs, resumed: false };
     const hiccup = { ...away, act: "cancel", nowMs: laterMs } as const;
     const trying = play([cancel, hiccup], { task: open() });
-    expect(trying.task).toMatchObject({ state: "asking", ending: "asked" });
+    expect(trying.task).toMatchObject({ state: "asking", cancelReason: "asked" });
     expect(trying.last).toMatchObject([{ type: "wake" }]);
   });
 });
@@ -169,7 +169,7 @@ describe("a question of another zone", () => {
     const expires_at = new Date(nowMs - 5 * 60_000).toISOString();
     const { task } = play([woken, announced, woken, asking({ expires_at }), woken], {});
     expect(task.question?.expiresAtMs).toBe(nowMs + 60_000);
-    expect(task.ending).toBeUndefined();
+    expect(task.cancelReason).toBeUndefined();
     expect(open({ expires_at: new Date(nowMs + 2 * hourMs).toISOString() }).question?.expiresAtMs).toBe(nowMs + hourMs);
   });
 

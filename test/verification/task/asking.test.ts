@@ -56,19 +56,19 @@ describe("a question of the agent", () => {
 
   it("is looked for before it is asked again, where a worker died of asking or Slack left it in doubt", () => {
     const { task } = play([...sent, asking()]);
-    expect(play([resumed], { task }).last).toEqual([{ type: "ask_question", heal: true }]);
-    const doubt: TaskEvent = { type: "slack_failed", nowMs, kind: "ambiguous" };
-    expect(play([woken, doubt, woken], { task }).last).toEqual([{ type: "ask_question", heal: true }]);
-    expect(play([woken], { task }).last).toEqual([{ type: "ask_question", heal: false }]);
+    expect(play([resumed], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
+    const doubt: TaskEvent = { type: "slack_failed", nowMs, act: "ask_question", kind: "ambiguous" };
+    expect(play([woken, doubt, woken], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
+    expect(play([woken], { task }).last).toEqual([{ type: "ask_question", reconcile: false }]);
   });
 
   it("is asked without blocks where Slack takes none; where nobody can be asked at all, the task is told as unanswered", () => {
     const { task } = play([...sent, asking(), woken]);
-    const refused: TaskEvent = { type: "slack_failed", nowMs, kind: "refused" };
+    const refused: TaskEvent = { type: "slack_failed", nowMs, act: "ask_question", kind: "refused" };
     const plain = play([refused, woken], { task });
-    expect(plain.task).toMatchObject({ state: "asking", plain: true });
+    expect(plain.task).toMatchObject({ state: "asking", mrkdwnFallback: true });
     for (const kind of ["refused", "gone"] as const) {
-      const over = play([{ type: "slack_failed", nowMs, kind }], { task: plain.task });
+      const over = play([{ type: "slack_failed", nowMs, act: "ask_question", kind }], { task: plain.task });
       expect(over.last).toEqual([{ type: "cancel" }]);
       expect(play([{ type: "canceled", nowMs }], { task: over.task }).task.outcome).toEqual({ type: "unanswered" });
     }
@@ -106,14 +106,14 @@ describe("an answer", () => {
     const give = (task: Task, index: number, atMs: number) => takeAnswer({ task, index, answer: yes, nowMs: atMs });
     expect(give(task, 0, nowMs + hourMs)).toEqual({ notTaken: { type: "expired" } });
     expect(give(task, 1, nowMs)).toEqual({ notTaken: { type: "past" } });
-    expect(give({ ...task, ending: "asked" }, 0, nowMs)).toEqual({ notTaken: { type: "expired" } });
+    expect(give({ ...task, cancelReason: "asked" }, 0, nowMs)).toEqual({ notTaken: { type: "expired" } });
     expect(give(sampleTask(), 0, nowMs)).toEqual({ notTaken: { type: "over" } });
   });
 
   it("gives the task back the time in which it waited for a person", () => {
     const task = open();
     expect(taken(task).deadlineAtMs).toBe((task.deadlineAtMs ?? 0) + 5000);
-    expect(play([at(woken, nowMs + hourMs - 1)], { task }).task.ending).toBeUndefined();
+    expect(play([at(woken, nowMs + hourMs - 1)], { task }).task.cancelReason).toBeUndefined();
   });
 
   it("is brought again under its own id where nobody knows whether it arrived", () => {
@@ -224,7 +224,7 @@ describe("a further question", () => {
       expect(task.question).toMatchObject({ index: 1, id: "q2", prompt: "And that?" });
       expect(task.question).not.toHaveProperty("ts");
       expect(task.question).not.toHaveProperty("answer");
-      expect(last).toEqual([{ type: "ask_question", heal: false }]);
+      expect(last).toEqual([{ type: "ask_question", reconcile: false }]);
     }
   });
 });

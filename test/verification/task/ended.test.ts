@@ -47,20 +47,21 @@ describe("the record of a task", () => {
   });
 
   it("keeps an answer that Slack did not take, so that it is delivered once the cause is gone", () => {
-    const gone: TaskEvent = { type: "slack_failed", nowMs, kind: "gone" };
+    const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
     const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, { type: "swept" });
     expect(undelivered).toMatchObject({ state: "done", outcome: { type: "answer", text: "A checkpoint." } });
     expect(undelivered.message.text).toBe("");
     const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
-    expect(task).toMatchObject({ state: "delivering", swept: false });
+    expect(task).toMatchObject({ state: "delivering", cleanupDone: false, textsErased: true });
     expect(task.undelivered).toBeUndefined();
-    expect(last).toEqual([{ type: "deliver", heal: true }]);
+    expect(last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
   it("is cleaned up in its thread after its delivery was given up, and keeps its texts until then", () => {
-    const gone: TaskEvent = { type: "slack_failed", nowMs, kind: "gone" };
+    const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
     const { task, last } = play([woken, gone], { task: recordAfter(sent(), answered("A checkpoint.")) });
-    expect(task).toMatchObject({ state: "done", undelivered: "given_up", swept: false });
+    expect(task).toMatchObject({ state: "done", undelivered: "given_up", cleanupDone: false });
+    expect(task.textsErased).toBeUndefined();
     expect(task.message.text).not.toBe("");
     expect(last).toMatchObject([{ type: "wake" }]);
     expect(play([woken], { task }).last).toEqual([{ type: "sweep" }]);

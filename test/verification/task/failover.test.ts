@@ -172,7 +172,7 @@ describe("a task that may have arrived", () => {
 
   it("may be in doubt at a second destination alone, and then stays with that", () => {
     const { task } = play([...sent, undelivered, woken, refused, woken, undelivered], { policy });
-    expect(task).toMatchObject({ destination: "second", bound: true });
+    expect(task).toMatchObject({ destination: "second", pinnedDestination: true });
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { withHistory } from "../../../lambdas/verification/task/history.ts";
+import { withHistory } from "../../../lambdas/verification/task/step.ts";
 import { sampleTask } from "./sample.ts";
 
 const woken: TaskEvent = { type: "woken", nowMs: 0, resumed: false };

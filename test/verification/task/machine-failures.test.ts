@@ -1,6 +1,7 @@
 /** What becomes of a task when the Execution zone or Slack fails, or somebody wants it to end. */
 import { describe, expect, it } from "@jest/globals";
 import { reasons, SekishoError } from "../../../contracts/errors.ts";
+import type { Act } from "../../../lambdas/verification/task/events.ts";
 import {
   accepted,
   ambiguous,
@@ -152,26 +153,29 @@ describe("a wish to cancel", () => {
 });
 
 describe("failures of Slack", () => {
-  const slack = (kind: "gone" | "ambiguous" | "rate_limited") => ({ type: "slack_failed", nowMs, kind }) as const;
+  const slack = (act: Act["type"], kind: "gone" | "ambiguous" | "rate_limited") =>
+    ({ type: "slack_failed", nowMs, act, kind }) as const;
 
   it("make the next try look first, so that nothing is posted twice", () => {
-    expect(play([woken, slack("ambiguous"), woken]).last).toEqual([{ type: "announce", heal: true }]);
+    expect(play([woken, slack("announce", "ambiguous"), woken]).last).toEqual([{ type: "announce", reconcile: true }]);
     const { task } = play([woken, announced, woken, success]);
-    expect(play([woken, slack("rate_limited"), woken], { task }).last).toEqual([{ type: "deliver", heal: true }]);
-    expect(play([resumed], { task }).last).toEqual([{ type: "deliver", heal: true }]);
+    expect(play([woken, slack("deliver", "rate_limited"), woken], { task }).last).toEqual([
+      { type: "deliver", reconcile: true },
+    ]);
+    expect(play([resumed], { task }).last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
   it("end the task where nobody can post any more, before anything is executed", () => {
-    const { task, last } = play([woken, slack("gone")]);
-    expect(task).toMatchObject({ state: "done", undelivered: "given_up", swept: false });
+    const { task, last } = play([woken, slack("announce", "gone")]);
+    expect(task).toMatchObject({ state: "done", undelivered: "given_up", cleanupDone: false });
     // What an earlier try may have posted is cleaned up.
     expect(last).toMatchObject([{ type: "wake" }]);
   });
 
   it("let an answer that Slack does not take be told without blocks, and then in words of ours, once", () => {
-    const refused = { type: "slack_failed", nowMs, kind: "refused" } as const;
+    const refused = { type: "slack_failed", nowMs, act: "deliver", kind: "refused" } as const;
     const plain = play([woken, announced, woken, success, woken, refused]);
-    expect(plain.task).toMatchObject({ state: "delivering", outcome: { type: "answer" }, plain: true });
+    expect(plain.task).toMatchObject({ state: "delivering", outcome: { type: "answer" }, mrkdwnFallback: true });
     const { task } = play([woken, refused], { task: plain.task });
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
     const last = play([woken, refused], { task }).task;
@@ -181,10 +185,10 @@ describe("failures of Slack", () => {
 
   it("do not end a delivery, or the look after it, for some hours of tries", () => {
     let { task } = play([woken, announced, woken, success]);
-    for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
+    for (let i = 0; i < 200; i++) task = play([woken, slack("deliver", "rate_limited")], { task }).task;
     expect(task.state).toBe("delivering");
     task = play([woken, { type: "delivered" }], { task }).task;
-    for (let i = 0; i < 200; i++) task = play([woken, slack("rate_limited")], { task }).task;
-    expect(task).toMatchObject({ state: "done", swept: false });
+    for (let i = 0; i < 200; i++) task = play([woken, slack("sweep", "rate_limited")], { task }).task;
+    expect(task).toMatchObject({ state: "done", cleanupDone: false });
   });
 });

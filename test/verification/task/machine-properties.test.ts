@@ -2,14 +2,14 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { reasons } from "../../../contracts/errors.ts";
 import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
-import type { CallAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { CallAct, Act as MachineAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, asking, nowMs, success } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
 
-type Act = Exclude<TaskEffect["type"], "wake" | "stop_session">;
+type Act = MachineAct["type"];
 
 const anyFailure = fc.record({
   reason: fc.constantFrom(...reasons, "ambiguous" as const),
@@ -17,9 +17,10 @@ const anyFailure = fc.record({
   undelivered: fc.boolean(),
   lost: fc.boolean(),
 });
-const slackFailure = fc
-  .constantFrom("gone", "no_such_message", "refused", "rate_limited", "unavailable", "ambiguous")
-  .map((kind) => ({ type: "slack_failed", nowMs, kind }) as TaskEvent);
+const slackFailure = (act: Act) =>
+  fc
+    .constantFrom("gone", "no_such_message", "refused", "rate_limited", "unavailable", "ambiguous")
+    .map((kind) => ({ type: "slack_failed", nowMs, act, kind }) as TaskEvent);
 const always = (event: TaskEvent) => fc.constant(event);
 const busy = always({ type: "busy", delayMs: 100 });
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
@@ -44,7 +45,11 @@ function callOf(act: CallAct): fc.Arbitrary<TaskEvent> {
 
 /** How each act may end. */
 const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
-  permit: fc.boolean().map((allowed): TaskEvent => ({ type: "permitted", nowMs, allowed, locale: "en" })),
+  permit: fc.oneof(
+    fc.boolean().map((allowed): TaskEvent => ({ type: "permitted", nowMs, allowed, locale: "en" })),
+    slackFailure("permit"),
+  ),
+  refuse: always({ type: "refusal_told" }),
   give_answer: fc.oneof(
     busy,
     fc
@@ -54,17 +59,27 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
   charge: fc
     .option(fc.constantFrom<{ by: "user"; retryAtMs?: number }>({ by: "user" }, { by: "user", retryAtMs: nowMs }))
     .map((over): TaskEvent => ({ type: "charged", over: over ?? undefined })),
-  open_thread: fc.oneof(always({ type: "thread_opened", place: { channel: "D1", threadTs: "5.5" } }), slackFailure),
+  open_thread: fc.oneof(
+    always({ type: "thread_opened", place: { channel: "D1", threadTs: "5.5" } }),
+    slackFailure("open_thread"),
+  ),
   line_up: fc.oneof(
-    fc.nat({ max: 2 }).map((ahead): TaskEvent => ({ type: "lined_up", nowMs, ahead, freeAtMs: nowMs + 1000 })),
+    fc
+      .nat({ max: 2 })
+      .map((queuePosition): TaskEvent => ({ type: "lined_up", nowMs, queuePosition, freeAtMs: nowMs + 1000 })),
     always({ type: "thread_full" }),
   ),
   leave_thread: always({ type: "left_thread" }),
-  cancel_thread: fc.nat({ max: 2 }).map((count): TaskEvent => ({ type: "thread_canceled", count })),
-  read_message: fc
-    .option(fc.constantFrom("", "Again."), { nil: undefined })
-    .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
-  announce: fc.oneof(always(announced), slackFailure),
+  cancel_thread: fc
+    .tuple(fc.nat({ max: 2 }), fc.boolean())
+    .map(([count, isRepeated]): TaskEvent => ({ type: "thread_canceled", count, isRepeated })),
+  read_message: fc.oneof(
+    fc
+      .option(fc.constantFrom("", "Again."), { nil: undefined })
+      .map((text): TaskEvent => ({ type: "message_read", nowMs, text })),
+    slackFailure("read_message"),
+  ),
+  announce: fc.oneof(always(announced), slackFailure("announce")),
   prepare: fc.oneof(
     // With every file of the message, as the record has it, or without.
     fc
@@ -73,7 +88,7 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
         (isWhole): TaskEvent => ({ type: "prepared", context: { history, attachments: isWhole ? [attachment] : [] } }),
       ),
     always({ type: "file_refused", outcome: { type: "file_refused", why: "too_many", name: "a", most: 1 } }),
-    slackFailure,
+    slackFailure("prepare"),
   ),
   send: callOf("send"),
   poll: callOf("poll"),
@@ -93,16 +108,16 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     )
     .map((shown): TaskEvent => ({ type: "progress_shown", nowMs, shown })),
   hold_thread: always({ type: "thread_held" }),
-  ask_question: fc.oneof(always({ type: "question_asked", nowMs, ts: "2.2" }), slackFailure),
+  ask_question: fc.oneof(always({ type: "question_asked", nowMs, ts: "2.2" }), slackFailure("ask_question")),
   show_question: always({ type: "question_shown", nowMs }),
   upload: fc.oneof(
     fc
       .option(fc.constant("F1"), { nil: undefined })
       .map((fileId): TaskEvent => ({ type: "uploaded", index: 0, fileId })),
-    slackFailure,
+    slackFailure("upload"),
   ),
-  deliver: fc.oneof(always({ type: "delivered" }), slackFailure),
-  sweep: fc.oneof(always({ type: "swept" }), slackFailure),
+  deliver: fc.oneof(always({ type: "delivered" }), slackFailure("deliver")),
+  sweep: fc.oneof(always({ type: "swept" }), slackFailure("sweep")),
 };
 
 /** Somebody answers the question that is open, as the record takes it. */
@@ -133,7 +148,7 @@ describe("whatever happens in whatever order", () => {
         const sends: boolean[] = [];
         const late: boolean[] = [];
         const brought: string[] = [];
-        for (let steps = 0; steps < 80 && !task.swept; steps++) {
+        for (let steps = 0; steps < 80 && !task.cleanupDone; steps++) {
           const type = gen(() =>
             fc.constantFrom("woken", "woken", "woken", "woken", "woken", "cancel_asked", "redriven" as const),
           );
@@ -160,7 +175,7 @@ describe("whatever happens in whatever order", () => {
           task = step.task;
           expect(() => taskSchema.parse(JSON.parse(JSON.stringify(task)))).not.toThrow();
           const wake = step.effects.filter(({ type: name }) => name === "wake");
-          expect(wake).toHaveLength(task.swept ? 0 : 1);
+          expect(wake).toHaveLength(task.cleanupDone ? 0 : 1);
           if (task.state === "delivering") expect(task.outcome).toBeDefined();
           clockMs += gen(() => fc.constantFrom(0, 1000, 30_000, 1_800_000));
         }
@@ -178,7 +193,7 @@ describe("whatever happens in whatever order", () => {
         const policy = samplePolicy({ idempotent });
         let task = sampleTask({ message: { ...sampleTask().message, threadTs: "1.1" } });
         let clockMs = nowMs;
-        for (let steps = 0; steps < 400 && !task.swept; steps++) {
+        for (let steps = 0; steps < 400 && !task.cleanupDone; steps++) {
           let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: false }, policy });
           for (;;) {
             const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
@@ -190,7 +205,7 @@ describe("whatever happens in whatever order", () => {
           const [wake] = step.effects;
           clockMs += wake?.type === "wake" ? wake.delayMs : 0;
         }
-        expect(task).toMatchObject({ state: "done", swept: true });
+        expect(task).toMatchObject({ state: "done", cleanupDone: true, textsErased: true });
       }),
       { numRuns: 200 },
     );
@@ -203,7 +218,7 @@ function calm(act: TaskEffect, task: Task): TaskEvent {
     permit: { type: "permitted", nowMs, allowed: true, locale: "en" },
     give_answer: { type: "answer_given", nowMs, verdict: "none" },
     charge: { type: "charged", over: undefined },
-    line_up: { type: "lined_up", nowMs, ahead: 0, freeAtMs: nowMs },
+    line_up: { type: "lined_up", nowMs, queuePosition: 0, freeAtMs: nowMs },
     leave_thread: { type: "left_thread" },
     announce: announced,
     prepare: { type: "prepared", context: {} },

@@ -38,24 +38,31 @@ describe("the stories of a task", () => {
       ["sweep"],
       [],
     ]);
-    expect(task).toMatchObject({ state: "done", swept: true });
+    expect(task).toMatchObject({ state: "done", cleanupDone: true });
   });
 
-  it("polls an accepted task by its id, later and later, until the result is there", () => {
-    const { task, asked } = play([woken, announced, woken, accepted, woken, accepted, woken, accepted, woken, success]);
+  it("polls an accepted task by its id until the result is there", () => {
+    const { task, asked } = play([woken, announced, woken, accepted, woken, success]);
     expect(asked[4]).toEqual([{ type: "poll", by: "task_id" }]);
-    const delays = [asked[3], asked[5], asked[7]]
-      .map((effects) => effects?.[0])
-      .map((effect) => (effect?.type === "wake" ? effect.delayMs + (effect.jitterMs ?? 0) : -1));
-    expect(delays).toEqual([...delays].sort((a, b) => a - b));
-    expect(new Set(delays).size).toBe(3);
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "answer", text: "A checkpoint." } });
   });
 
-  it("refuses a person who is not allowed, without a placeholder and without sending", () => {
-    const { task, last } = play([woken, { type: "permitted", nowMs, allowed: false, locale: "ja" }]);
-    expect(task).toMatchObject({ state: "delivering", outcome: { type: "refused" }, locale: "ja" });
-    expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+  it("refuses a person who is not allowed: the task is over, without a post and without sending", () => {
+    const refused = [woken, { type: "permitted", nowMs, allowed: false, locale: "ja" }] as const;
+    expect(play(refused)).toMatchObject({
+      task: { outcome: { type: "refused" }, locale: "ja" },
+      last: [{ type: "refuse" }],
+    });
+    const { task, last } = play([...refused, { type: "refusal_told" }, { type: "left_thread" }]);
+    expect(task).toMatchObject({
+      state: "done",
+      cleanupDone: true,
+      outcome: { type: "refused" },
+      message: { text: "" },
+    });
+    expect(last).toEqual([]);
+    const again = play([{ type: "redriven", nowMs, resumed: false }], { task });
+    expect([again.task.state, again.last]).toEqual(["done", []]);
   });
 
   it("apologises for a message older than a day and never executes it", () => {
@@ -203,13 +210,13 @@ describe("a dead letter", () => {
   });
 
   it("looks into the thread before it is told, since a worker may have died of the announcement", () => {
-    expect(play([woken, { type: "dead_lettered", nowMs }, woken]).last).toEqual([{ type: "deliver", heal: true }]);
+    expect(play([woken, { type: "dead_lettered", nowMs }, woken]).last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
   it("never replaces an outcome that is being delivered, and the next try looks first", () => {
     const { task, asked } = play([woken, announced, woken, success, { type: "dead_lettered", nowMs }, woken]);
     expect(task.outcome).toMatchObject({ type: "answer" });
     expect(asked[4]).toMatchObject([{ type: "wake" }]);
-    expect(asked[5]).toEqual([{ type: "deliver", heal: true }]);
+    expect(asked[5]).toEqual([{ type: "deliver", reconcile: true }]);
   });
 });

@@ -56,7 +56,7 @@ const dull: { [E in TaskEffect["type"]]?: (atMs: number) => TaskEvent } = {
   permit: (atMs) => ({ type: "permitted", nowMs: atMs, allowed: true, locale: "en" }),
   give_answer: (atMs) => ({ type: "answer_given", nowMs: atMs, verdict: "none" }),
   charge: () => ({ type: "charged", over: undefined }),
-  line_up: (atMs) => ({ type: "lined_up", nowMs: atMs, ahead: 0, freeAtMs: atMs }),
+  line_up: (atMs) => ({ type: "lined_up", nowMs: atMs, queuePosition: 0, freeAtMs: atMs }),
   hold_thread: () => ({ type: "thread_held" }),
   leave_thread: () => ({ type: "left_thread" }),
 };

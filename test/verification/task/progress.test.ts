@@ -60,7 +60,7 @@ describe("progress", () => {
   it("is forgotten with the task", () => {
     const events: TaskEvent[] = [wokenAt(nowMs + 5000), { ...success, nowMs: nowMs + 5000 }, wokenAt(nowMs + 9000)];
     const over = play([...events, { type: "delivered" }, woken, { type: "swept" }], { task: showing() }).task;
-    expect(over).toMatchObject({ state: "done", swept: true });
+    expect(over).toMatchObject({ state: "done", cleanupDone: true });
     expect(JSON.stringify(over)).not.toContain("half");
   });
 });
@@ -84,7 +84,7 @@ describe("a stream", () => {
 
 describe("the placeholder of a task that waited", () => {
   it("says so no more when its turn comes", () => {
-    const ahead: TaskEvent = { type: "lined_up", nowMs, ahead: 1, freeAtMs: nowMs + 1000 };
+    const ahead: TaskEvent = { type: "lined_up", nowMs, queuePosition: 1, freeAtMs: nowMs + 1000 };
     const queued = play([woken, ahead, announced]).task;
     expect(queued.state).toBe("queued");
     const begun = play([woken, shownAt(nowMs)], { task: queued });

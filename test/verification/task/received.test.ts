@@ -1,6 +1,6 @@
 /** What becomes of a message before anything is sent: let in, counted, given a thread; or refused in words, or left alone. */
 import { describe, expect, it } from "@jest/globals";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
 import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
@@ -11,15 +11,20 @@ const taskOf = (message: Partial<AskedMessage>) => sampleTask({ message: { ...sa
 const said = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => {
   return { type: "answer_given", nowMs, verdict };
 };
-const ignored = { state: "done", swept: true, message: { text: "" } };
-const slack = (kind: "gone" | "refused" | "unavailable"): TaskEvent => ({ type: "slack_failed", nowMs, kind });
+const ignored = { state: "done", cleanupDone: true, message: { text: "" } };
+const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): TaskEvent => ({
+  type: "slack_failed",
+  nowMs,
+  act,
+  kind,
+});
 
 describe("a message", () => {
   it("is counted once it is clear where it goes, and before anything of it is seen", () => {
     const { asked } = play([woken, { type: "charged", over: undefined }]);
     expect(asked).toEqual([
       [{ type: "charge", untilMs: nowMs + 24 * 3600_000 + 60_000 }],
-      [{ type: "announce", heal: false }],
+      [{ type: "announce", reconcile: false }],
     ]);
     const nowhere = play([woken], { policy: samplePolicy({ routed: false }) });
     expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found" });
@@ -27,8 +32,10 @@ describe("a message", () => {
 
   it("of somebody who asks for too much is told so, with the time when it may be again", () => {
     const over = { by: "user", retryAtMs: nowMs + 60_000 } as const;
-    const { task } = play([woken, { type: "charged", over }]);
-    expect(task).toMatchObject({ state: "delivering", outcome: { type: "limited", ...over } });
+    const { task, last } = play([woken, { type: "charged", over }]);
+    expect(task).toMatchObject({ outcome: { type: "limited", ...over } });
+    expect(last).toEqual([{ type: "refuse" }]);
+    expect(play([woken, { type: "refusal_told" }], { task }).task).toMatchObject({ state: "done", cleanupDone: true });
     expect(task.params).toBeUndefined();
   });
 
@@ -42,7 +49,7 @@ describe("a reply that does not speak to the bot", () => {
   const reply = taskOf({ threadTs, unaddressed: true });
 
   it("is a task of its own in a thread of the bot's, unless that is switched off", () => {
-    expect(play([woken], { task: reply }).last).toEqual([{ type: "announce", heal: false }]);
+    expect(play([woken], { task: reply }).last).toEqual([{ type: "announce", reconcile: false }]);
     const off = play([woken], { task: reply, policy: samplePolicy({ threadReplies: false }) });
     expect(off).toMatchObject({ task: ignored, last: [] });
   });
@@ -57,7 +64,7 @@ describe("a reply that does not speak to the bot", () => {
   it("is answered although the queue gave up on it, and although it is a day old", () => {
     const buried = play([{ type: "dead_lettered", nowMs }], { task: reply });
     expect(buried).toMatchObject({ task: { state: "received" }, last: [{ type: "wake", delayMs: 300_000 }] });
-    expect(play([woken], { task: buried.task }).last).toEqual([{ type: "announce", heal: true }]);
+    expect(play([woken], { task: buried.task }).last).toEqual([{ type: "announce", reconcile: true }]);
     const lateMs = nowMs + 25 * 3600_000;
     const old = play(
       [
@@ -72,7 +79,7 @@ describe("a reply that does not speak to the bot", () => {
   it("leaves nothing in the thread where it is found to be none after a worker may have announced it", () => {
     const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
     const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
-    expect(found).toMatchObject({ task: { state: "done", swept: false }, last: [{ type: "wake" }] });
+    expect(found).toMatchObject({ task: { state: "done", cleanupDone: false }, last: [{ type: "wake" }] });
     expect(play([woken, { type: "swept" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
   });
 });
@@ -104,28 +111,34 @@ describe("a slash command", () => {
     for (const commandsPrivately of [false, true]) {
       const policy = samplePolicy({ commandsPrivately });
       const { asked, task } = play([woken, openedThread, woken], { task: command, policy });
-      expect(asked[0]).toEqual([{ type: "open_thread", privately: commandsPrivately, heal: false }]);
+      expect(asked[0]).toEqual([{ type: "open_thread", privately: commandsPrivately, reconcile: false }]);
       // It is in the record before anything is posted there.
-      expect(asked.slice(1)).toEqual([[{ type: "wake", delayMs: 0 }], [{ type: "announce", heal: false }]]);
+      expect(asked.slice(1)).toEqual([[{ type: "wake", delayMs: 0 }], [{ type: "announce", reconcile: false }]]);
       expect(task).toMatchObject({ place, thread: "DU1/5.5" });
     }
-    expect(play([resumed], { task: command }).last).toMatchObject([{ type: "open_thread", heal: true }]);
+    expect(play([resumed], { task: command }).last).toMatchObject([{ type: "open_thread", reconcile: true }]);
   });
 
-  it("that is refused, too old, over a limit or nonsense is told in a direct message", () => {
-    const refused: TaskEvent[] = [woken, { type: "permitted", nowMs, allowed: false, locale: "en" }];
-    const limited: TaskEvent[] = [woken, { type: "charged", over: { by: "channel" } }];
-    const old: TaskEvent[] = [{ ...woken, nowMs: nowMs + 25 * 3600_000 }];
-    for (const events of [refused, limited, old]) {
-      const { task } = play(events, { task: command });
-      expect(task.state).toBe("delivering");
-      const told = play([woken, openedThread, woken], { task });
-      expect(told.asked[0]).toEqual([{ type: "open_thread", privately: true, heal: false }]);
-      expect(told.last).toMatchObject([{ type: "deliver" }]);
-    }
-    expect(play([woken], { task: taskOf({ command: true, text: "" }) }).task.outcome).toMatchObject({
-      reason: "invalid_params",
-    });
+  it("that is too old is told in a direct message", () => {
+    const { task } = play([{ ...woken, nowMs: nowMs + 25 * 3600_000 }], { task: command });
+    expect(task.state).toBe("delivering");
+    const told = play([woken, openedThread, woken], { task });
+    expect(told.asked[0]).toEqual([{ type: "open_thread", privately: true, reconcile: false }]);
+    expect(told.last).toMatchObject([{ type: "deliver" }]);
+  });
+
+  it("that is over a limit or nonsense opens no thread", () => {
+    const limited = play([woken, { type: "charged", over: { by: "channel" } }], { task: command });
+    const empty = play([woken], { task: taskOf({ command: true, text: "" }) });
+    for (const { last } of [limited, empty]) expect(last).toEqual([{ type: "refuse" }]);
+    expect(empty.task.outcome).toMatchObject({ reason: "invalid_params" });
+  });
+
+  it("is told in its thread where it was announced before the thread was full", () => {
+    const { task } = play([woken, openedThread, woken, { ...announced }], { task: command });
+    const full = play([{ type: "thread_full" }], { task });
+    expect(full).toMatchObject({ task: { state: "delivering" }, last: [{ type: "wake" }] });
+    expect(play([{ type: "thread_full" }]).last).toEqual([{ type: "refuse" }]);
   });
 
   it("is sent with the thread that it was given, and reads nothing of it", () => {
@@ -180,16 +193,16 @@ describe("what goes along with a message", () => {
 
   it("is tried some times; then the task goes without the thread, but never without its files", () => {
     const without = (task = ready.task) => {
-      let current = play([slack("unavailable")], { task }).task;
+      let current = play([slack("prepare", "unavailable")], { task }).task;
       for (let tries = 0; tries < 10 && current.params === undefined && current.outcome === undefined; tries++) {
-        current = play([woken, slack("unavailable")], { task: current }).task;
+        current = play([woken, slack("prepare", "unavailable")], { task: current }).task;
       }
       return current;
     };
     expect(without().outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "plan.pdf" });
     const alone = play([woken, announced, woken], { task: taskOf({ threadTs }) }).task;
     expect(without(alone)).toMatchObject({ state: "announced", params: { thread_ts: threadTs } });
-    expect(play([slack("gone")], { task: alone }).task.params).toBeDefined();
+    expect(play([slack("prepare", "gone")], { task: alone }).task.params).toBeDefined();
   });
 
   it("tells of a file that cannot be taken along, instead of sending something else", () => {
@@ -218,7 +231,7 @@ describe("the files of an answer", () => {
   });
 
   it("that Slack cannot have do not hold the answer up, and are told as missing", () => {
-    const away: TaskEvent = { type: "slack_failed", nowMs, kind: "unavailable" };
+    const away: TaskEvent = slack("upload", "unavailable");
     let task = play([woken, away], { task: answered }).task;
     for (let tries = 0; tries < 10; tries++) {
       const [effect] = play([woken], { task }).last;
@@ -232,10 +245,10 @@ describe("the files of an answer", () => {
   });
 
   it("are uploaded once, whatever becomes of the delivery: in plain words, or redriven", () => {
-    const uploaded = play([woken, upload(0, "F1"), woken, upload(1, "F2"), woken, slack("refused")], {
+    const uploaded = play([woken, upload(0, "F1"), woken, upload(1, "F2"), woken, slack("deliver", "refused")], {
       task: answered,
     });
-    expect(uploaded.task).toMatchObject({ plain: true });
-    expect(play([woken], { task: uploaded.task }).last).toEqual([{ type: "deliver", heal: true }]);
+    expect(uploaded.task).toMatchObject({ mrkdwnFallback: true });
+    expect(play([woken], { task: uploaded.task }).last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 });

@@ -1,5 +1,6 @@
 /** A task and a policy for tests of the task machine. */
 
+import { outgoingFiles } from "../../../lambdas/verification/slack/messages/outgoing.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
 import type { Policy } from "../../../lambdas/verification/task/policy.ts";
 import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
@@ -36,7 +37,10 @@ const defaults = {
   stopAfterResult: false,
   concurrency: "thread",
   questionMs: 3600_000,
+  longPollMs: 0,
 } as const;
+
+export const sampleZoneSecret = "a secret of this zone, for tests of it alone";
 
 export function samplePolicy({
   routed = true,
@@ -53,12 +57,15 @@ export function samplePolicy({
   stopAfterResult: boolean;
   concurrency: "thread" | "parallel";
   questionMs: number;
+  longPollMs: number;
 }> = {}): Policy {
   return {
     routeOf: () => (routed ? ["host"] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
+    fileCountOf: (task) => outgoingFiles(task).length,
     threadReplies,
     commandsPrivately,
     sweepAfterMs: 120_000,
+    zoneSecret: sampleZoneSecret,
   };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { sessionIdSchema } from "../../../contracts/methods.ts";
-import { sessionIdOf } from "../../../lambdas/verification/task/session-id.ts";
-import { sampleAsk } from "./sample.ts";
+import { sessionIdOf } from "../../../lambdas/verification/task/session.ts";
+import { sampleAsk, sampleZoneSecret } from "./sample.ts";
 
-const idOf = (message: Parameters<typeof sampleAsk>[0], perTask?: string) =>
-  sessionIdOf({ message: sampleAsk(message).message, perTask });
+const idOf = (message: Parameters<typeof sampleAsk>[0], perTask?: string, zoneSecret: string = sampleZoneSecret) =>
+  sessionIdOf({ message: sampleAsk(message).message, perTask, zoneSecret });
 
 describe("the session id", () => {
   it("is the same for the message that starts a thread and for the replies to it", () => {
@@ -22,6 +22,17 @@ describe("the session id", () => {
 
   it("is the task's own where the session is stopped after it", () => {
     expect(idOf({}, "a")).not.toBe(idOf({}, "b"));
+  });
+
+  it("is another one in a zone with another secret, so that nobody can compute it", () => {
+    expect(idOf({}, undefined, "another secret")).not.toBe(idOf({}));
+  });
+
+  it("is none without a secret", () => {
+    for (const zoneSecret of ["", undefined]) {
+      const { message } = sampleAsk({});
+      expect(() => sessionIdOf({ message, perTask: undefined, zoneSecret })).toThrow(/secret/);
+    }
   });
 
   it("is one that every runtime takes", () => {

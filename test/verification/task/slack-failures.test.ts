@@ -1,6 +1,6 @@
 /** What Slack does not take: how long it is tried, and what is done without. */
 import { describe, expect, it } from "@jest/globals";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { Act, SlackErrorKind, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { maxSlackTries } from "../../../lambdas/verification/task/slack-failures.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { nowMs, play, woken } from "./play.ts";
@@ -11,11 +11,7 @@ const base = { destination: "host", taskId: "t-1", placeholderTs: "1.1", announc
 const entry = (state: Task["state"], atMs: number) => ({ atMs, event: "answered", state });
 
 const outcome = { type: "answer", text: "Done." } as const;
-const failedWith = (kind: Extract<TaskEvent, { type: "slack_failed" }>["kind"]): TaskEvent => ({
-  type: "slack_failed",
-  nowMs,
-  kind,
-});
+const failedWith = (act: Act["type"], kind: SlackErrorKind): TaskEvent => ({ type: "slack_failed", nowMs, act, kind });
 const givenUpAfter = { attempts: maxSlackTries - 1 };
 
 describe("what Slack does not take for now", () => {
@@ -24,7 +20,7 @@ describe("what Slack does not take for now", () => {
     (kind) => {
       const history = [entry("delivering", nowMs - 30 * 24 * hourMs)];
       const task = sampleTask({ ...base, state: "delivering", outcome, history });
-      expect(play([failedWith(kind)], { task })).toMatchObject({
+      expect(play([failedWith("deliver", kind)], { task })).toMatchObject({
         task: { state: "delivering", attempts: 1 },
         last: [{ type: "wake" }],
       });
@@ -33,33 +29,33 @@ describe("what Slack does not take for now", () => {
 
   it("is told in one plain text after a day of tries, which is tried once", () => {
     const task = sampleTask({ ...base, state: "delivering", outcome, ...givenUpAfter });
-    const last = play([failedWith("rate_limited")], { task });
+    const last = play([failedWith("deliver", "rate_limited")], { task });
     expect(last).toMatchObject({
       task: { state: "delivering", undelivered: "last_words", outcome },
       last: [{ type: "wake", delayMs: 0 }],
     });
     const said = play([woken, { type: "delivered" }], { task: last.task });
-    expect(said.asked[0]).toEqual([{ type: "deliver", heal: false }]);
+    expect(said.asked[0]).toEqual([{ type: "deliver", reconcile: false }]);
     expect(said.task).toMatchObject({ state: "done", undelivered: "last_words", outcome });
-    const refused = play([woken, failedWith("rate_limited")], { task: last.task });
+    const refused = play([woken, failedWith("deliver", "rate_limited")], { task: last.task });
     expect(refused.task).toMatchObject({ state: "done", undelivered: "last_words", outcome });
   });
 
   it("is not uploaded any more when the last words are said", () => {
     const made = { ...outcome, artifacts: [{ name: "a.csv", text: "1" }] };
     const task = sampleTask({ ...base, state: "delivering", outcome: made, undelivered: "last_words" });
-    expect(play([woken], { task }).last).toEqual([{ type: "deliver", heal: false }]);
+    expect(play([woken], { task }).last).toEqual([{ type: "deliver", reconcile: false }]);
   });
 
   it("is looked at once more in the end, as often as it is delivered", () => {
     const history = [entry("done", nowMs - 30 * 24 * hourMs)];
     const task = sampleTask({ ...base, state: "done", history });
-    expect(play([failedWith("rate_limited")], { task })).toMatchObject({
-      task: { swept: false },
+    expect(play([failedWith("sweep", "rate_limited")], { task })).toMatchObject({
+      task: { cleanupDone: false },
       last: [{ type: "wake" }],
     });
-    expect(play([failedWith("rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
-      task: { swept: true },
+    expect(play([failedWith("sweep", "rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
+      task: { cleanupDone: true },
       last: [],
     });
   });
@@ -67,8 +63,11 @@ describe("what Slack does not take for now", () => {
   it("ends a question after a day of tries", () => {
     const question = { index: 1, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + hourMs };
     const task = sampleTask({ ...base, state: "asking", question });
-    expect(play([failedWith("rate_limited")], { task }).task).toMatchObject({ state: "asking", attempts: 1 });
-    expect(play([failedWith("rate_limited")], { task: { ...task, ...givenUpAfter } }).last).toEqual([
+    expect(play([failedWith("ask_question", "rate_limited")], { task }).task).toMatchObject({
+      state: "asking",
+      attempts: 1,
+    });
+    expect(play([failedWith("ask_question", "rate_limited")], { task: { ...task, ...givenUpAfter } }).last).toEqual([
       { type: "cancel" },
     ]);
   });
@@ -78,17 +77,33 @@ describe("what Slack refuses for good", () => {
   it("is told in plain text first, also where it is words of ours", () => {
     const told = { type: "failed", reason: "timeout", lost: false } as const;
     const task = sampleTask({ ...base, state: "delivering", outcome: told });
-    const plain = play([failedWith("refused")], { task });
-    expect(plain).toMatchObject({ task: { state: "delivering", plain: true }, last: [{ type: "wake", delayMs: 0 }] });
-    const last = play([failedWith("refused")], { task: plain.task });
+    const plain = play([failedWith("deliver", "refused")], { task });
+    expect(plain).toMatchObject({
+      task: { state: "delivering", mrkdwnFallback: true },
+      last: [{ type: "wake", delayMs: 0 }],
+    });
+    const last = play([failedWith("deliver", "refused")], { task: plain.task });
     expect(last.task).toMatchObject({ state: "delivering", undelivered: "last_words" });
   });
 
   it("is said in plain text where it is the announcement, and told as a failure where that is refused as well", () => {
-    const plain = play([failedWith("refused")], { task: sampleTask({ state: "received" }) });
-    expect(plain).toMatchObject({ task: { state: "received", plain: true }, last: [{ type: "wake", delayMs: 0 }] });
-    const { task } = play([failedWith("refused")], { task: plain.task });
+    const plain = play([failedWith("announce", "refused")], { task: sampleTask({ state: "received" }) });
+    expect(plain).toMatchObject({
+      task: { state: "received", mrkdwnFallback: true },
+      last: [{ type: "wake", delayMs: 0 }],
+    });
+    const { task } = play([failedWith("announce", "refused")], { task: plain.task });
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
+  });
+});
+
+describe("the act that failed", () => {
+  it("decides what follows: a retry whose text was never read ends as unreadable only where reading it failed", () => {
+    const { message } = sampleTask();
+    const task = sampleTask({ retryOf: "older", message: { ...message, text: "" } });
+    expect(play([failedWith("read_message", "refused")], { task }).task.outcome).toEqual({ type: "unreadable" });
+    const unasked = play([failedWith("permit", "unavailable")], { task: { ...task, ...givenUpAfter } });
+    expect(unasked.task.outcome).toMatchObject({ type: "failed", reason: "internal" });
   });
 });
 

@@ -5,8 +5,8 @@ import {
   askingIn,
   emptyThread,
   hold,
+  joinThread,
   leave,
-  lineUp,
   type Thread,
   threadSchema,
 } from "../../../lambdas/verification/task/thread.ts";
@@ -17,7 +17,7 @@ const empty = emptyThread({ id: "thread:C1/1.1" });
 const taskOf = (n: number) => ({ id: `task-${n}`, message: { ts: `${1_760_000_000 + n}.000100` } });
 
 function enter(thread: Thread, n: number, { atMs = nowMs, parallel = false } = {}) {
-  const lined = lineUp({ thread, task: taskOf(n), parallel, turnMs, nowMs: atMs });
+  const lined = joinThread({ thread, task: taskOf(n), parallel, turnMs, nowMs: atMs });
   if (lined === undefined) throw new Error("the thread is full");
   return lined;
 }
@@ -27,18 +27,18 @@ describe("the order of a thread", () => {
     const first = enter(empty, 1);
     const second = enter(first.thread, 2);
     const third = enter(second.thread, 3);
-    expect([first, second, third].map(({ place }) => place.ahead)).toEqual([0, 1, 2]);
+    expect([first, second, third].map(({ place }) => place.queuePosition)).toEqual([0, 1, 2]);
     const left = leave({ thread: third.thread, id: "task-1", nowMs });
     expect(left.next).toBe("task-2");
-    expect(enter(left.thread, 3).place.ahead).toBe(1);
-    expect(enter(left.thread, 2).place.ahead).toBe(0);
+    expect(enter(left.thread, 3).place.queuePosition).toBe(1);
+    expect(enter(left.thread, 2).place.queuePosition).toBe(0);
   });
 
   it("is that of the messages, whichever comes in first; but what has begun is not overtaken", () => {
     const waiting = enter(enter(enter(empty, 1).thread, 3).thread, 2);
-    expect(waiting.place.ahead).toBe(1);
+    expect(waiting.place.queuePosition).toBe(1);
     expect(waiting.thread.tasks.map(({ id }) => id)).toEqual(["task-1", "task-2", "task-3"]);
-    expect(enter(enter(empty, 2).thread, 1).place.ahead).toBe(1);
+    expect(enter(enter(empty, 2).thread, 1).place.queuePosition).toBe(1);
   });
 
   it("tells the next one as often as the leaving is repeated, until that has begun", () => {
@@ -50,22 +50,22 @@ describe("the order of a thread", () => {
   it("passes one that holds it longer than it may, and says from when on that is", () => {
     const { thread, place } = enter(enter(empty, 1).thread, 2);
     expect(place.freeAtMs).toBe(nowMs + turnMs);
-    expect(enter(thread, 2, { atMs: nowMs + turnMs - 1 }).place.ahead).toBe(1);
-    expect(enter(thread, 2, { atMs: nowMs + turnMs }).place.ahead).toBe(0);
+    expect(enter(thread, 2, { atMs: nowMs + turnMs - 1 }).place.queuePosition).toBe(1);
+    expect(enter(thread, 2, { atMs: nowMs + turnMs }).place.queuePosition).toBe(0);
   });
 
   it("is nobody's business where tasks run in parallel, neither before nor behind others", () => {
     const beside = enter(enter(empty, 1).thread, 2, { parallel: true });
-    expect(beside.place.ahead).toBe(0);
-    expect(enter(beside.thread, 3).place.ahead).toBe(1);
+    expect(beside.place.queuePosition).toBe(0);
+    expect(enter(beside.thread, 3).place.queuePosition).toBe(1);
     expect(leave({ thread: beside.thread, id: "task-1", nowMs }).next).toBeUndefined();
   });
 
   it("takes no more tasks than a record can hold, and forgets those whose time is over", () => {
     let thread = empty;
     for (let n = 0; n < 200; n++) thread = enter(thread, n).thread;
-    expect(lineUp({ thread, task: taskOf(200), parallel: false, turnMs, nowMs })).toBeUndefined();
-    expect(enter(thread, 199).place.ahead).toBe(199);
+    expect(joinThread({ thread, task: taskOf(200), parallel: false, turnMs, nowMs })).toBeUndefined();
+    expect(enter(thread, 199).place.queuePosition).toBe(199);
     expect(Buffer.byteLength(JSON.stringify(threadSchema.parse(thread)))).toBeLessThan(100_000);
     expect(enter(thread, 200, { atMs: nowMs + 25 * 3600_000 }).thread.tasks).toHaveLength(1);
   });
@@ -86,7 +86,7 @@ describe("the order of a thread", () => {
           } else {
             const { place, thread: changed } = enter(thread, n);
             thread = changed;
-            if (place.ahead === 0) atWork.add(n);
+            if (place.queuePosition === 0) atWork.add(n);
           }
           expect(atWork.size).toBeLessThanOrEqual(1);
         }
@@ -101,10 +101,10 @@ describe("a task that asks", () => {
   const asking = hold({ thread: enter(enter(empty, 1).thread, 2).thread, id: "task-1", untilMs: nowMs + 3600_000 });
 
   it("holds its place until its question has expired, and is known as one whose answer may come", () => {
-    expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).place.ahead).toBe(1);
+    expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).place.queuePosition).toBe(1);
     expect(askingIn({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
     expect(askingIn({ thread: asking, id: "reply", nowMs: nowMs + 3600_000 }).now).toEqual([]);
-    expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).place.ahead).toBe(0);
+    expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).place.queuePosition).toBe(0);
     expect(threadSchema.parse(JSON.parse(JSON.stringify(asking)))).toEqual(asking);
   });
 
@@ -127,11 +127,11 @@ describe("a task that asks", () => {
 
 it("knows of a task that asked also when that was passed, whoever took it out", () => {
   const asking = hold({ thread: enter(empty, 1).thread, id: "task-1", untilMs: nowMs + turnMs });
-  const passed = lineUp({
+  const passed = joinThread({
     ...{ thread: asking, task: taskOf(2), parallel: false, turnMs, nowMs },
     releasedAtMs: new Map([["task-1", nowMs]]),
   });
-  expect(passed?.place.ahead).toBe(0);
+  expect(passed?.place.queuePosition).toBe(0);
   expect(passed?.thread.asked).toEqual(["task-1"]);
   const leftByOther = leave({ thread: enter(asking, 2).thread, id: "task-2", nowMs: nowMs + turnMs });
   expect(leftByOther.thread.asked).toEqual(["task-1"]);

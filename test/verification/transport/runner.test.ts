@@ -5,7 +5,7 @@ import { createLog } from "../../../lambdas/shared/log.ts";
 import { noSpans, type Spans } from "../../../lambdas/shared/telemetry/spans.ts";
 import { noTelemetry } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { newTrace } from "../../../lambdas/shared/trace.ts";
-import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/wrappers/wrapper.ts";
+import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/transport.ts";
 import { clientOver, done, execute, virtualTime } from "./sample.ts";
 
 function recording() {

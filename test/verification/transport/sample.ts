@@ -2,8 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import { newTrace } from "../../../lambdas/shared/trace.ts";
-import type { ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
-import { createClient } from "../../../lambdas/verification/transport/runner.ts";
+import { createClient, type ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import type {
   Transport,
   TransportRequest,

@@ -2,8 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createBodyCollector } from "../../../lambdas/verification/transport/read-capped.ts";
-import { createShortener } from "../../../lambdas/verification/transport/shorten-json.ts";
+import { createResponseCollector, createShortener } from "../../../lambdas/verification/transport/read-response.ts";
 
 /** The JSON without its long strings, given in pieces of `size` bytes. */
 function shortened(value: unknown, size = 7): unknown {
@@ -53,7 +52,7 @@ describe("the body of a response", () => {
   const chunk = (bytes: number) => Buffer.from(`"${"x".repeat(bytes - 2)}"`);
 
   it("takes no more memory where it comes byte by byte", () => {
-    const collector = createBodyCollector({ maxBytes: 100_000, shortens: true });
+    const collector = createResponseCollector({ maxBytes: 100_000, shortens: true });
     const before = heapUsed();
     collector.add(Buffer.from('"'));
     for (let count = 0; count < 1_000_000; count += 1) collector.add(Buffer.from("x"));
@@ -63,23 +62,23 @@ describe("the body of a response", () => {
   });
 
   it("is cut only where it is larger than the limit", () => {
-    const collector = createBodyCollector({ maxBytes: 4000, shortens: true });
+    const collector = createResponseCollector({ maxBytes: 4000, shortens: true });
     collector.add(chunk(4000));
     expect(collector.end()).toEqual({ body: chunk(4000) });
-    const larger = createBodyCollector({ maxBytes: 3999, shortens: true });
+    const larger = createResponseCollector({ maxBytes: 3999, shortens: true });
     larger.add(chunk(4000));
     expect(larger.end()).toEqual({ body: chunk(1026), shortened: true });
   });
 
   it("is not read to its end where it is many times as large, or cannot be cut", () => {
-    const text = createBodyCollector({ maxBytes: 2000, shortens: true });
+    const text = createResponseCollector({ maxBytes: 2000, shortens: true });
     const [first, more] = [Buffer.from(`"${"x".repeat(1999)}`), Buffer.alloc(2000, "x")];
     text.add(first);
     for (let chunks = 0; chunks < 15; chunks++) text.add(more);
     expect(() => text.add(more)).toThrow(expect.objectContaining({ reason: "payload_too_large", unread: true }));
-    const numbers = createBodyCollector({ maxBytes: 2000, shortens: true });
+    const numbers = createResponseCollector({ maxBytes: 2000, shortens: true });
     expect(() => numbers.add(Buffer.from("1,".repeat(1001)))).toThrow("larger");
-    const strict = createBodyCollector({ maxBytes: 2000 });
+    const strict = createResponseCollector({ maxBytes: 2000 });
     expect(() => strict.add(chunk(2001))).toThrow("larger");
   });
 });

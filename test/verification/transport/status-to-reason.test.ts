@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isRetryable } from "../../../contracts/errors.ts";
-import { statusToReason } from "../../../lambdas/verification/transport/status-to-reason.ts";
+import { statusToReason } from "../../../lambdas/verification/transport/read-response.ts";
 
 describe("an HTTP status without a JSON-RPC body", () => {
   it.each([

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { methods } from "../../../contracts/methods.ts";
+import { leftOutCountOf } from "../../../lambdas/verification/task/task.ts";
 import { readResponse } from "../../../lambdas/verification/transport/read-response.ts";
-import { leftOutCountOf, takeErrorData } from "../../../lambdas/verification/transport/take-result.ts";
+import { takeErrorData } from "../../../lambdas/verification/transport/take-result.ts";
 
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 
@@ -61,6 +62,7 @@ describe("the artifacts of a result", () => {
     ["a file of this machine", '{"url":"file:///etc/passwd"}'],
     ["data as address", '{"url":"data:text/plain,hello"}'],
     ["an address that is none", '{"url":"//nowhere"}'],
+    ["an address whose host is too long to read", `{"url":"https://${"é".repeat(501)}.example/"}`],
     ["bytes that are no base64", '{"base64":"%%%"}'],
     ["a text that is none", '{"text":{"a":1}}'],
     ["nothing that is an artifact", '"x"'],

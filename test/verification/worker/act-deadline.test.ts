@@ -42,6 +42,8 @@ it("ends an act by its signal a good while before the lease is over, and not muc
     isKnownThread: async () => "unknown",
     press: async () => {},
     greet: async () => {},
+    isIgnored: async () => false,
+    zoneSecret: async () => "secret",
     leaseMs,
     log: silentLog,
     newId: () => "worker",

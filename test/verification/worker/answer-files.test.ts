@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { FileRefused } from "../../../lambdas/verification/files/files.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 

@@ -49,24 +49,26 @@ describe("a reply without a mention", () => {
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect([...world.marks]).toEqual(marks);
-    expect(world.records.get(reply(200).requestId)).toMatchObject({ state: "done", swept: true });
+    expect(world.records.get(reply(200).requestId)).toMatchObject({ state: "done", cleanupDone: true });
   });
 });
 
 describe("what is not let in", () => {
-  it("is told where it spoke to the bot: refused, or over a limit; and is sent nowhere", async () => {
+  it("is told to that person alone, refused or over a limit; and is sent nowhere", async () => {
     const refusing = createWorld({ gate: { permit: async () => ({ allowed: false, locale: "en" }) } });
     refusing.deliver(ask);
     await refusing.run();
-    expect(refusing.answers()).toEqual(['{"type":"refused"}']);
+    expect(refusing.ephemeralMessages).toEqual([
+      { user: "U1", channel: "C1", threadTs: undefined, text: '{"type":"refused"}' },
+    ]);
+    expect(refusing.posts).toEqual([]);
+    expect(refusing.starts).toEqual([]);
     const limited = createWorld({ gate: { charge: async () => ({ by: "user", retryAtMs: 1_760_000_900_000 }) } });
     limited.deliver(ask);
     await limited.run();
-    expect(limited.answers()).toEqual(['{"type":"limited","by":"user","retryAtMs":1760000900000}']);
-    for (const world of [refusing, limited]) {
-      expect(world.starts).toEqual([]);
-      expect(world.posts).toHaveLength(1);
-    }
+    const words = '{"type":"limited","by":"user","retryAtMs":1760000900000}';
+    expect(limited.ephemeralMessages).toEqual([{ user: "U1", channel: "C1", threadTs: undefined, text: words }]);
+    expect([limited.starts, limited.posts]).toEqual([[], []]);
   });
 
   it("is charged once, however often its message comes and its worker dies", async () => {
@@ -134,22 +136,19 @@ describe("a slash command", () => {
     }
   });
 
-  it("that is refused or too old is told in a direct message, and nobody else hears of it", async () => {
+  it("that is refused or too old is told to the person, and nobody else hears of it", async () => {
     const refusing = createWorld({ gate: { permit: async () => ({ allowed: false, locale: "en" }) } });
     refusing.deliver(command);
     await refusing.run();
+    expect(refusing.ephemeralMessages).toMatchObject([{ user: "U1", channel: "C1", text: '{"type":"refused"}' }]);
+    expect([refusing.posts, refusing.starts]).toEqual([[], []]);
     const late = createWorld();
     late.deliver(command);
     late.pass(25 * 3600_000);
     await late.run();
-    for (const [world, words] of [
-      [refusing, '{"type":"refused"}'],
-      [late, '{"type":"too_old"}'],
-    ] as const) {
-      expect(world.answers()).toEqual([words]);
-      expect(new Set(world.posts.map(({ channel }) => channel))).toEqual(new Set(["DU1"]));
-      expect(world.starts).toEqual([]);
-    }
+    expect(late.answers()).toEqual(['{"type":"too_old"}']);
+    expect(new Set(late.posts.map(({ channel }) => channel))).toEqual(new Set(["DU1"]));
+    expect(late.starts).toEqual([]);
   });
 
   it("opens one thread, whatever happens on the way", async () => {
@@ -204,7 +203,9 @@ describe("what goes along with a message", () => {
 
   it("is told where a file cannot be taken along, and nothing is sent without it", async () => {
     const world = createWorld({
-      files: { bringIn: () => Promise.reject(new FileRefused({ why: "too_large", name: "plan.pdf", most: 5 })) },
+      files: {
+        importAttachments: () => Promise.reject(new FileRefused({ why: "too_large", name: "plan.pdf", most: 5 })),
+      },
     });
     world.deliver(say(1, { files: [file] }));
     await world.run();
@@ -248,8 +249,8 @@ describe("the button to cancel", () => {
     world.deliver(ask);
     await world.run({ maxSteps: 4 });
     world.press({ ...press, user: "U2", button });
-    await world.run({ until: () => world.whispers.length > 0 });
-    expect(world.whispers).toEqual([
+    await world.run({ until: () => world.ephemeralMessages.length > 0 });
+    expect(world.ephemeralMessages).toEqual([
       { user: "U2", channel: "C1", threadTs: ask.message.ts, text: '{"type":"not_yours"}' },
     ]);
     expect(world.cancels).toEqual([]);
@@ -258,7 +259,7 @@ describe("the button to cancel", () => {
     expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
     world.press({ ...press, user: "U1", button });
     await world.run();
-    expect(world.whispers.at(-1)?.text).toBe('{"type":"over"}');
+    expect(world.ephemeralMessages.at(-1)?.text).toBe('{"type":"over"}');
   });
 
   it("of no task, or in another channel than the task's, does nothing", async () => {
@@ -268,6 +269,6 @@ describe("the button to cancel", () => {
     world.press({ ...press, user: "U1", channel: "C2", button });
     world.press({ ...press, user: "U1", requestId: "00000000-0000-5000-8000-0000000000ff", button });
     await world.run();
-    expect([world.cancels, world.whispers, world.answers()]).toEqual([[], [], ["A checkpoint."]]);
+    expect([world.cancels, world.ephemeralMessages, world.answers()]).toEqual([[], [], ["A checkpoint."]]);
   });
 });

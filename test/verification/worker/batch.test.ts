@@ -2,8 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { batchOf, handleBatch } from "../../../lambdas/verification/worker/batch.ts";
-import { retryDelaySeconds } from "../../../lambdas/verification/worker/retry-later.ts";
+import { batchOf, handleBatch, retryDelaySeconds } from "../../../lambdas/verification/worker/batch.ts";
 
 const nowMs = 1_762_750_300_000;
 

@@ -1,6 +1,6 @@
 /** The bound on the calls of one destination. */
 import { describe, expect, it } from "@jest/globals";
-import { createSlots } from "../../../lambdas/verification/worker/slots.ts";
+import { createSlots } from "../../../lambdas/verification/worker/calls.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

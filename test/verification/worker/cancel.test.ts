@@ -50,6 +50,24 @@ describe("the word to cancel, alone in a thread", () => {
     expect(world.answers()).toContain('{"type":"canceling","count":2}');
   });
 
+  it("is answered in the thread once, and then to its writer alone, however often it is said", async () => {
+    const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
+    world.deliver(ask);
+    await world.run({ maxSteps: 5 });
+    const idOf = (n: number) => `00000000-0000-5000-8000-${String(n).padStart(12, "0")}`;
+    for (let n = 100; n < 140; n++) {
+      world.deliver({
+        ...wish,
+        requestId: idOf(n),
+        message: { ...wish.message, ts: `${Number(wish.message.ts) + n / 1000}` },
+      });
+    }
+    await world.run();
+    const acknowledged = world.answers().filter((text) => text.includes("canceling"));
+    expect(acknowledged).toEqual(['{"type":"canceling","count":1}']);
+    expect(world.posts).toHaveLength(2);
+  });
+
   it("ends nobody else's task, said by whoever may ask", async () => {
     const world = createWorld({ pollsUntilDone: 3, cancelable: true });
     world.deliver(ask);
@@ -57,19 +75,23 @@ describe("the word to cancel, alone in a thread", () => {
     world.deliver({ ...wish, message: { ...wish.message, user: "USTRANGER" } });
     await world.run();
     expect(world.cancels).toEqual([]);
-    expect(world.answers().sort()).toEqual(["A checkpoint.", '{"type":"canceling","count":0}']);
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual([
+      ["USTRANGER", '{"type":"canceling","count":0}'],
+    ]);
   });
 
-  it("is answered where nothing is under way; but not where it was said to nobody", async () => {
+  it("is answered to its writer alone where nothing is under way; but not where it was said to nobody", async () => {
     const world = createWorld();
     world.deliver(wish);
     await world.run();
-    expect(world.answers()).toEqual(['{"type":"canceling","count":0}']);
+    expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"canceling","count":0}']);
+    expect(world.posts).toEqual([]);
     const quiet = await afterAnAnswer();
     quiet.deliver(bare);
     await quiet.run();
     expect(quiet.answers()).toEqual(["A checkpoint."]);
-    expect(quiet.records.get(bare.requestId)).toMatchObject({ state: "done", swept: true });
+    expect(quiet.records.get(bare.requestId)).toMatchObject({ state: "done", cleanupDone: true });
   });
 });
 
@@ -98,7 +120,7 @@ describe("a message that speaks to nobody", () => {
     await again.run();
     for (const world of [old, buried, again]) {
       expect([world.posts.length, world.starts]).toEqual([1, [ask.requestId]]);
-      expect(world.records.get(bare.requestId)).toMatchObject({ state: "done", swept: true });
+      expect(world.records.get(bare.requestId)).toMatchObject({ state: "done", cleanupDone: true });
     }
   });
 });

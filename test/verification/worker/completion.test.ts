@@ -1,7 +1,8 @@
 /** The completion push: wakes the task it means, and can do nothing else. */
 import { describe, expect, it } from "@jest/globals";
+import { play, woken } from "../task/play.ts";
 import { sampleAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
+import { createWorld, type Fate } from "./world.ts";
 
 const ask = sampleAsk();
 const pushOf = (requestId: string, taskId = "t-1") => JSON.stringify({ request_id: requestId, task_id: taskId });
@@ -58,7 +59,7 @@ describe("a completion push", () => {
     world.cancel(ask.requestId);
     await world.handleDue();
     const ending = structuredClone(world.records.get(ask.requestId));
-    expect(ending?.ending).toBe("asked");
+    expect(ending?.cancelReason).toBe("asked");
     world.pass(5000);
     await world.push(pushOf(ask.requestId));
     expect(world.records.get(ask.requestId)).toEqual(ending);
@@ -66,10 +67,117 @@ describe("a completion push", () => {
 
   it("polls once a second at most, however many come", async () => {
     const world = await waitingWorld(1000);
-    let polls = 0;
-    for (let i = 0; i < 50; i++) polls += await world.push(pushOf(ask.requestId));
-    expect(polls).toBe(1);
+    const before = world.calls();
+    for (let i = 0; i < 50; i++) await world.push(pushOf(ask.requestId));
+    expect(world.calls() - before).toBe(1);
+    world.pass(1000);
+    await world.handleDue();
+    expect(world.calls() - before).toBe(2);
     world.pass(1000);
     expect(await world.push(pushOf(ask.requestId))).toBe(1);
+  });
+});
+
+/** A task that has just been polled, and so old that the next poll is minutes away; that one finds it done. */
+async function oldWorld({ isPushedMeanwhile }: { isPushedMeanwhile: boolean }) {
+  const polls = 50;
+  const push = pushOf(ask.requestId);
+  const recordOf = () => world.records.get(ask.requestId);
+  const isAfter = (times: number) => recordOf()?.polls === times && recordOf()?.lease === undefined;
+  let pushedAfterMs: number | undefined;
+  const world = createWorld({
+    pollsUntilDone: polls + 1,
+    deadlineMs: 8 * 3600_000,
+    async fate({ party }): Promise<Fate> {
+      const isLast = party === "host" && recordOf()?.polls === polls;
+      if (isLast && isPushedMeanwhile && pushedAfterMs === undefined) pushedAfterMs = await world.push(push);
+      return "ok";
+    },
+  });
+  world.deliver(ask);
+  await world.run({ until: () => isAfter(polls) });
+  expect(pushedAfterMs).toBe(isPushedMeanwhile ? 0 : undefined);
+  expect((recordOf()?.nextPollAtMs ?? 0) - world.now()).toBeGreaterThan(60_000);
+  return { world, push, polledAtMs: world.now(), calls: world.calls() };
+}
+
+describe("a completion push that comes before what it tells of can have been seen", () => {
+  it("brings the answer a second after the last poll, though the next one is minutes away", async () => {
+    const { world, push, polledAtMs, calls } = await oldWorld({ isPushedMeanwhile: false });
+    for (const _ of [1, 2, 3]) expect(await world.push(push)).toBe(0);
+    await world.run({ until: () => world.answers().length > 0 });
+    expect(world.now() - polledAtMs).toBeLessThan(5000);
+    await world.run();
+    expect(world.calls() - calls).toBe(1);
+    expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("does so too where it comes while a worker polls", async () => {
+    const { world, polledAtMs, calls } = await oldWorld({ isPushedMeanwhile: true });
+    await world.run({ until: () => world.answers().length > 0 });
+    expect(world.now() - polledAtMs).toBeLessThan(5000);
+    await world.run();
+    expect(world.calls() - calls).toBe(1);
+  });
+});
+
+describe("completion pushes to a task that a worker holds", () => {
+  /** A worker polls, and the host does not answer before the lease is over. Resolves to the messages that were sent meanwhile. */
+  async function heldWorld({ times, processes }: { times: number; processes: number }) {
+    const world = await waitingWorld(1);
+    const record = world.records.get(ask.requestId);
+    if (record === undefined) throw new Error("the task has no record");
+    const untilMs = world.now() + 60_000;
+    record.lease = { owner: "another", untilMs };
+    const before = world.sends();
+    for (let i = 0; i < processes; i++) await world.push(pushOf(ask.requestId), { times });
+    await world.run({ until: () => world.now() > untilMs });
+    return { world, sends: world.sends() - before };
+  }
+
+  it("make one link in each process, which comes again only a few times, and the answer comes", async () => {
+    const one = await heldWorld({ times: 1000, processes: 1 });
+    expect(one.sends).toBeLessThanOrEqual(12);
+    const five = await heldWorld({ times: 200, processes: 5 });
+    expect(five.sends).toBeLessThanOrEqual(45);
+    await five.world.run();
+    expect(five.world.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("are not dropped for a link that could not be sent", async () => {
+    let isAway = true;
+    const world = createWorld({
+      pollsUntilDone: 1000,
+      fate: ({ party, name }) => (isAway && party === "queue" && name === "send" ? "refused" : "ok"),
+    });
+    isAway = false;
+    world.deliver(ask);
+    await world.run({ maxSteps: 2 });
+    const record = world.records.get(ask.requestId);
+    if (record === undefined) throw new Error("the task has no record");
+    record.lease = { owner: "another", untilMs: world.now() + 60_000 };
+    const worker = world.worker();
+    const body = pushOf(ask.requestId);
+    const before = world.sends();
+    isAway = true;
+    await expect(worker.completion({ body })).rejects.toThrow("out of reach");
+    isAway = false;
+    await worker.completion({ body });
+    expect(world.sends() - before).toBe(1);
+  });
+});
+
+describe("a completion push after a poll that found no slot", () => {
+  it("brings a poll a second later, though the time of the poll that was not made has passed", async () => {
+    const world = await waitingWorld(1);
+    const record = world.records.get(ask.requestId);
+    if (record === undefined) throw new Error("the task has no record");
+    const nowMs = world.now();
+    const polled = play([woken, { type: "busy", delayMs: 60_000 }], { task: { ...record, nextPollAtMs: nowMs - 10 } });
+    world.loseMessages();
+    world.records.set(ask.requestId, { ...polled.task, polledAtMs: nowMs, revision: record.revision });
+    expect(await world.push(pushOf(ask.requestId))).toBe(0);
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
   });
 });

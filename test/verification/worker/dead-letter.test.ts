@@ -26,9 +26,13 @@ async function buriedAfter(
 }
 
 describe("a dead letter of a task at work", () => {
-  it("fails in the record first, then is canceled at the host, and only then told in the thread", async () => {
+  it("fails in the record first, then is canceled at the host by the next wake-up, and only then told in the thread", async () => {
     for (const steps of [accepted, polled]) {
       const world = await buriedAfter(steps);
+      const before = world.calls();
+      expect(world.cancels).toEqual([]);
+      await world.run({ maxSteps: 1 });
+      expect(world.calls()).toBe(before + 1);
       expect(world.cancels).toEqual([
         { params: { task_id: "t-1", reason: "undeliverable" }, recordedAs: "delivering", answers: 0 },
       ]);
@@ -43,7 +47,20 @@ describe("a dead letter of a task at work", () => {
     const world = await buriedAfter(accepted, {
       fate: ({ party, name }): Fate => (party === "host" && name === "execute_task" ? "done_unknown" : "ok"),
     });
+    await world.run({ maxSteps: 1 });
     expect(world.cancels).toMatchObject([{ params: { request_id: ask.requestId } }]);
+  });
+
+  it("is canceled once, whatever becomes of the worker that does it, and told all the same", async () => {
+    for (const fate of ["dies_before", "dies_after"] as const) {
+      let left = 1;
+      const world = await buriedAfter(polled, {
+        fate: ({ name }) => (name === "cancel_task" && left-- > 0 ? fate : "ok"),
+      });
+      await world.run();
+      expect(world.cancels).toHaveLength(fate === "dies_before" ? 0 : 1);
+      expect(world.answers()).toEqual([failure]);
+    }
   });
 
   it("is told although the host cannot be reached, or lets nobody cancel", async () => {

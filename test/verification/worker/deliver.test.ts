@@ -1,13 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
+import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import {
   insteadPart,
   openingPart,
   questionPart,
   replacedPart,
-} from "../../../lambdas/verification/slack/post-parts.ts";
-import { type SlackApi, SlackError, type SlackErrorKind } from "../../../lambdas/verification/slack/slack.ts";
+} from "../../../lambdas/verification/slack/messages/post-parts.ts";
+import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
-import { announce } from "../../../lambdas/verification/worker/announce.ts";
+import { announce } from "../../../lambdas/verification/worker/acts.ts";
 import { deliver, sweep } from "../../../lambdas/verification/worker/deliver.ts";
 import { sampleTask } from "../task/sample.ts";
 import { createFates } from "./world-fates.ts";
@@ -22,7 +23,13 @@ const task = sampleTask({
 const { channel, ts: threadTs } = task.message;
 const signal = new AbortController().signal;
 const reactions = { received: "eyes", done: "check", failed: "cross" };
-const request = { task, text: worldText, decor: { reactions, assistant: false }, signal, nowMs: task.receivedAtMs };
+const request = {
+  task,
+  text: worldText,
+  indicators: { reactions, assistant: false },
+  signal,
+  nowMs: task.receivedAtMs,
+};
 
 /** A thread with the placeholder (or the answer that it became), in which some methods fail. */
 function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = {}, part = 0) {
@@ -58,7 +65,7 @@ describe("a delivery", () => {
     "posts anew where the edit is impossible (%s), and leaves no placeholder behind",
     async (kind) => {
       const { slack, texts } = slackThread({ update: kind });
-      await deliver({ ...request, slack, heal: false });
+      await deliver({ ...request, slack, reconcile: false });
       expect(texts()).toEqual(["A checkpoint."]);
     },
   );
@@ -66,21 +73,21 @@ describe("a delivery", () => {
   it("goes by the record where Slack does not let us look into the thread", async () => {
     for (const kind of ["refused", "gone"] as const) {
       const { slack, texts } = slackThread({ replies: kind });
-      await deliver({ ...request, slack, heal: true });
+      await deliver({ ...request, slack, reconcile: true });
       expect(texts()).toEqual(["A checkpoint."]);
     }
   });
 
   it("does not mind a reaction that cannot be removed", async () => {
     const { slack, texts } = slackThread({ react: "refused" });
-    await deliver({ ...request, slack, heal: false });
+    await deliver({ ...request, slack, reconcile: false });
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
   it("leaves no button where Slack lets nobody delete the placeholder", async () => {
     const { slack, posts, texts } = slackThread({ remove: "no_such_message" });
     const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
-    await deliver({ ...late, task: { ...task, announcedAtMs: task.receivedAtMs }, slack, heal: false });
+    await deliver({ ...late, task: { ...task, announcedAtMs: task.receivedAtMs }, slack, reconcile: false });
     expect(texts()).toEqual(["Replaced.", "A checkpoint."]);
     expect(posts[0]).toMatchObject({ hasBlocks: false, key: { part: replacedPart } });
   });
@@ -88,14 +95,14 @@ describe("a delivery", () => {
   it("is a new message after a minute, since an edit notifies nobody", async () => {
     const { slack, texts } = slackThread({ update: "gone" });
     const announced = { ...task, announcedAtMs: task.receivedAtMs };
-    await deliver({ ...request, task: announced, slack, heal: false, nowMs: task.receivedAtMs + 60_001 });
+    await deliver({ ...request, task: announced, slack, reconcile: false, nowMs: task.receivedAtMs + 60_001 });
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
   it("is a new message where an edit of the placeholder may still land", async () => {
     const { slack, texts } = slackThread({ update: "gone" });
     const inDoubt: Task = { ...task, progress: { shownAtMs: task.receivedAtMs, inDoubt: true } };
-    await deliver({ ...request, task: inDoubt, slack, heal: false });
+    await deliver({ ...request, task: inDoubt, slack, reconcile: false });
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
@@ -110,7 +117,7 @@ describe("a delivery", () => {
     const options = [{ id: "yes", label: "Yes" }];
     const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs + 3600_000 };
     const question: Question = { index: 0, prompt: "Shall I?", options, ...times, ts, ...changes };
-    await deliver({ ...request, task: { ...task, question }, slack, heal: false });
+    await deliver({ ...request, task: { ...task, question }, slack, reconcile: false });
     expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, hasBlocks: false });
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
   });
@@ -121,7 +128,7 @@ describe("a delivery", () => {
     known.add({ text: "of another task" });
     const [, ours, others] = known.posts;
     const stream = { messages: [{ ts: ours?.ts ?? "", startedAtMs: 0 }], length: 7 };
-    await deliver({ ...request, task: { ...task, stream }, slack: known.slack, heal: true });
+    await deliver({ ...request, task: { ...task, stream }, slack: known.slack, reconcile: true });
     expect(known.posts.map(({ ts, text }) => [ts, text])).toEqual([
       [ours?.ts, "A checkpoint."],
       [others?.ts, "of another task"],
@@ -133,7 +140,7 @@ describe("a delivery", () => {
     lost.add({ text: "said by a person", from: "person" });
     lost.add({ text: "said by another bot", from: "other_bot" });
     const doubt: Task["stream"] = { messages: [], length: 0, inDoubt: true };
-    await deliver({ ...request, task: { ...task, stream: doubt }, slack: lost.slack, heal: false });
+    await deliver({ ...request, task: { ...task, stream: doubt }, slack: lost.slack, reconcile: false });
     expect(lost.texts()).toEqual(["A checkpoint.", "a file", "said by a person", "said by another bot"]);
   });
 });
@@ -143,7 +150,7 @@ describe("the last words", () => {
 
   it("are one post, without an edit, also where the thread cannot be looked at", async () => {
     const { slack, posts } = slackThread({ replies: "rate_limited", update: "rate_limited", remove: "rate_limited" });
-    await deliver({ ...request, task: undelivered, slack, heal: false });
+    await deliver({ ...request, task: undelivered, slack, reconcile: false });
     expect(posts.map(({ key }) => key?.part)).toEqual([0, insteadPart]);
   });
 
@@ -151,7 +158,7 @@ describe("the last words", () => {
     const { slack, posts, add } = slackThread();
     add({ key: { requestId: task.id, part: 1 } });
     add({ key: { requestId: task.id, part: insteadPart } });
-    await deliver({ ...request, task: undelivered, slack, heal: true });
+    await deliver({ ...request, task: undelivered, slack, reconcile: true });
     expect(posts).toHaveLength(3);
     await sweep({ ...request, task: { ...undelivered, state: "done" }, slack });
     expect(posts.map(({ key }) => key?.part)).toEqual([insteadPart]);
@@ -225,6 +232,6 @@ describe("the sweep", () => {
 it("an announcement is made although Slack does not let us look for an earlier one", async () => {
   const { slack, texts } = slackThread({ replies: "refused" });
   const { placeholderTs: _none, ...received } = task;
-  await announce({ ...request, task: { ...received, state: "received" }, slack, heal: true });
+  await announce({ ...request, task: { ...received, state: "received" }, slack, reconcile: true });
   expect(texts()).toHaveLength(2);
 });

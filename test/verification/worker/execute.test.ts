@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import type { ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
+import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import { executeTask, pollTask } from "../../../lambdas/verification/worker/execute.ts";
+import { executeTask, pollTask } from "../../../lambdas/verification/worker/calls.ts";
 import { sampleTask } from "../task/sample.ts";
 
 const task = sampleTask({
@@ -92,6 +92,7 @@ describe("the calls of a task", () => {
     const zone = {
       slack: unused,
       gate: unused,
+      notify: unused,
       files: unused,
       text: unused,
       threads: unused,
@@ -99,7 +100,7 @@ describe("the calls of a task", () => {
       questions: unused,
       taskOf: unused,
     };
-    const common = { ...zone, decor: unused, streaming: false, newId: () => "a", now: () => 1 };
+    const common = { ...zone, indicators: unused, streaming: false, newId: () => "a", now: () => 1 };
     const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
     const polled = { ...task, destination: "host" };
     const act = { type: "poll", by: "task_id" } as const;

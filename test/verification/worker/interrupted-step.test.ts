@@ -2,8 +2,8 @@
 import type { ChangeMessageVisibilityCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { describe, expect, it } from "@jest/globals";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { InterruptedStep } from "../../../lambdas/verification/worker/interrupted-step.ts";
-import { createRetryLater } from "../../../lambdas/verification/worker/retry-later.ts";
+import { createRetryLater } from "../../../lambdas/verification/worker/batch.ts";
+import { InterruptedStep } from "../../../lambdas/verification/worker/run-step.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

@@ -1,6 +1,6 @@
 /** An invocation leaves itself time to write down how far its acts came, before Lambda ends the function. */
 import { afterEach, beforeEach, expect, it, jest } from "@jest/globals";
-import { endingSignal } from "../../../lambdas/verification/worker/invocation.ts";
+import { endingSignal } from "../../../lambdas/verification/worker/batch.ts";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

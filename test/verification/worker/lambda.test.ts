@@ -1,4 +1,4 @@
-/** The worker's and the dead letters' functions on Lambda, between an emulated table, emulated queues, Slack's stand-in and a peer. */
+/** The worker's and the dead letters' functions on Lambda, between an emulated table, emulated queues, Slack's fake Slack and a peer. */
 import { randomUUID } from "node:crypto";
 import {
   ChangeMessageVisibilityCommand,
@@ -8,10 +8,12 @@ import {
   SendMessageCommand,
 } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type SlackStandIn, startSlackStandIn } from "../../../bin/local/slack-stand-in.ts";
-import { workspace } from "../../../bin/local/stand-in/workspace.ts";
-import { createDeadLetterHandler } from "../../../lambdas/verification/worker/dead-letter-lambda.ts";
-import { createWorkerHandler, type WorkerHandler } from "../../../lambdas/verification/worker/lambda.ts";
+import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { createDeadLetterHandler } from "../../../lambdas/verification/handlers/dead-letter-handler.ts";
+import { createWorkerHandler, type WorkerHandler } from "../../../lambdas/verification/handlers/worker-handler.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
@@ -20,8 +22,12 @@ import { sampleAsk } from "../task/sample.ts";
 
 const before = { ...process.env };
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
-const botToken = "xoxb-stand-in-token";
+const botToken = "xoxb-fake-slack-token";
 const ownArn = "arn:aws:sqs:eu-central-1:111111111111:tasks";
+const workerArn = "arn:aws:lambda:eu-central-1:111111111111:function:worker";
+/** The event sources invoke the function itself, an operator the alias. */
+const ofQueue = { getRemainingTimeInMillis: () => 75_000, invokedFunctionArn: workerArn };
+const ofOperator = { ...ofQueue, invokedFunctionArn: `${workerArn}:operator` };
 const completionsArn = "arn:aws:sqs:eu-central-1:111111111111:sekisho-dev-completions";
 
 /** As the event source gives it, of the worker's own queue. */
@@ -34,7 +40,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   let opened: OpenEmulators;
   let emulators: OpenEmulators["emulators"];
   let clients: OpenEmulators["clients"];
-  let slack: SlackStandIn;
+  let slack: FakeSlack;
   let servers: WebServer[];
   /** What Secrets Manager and Systems Manager hold (`formerly`: bot tokens that are given first, once each), and which methods each peer was called by. */
   let values: { secrets: Record<string, string>; formerly: string[]; parameter: string };
@@ -52,7 +58,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   beforeEach(async () => {
     values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [], parameter: "{}" };
     calls = [];
-    slack = await startSlackStandIn({ signingSecret: "s", botToken });
+    slack = await startFakeSlack({ signingSecret: "s", botToken });
     const services = await startWebServer({ handle: async ({ request, body }) => answerOfAws(request, body) });
     const [first, second] = await Promise.all(["first", "second"].map(startPeer));
     if (first === undefined || second === undefined) throw new Error("no peers");
@@ -152,7 +158,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       attributes: Attributes,
       messageAttributes: {},
     }));
-    const { batchItemFailures } = await handle({ Records }, { getRemainingTimeInMillis: () => 75_000 });
+    const { batchItemFailures } = await handle({ Records }, ofQueue);
     const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
     for (const { MessageId = "", ReceiptHandle } of Messages) {
       if (!failed.has(MessageId)) {
@@ -216,7 +222,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const [message] = Messages;
     const attributes = { ApproximateReceiveCount: "2" };
     const record = { ...recordOf(message?.Body ?? ""), receiptHandle: message?.ReceiptHandle, attributes };
-    const { batchItemFailures } = await failing({ Records: [record] }, { getRemainingTimeInMillis: () => 75_000 });
+    const { batchItemFailures } = await failing({ Records: [record] }, ofQueue);
     await proxy.close();
     expect(batchItemFailures).toEqual([{ itemIdentifier: record.messageId }]);
     expect(changes).toEqual([10]);
@@ -230,6 +236,83 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(await work(handle)).toBe(1);
   });
 
+  it("answer an operator with what the worker's own role and secrets reach, and run no task", async () => {
+    const handle = createWorkerHandler({ config });
+    const context = ofOperator;
+    const { second: fingerprint } = fingerprintsOf(parseConfig({ json: config }));
+    const pushed = { destinations: { second: { fingerprint, url: servers[1]?.url } } };
+    values.parameter = JSON.stringify(pushed);
+    expect(await handle({ operator: "check_worker" }, context)).toEqual({
+      liveSettings: "read",
+      store: { ok: true },
+      queue: { ok: true },
+      bot: expect.objectContaining({ state: "accepted", teamId: workspace.team }),
+    });
+    const all: unknown = await handle({ operator: "check_destinations" }, context);
+    expect(all).toMatchObject({
+      checked: [
+        { name: "first", health: "healthy" },
+        { name: "second", health: "healthy", address: servers[1]?.url },
+      ],
+      unknown: [],
+    });
+    values.secrets.peer = "token-2";
+    const some: unknown = await handle({ operator: "check_destinations", names: ["second", "third"] }, context);
+    expect(some).toMatchObject({ checked: [{ name: "second", health: "healthy" }], unknown: ["third"] });
+    expect([...new Set(calls.map(({ method }) => method))]).toEqual(["rpc.discover"]);
+    for (const secret of [botToken, "token-1", "token-2"]) expect(JSON.stringify([all, some])).not.toContain(secret);
+  });
+
+  it("say what the worker does not reach", async () => {
+    process.env = { ...process.env, SEKISHO_TABLE: "no-such-table" };
+    values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
+    values.secrets.bot = "xoxb-of-somebody-else";
+    const answer = await createWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
+    expect(answer).toEqual({
+      liveSettings: "refused",
+      store: { ok: false, error: "ResourceNotFoundException" },
+      queue: { ok: true },
+      bot: { state: "refused", error: "invalid_auth" },
+    });
+  });
+
+  it.each([
+    {},
+    null,
+    "check_worker",
+    { operator: "delete_everything" },
+    { operator: "check_worker", names: [] },
+    { operator: "check_destinations", names: ["first"], Extra: 1 },
+    { operator: "check_destinations", names: "first" },
+  ])("refuse an event that is neither a batch nor an operator's request: %j", async (event) => {
+    const handle = createWorkerHandler({ config });
+    await expect(handle(event, ofQueue)).rejects.toThrow(/not a batch of SQS/);
+    await expect(handle(event, ofOperator)).rejects.toThrow(/not a request of an operator/);
+  });
+
+  it("refuse a batch from an operator, who could forge messages with it", async () => {
+    const handle = createWorkerHandler({ config });
+    const { body, message } = askBody("let me in");
+    for (const event of [{ Records: [recordOf(body)] }, { Records: [], operator: "check_worker" }]) {
+      await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not a request of an operator/);
+    }
+    expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
+
+  it("take batches and nothing else where the function itself is invoked", async () => {
+    const handle = createWorkerHandler({ config });
+    const request: unknown = { operator: "check_worker" };
+    for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
+      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not a batch of SQS/);
+    const event: unknown = { Records: [], operator: "check_worker" };
+    expect(await handle(event, ofQueue)).toEqual({ batchItemFailures: [] });
+    const message = JSON.stringify({ operator: "check_destinations" });
+    const { batchItemFailures } = await handle({ Records: [recordOf(message)] }, ofQueue);
+    expect(batchItemFailures).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
+
   it("turn a dead letter into words in the thread, and keep it in the archive; also what is none of ours", async () => {
     const handle = createWorkerHandler({ config });
     const bury = createDeadLetterHandler({ config });
@@ -238,9 +321,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const bodies = [JSON.stringify({ type: "wake", requestId, seq: 1 }), "nonsense"];
     const attributes = { ApproximateReceiveCount: "1", MessageGroupId: workspace.team };
     const Records = bodies.map((body) => ({ ...recordOf(body), attributes }));
-    const unread = await handle({ Records: Records.slice(1) }, { getRemainingTimeInMillis: () => 75_000 });
+    const unread = await handle({ Records: Records.slice(1) }, ofQueue);
     expect(unread.batchItemFailures).toHaveLength(1);
-    const response = await bury({ Records }, { getRemainingTimeInMillis: () => 75_000 });
+    const response = await bury({ Records }, ofQueue);
     expect(response).toEqual({ batchItemFailures: [] });
     const { Messages: archived = [] } = await clients.queues.send(
       new ReceiveMessageCommand({ QueueUrl: archiveUrl, MaxNumberOfMessages: 10 }),
@@ -274,7 +357,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
         return { ...record, ...origin, messageAttributes };
       }),
     );
-    const response = await handle({ Records }, { getRemainingTimeInMillis: () => 75_000 });
+    const response = await handle({ Records }, ofQueue);
     expect(response).toEqual({ batchItemFailures: [] });
     const { Attributes } = await clients.queues.send(
       new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
@@ -292,7 +375,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const { requestId } = await ask();
     await work(handle);
     const Records = [recordOf(JSON.stringify({ type: "wake", requestId, seq: 1 }))];
-    const response = await handle({ Records }, { getRemainingTimeInMillis: () => 5100 });
+    const response = await handle({ Records }, { ...ofQueue, getRemainingTimeInMillis: () => 5100 });
     await never.close();
     expect(response).toEqual({ batchItemFailures: [] });
   });

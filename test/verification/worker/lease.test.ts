@@ -38,6 +38,8 @@ async function heldTask() {
     isKnownThread: async () => "unknown",
     press: async () => {},
     greet: async () => {},
+    isIgnored: async () => false,
+    zoneSecret: async () => "secret",
     leaseMs: 60_000,
     log: silentLog,
     newId: () => "second",

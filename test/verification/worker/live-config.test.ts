@@ -73,6 +73,14 @@ describe("the live settings", () => {
     expect(await teamsAt(900_000)).toEqual(["T3"]);
   });
 
+  it("that were pushed for another peer are named in the log", async () => {
+    const { lines, teamsAt } = setUp(JSON.stringify({ destinations: { local: { fingerprint: "another" } } }));
+    await teamsAt(1000);
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ level: "warn", message: "live_settings_outdated", destination: "local" }),
+    );
+  });
+
   it("that were never readable leave the deployed configuration in force", async () => {
     const { live } = setUp(new Error("access denied"));
     expect(await live.current()).toBe(deployed);

@@ -1,6 +1,6 @@
 /** Workers that die, tables and histories that are away: nobody is shut out for it, nothing is kept that is nobody's to keep. */
 import { describe, expect, it } from "@jest/globals";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
@@ -62,7 +62,8 @@ describe("a task whose worker died when it had its place and was counted", () =>
     await world.run({ maxSteps: 1 });
     isDying = false;
     await world.run();
-    expect(world.answers()).toEqual(['{"type":"refused"}']);
+    expect(world.answers()).toEqual([]);
+    expect(world.ephemeralMessages).toMatchObject([{ text: '{"type":"refused"}' }]);
     expect([...world.underWay]).toEqual([]);
     expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
   });
@@ -133,7 +134,7 @@ describe("a thread with more, or larger, messages than can be read", () => {
       world.deliver(first);
       await world.run();
       expect({ dying, answers: world.answers() }).toEqual({ dying, answers: ["A checkpoint."] });
-      expect(world.records.get(first.requestId)).toMatchObject({ state: "done", swept: true });
+      expect(world.records.get(first.requestId)).toMatchObject({ state: "done", cleanupDone: true });
       expect(world.sent).toHaveLength(1);
     }
   });

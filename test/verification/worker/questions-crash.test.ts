@@ -1,7 +1,7 @@
 /** A question and its answer survive what happens to workers, Slack and the host: asked once, brought once. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { Press } from "../../../lambdas/verification/task/messages.ts";
+import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, type Operation } from "./world.ts";
 
@@ -16,7 +16,7 @@ const questions = [
 ];
 type World = ReturnType<typeof createWorld>;
 
-function press(index: number): Press {
+function press(index: number): ButtonClick {
   const button = { type: "answer", question: index, option: 0 } as const;
   const place = { team: "T1", channel: "C1", threadTs: ask.message.ts, user: "U1" };
   return { type: "press", requestId: ask.requestId, ...place, atMs: askedAtMs + index, button };
@@ -25,7 +25,7 @@ function press(index: number): Press {
 const deaths = ["dies_before", "dies_after"] as const;
 
 /** A person who answers each question as soon as it is there, by button or in words, and whose click Slack may deliver twice. */
-async function play(world: World, { times = 1, inWords = false } = {}): Promise<void> {
+async function play(world: World, { times = 1, inText = false } = {}): Promise<void> {
   world.deliver(ask);
   const answered = new Set<number>();
   const current = () => world.records.get(ask.requestId)?.question;
@@ -42,7 +42,7 @@ async function play(world: World, { times = 1, inWords = false } = {}): Promise<
     const { index } = question;
     const reply = sampleAsk({ threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 100 + index}`, text: "Yes" });
     for (let time = 0; time < times; time++) {
-      if (inWords) world.deliver({ ...reply, requestId: `00000000-0000-5000-8000-00000000000${index}` });
+      if (inText) world.deliver({ ...reply, requestId: `00000000-0000-5000-8000-00000000000${index}` });
       else world.press(press(index));
     }
   }
@@ -91,7 +91,7 @@ describe("a task that asks twice", () => {
   it.each(deaths)("goes on after a crash while a reply is taken for the answer (%s)", async (fate) => {
     for (let nth = 0; nth < 110; nth += 1) {
       const world = createWorld({ questions, fate: nthFate(nth, fate) });
-      await play(world, { inWords: true });
+      await play(world, { inText: true });
       expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
     }
   });
@@ -120,11 +120,11 @@ describe("a task that asks twice", () => {
         fc.integer({ min: 1, max: 3 }),
         fc.nat({ max: 2 }),
         fc.boolean(),
-        async (faults, times, pollsUntilDone, inWords) => {
+        async (faults, times, pollsUntilDone, inText) => {
           const plan = new Map(faults);
           let seen = 0;
           const world = createWorld({ questions, pollsUntilDone, fate: () => plan.get(seen++) ?? "ok" });
-          await play(world, { times, inWords });
+          await play(world, { times, inText });
           expect(shown(world)).toEqual(allIsWell);
         },
       ),

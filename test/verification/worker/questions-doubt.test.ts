@@ -1,7 +1,7 @@
 /** A yes goes to the question that was answered, once, and is not lost because the host was away or shut for a while. */
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { Press } from "../../../lambdas/verification/task/messages.ts";
+import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 
@@ -22,7 +22,7 @@ async function answer(world: World, index = 0): Promise<void> {
   const isAsked = () => record()?.question?.index === index && record()?.question?.ts !== undefined;
   await world.run({ until: () => isAsked() && record()?.lease === undefined });
   const place = { team: "T1", channel: "C1", threadTs: ask.message.ts, user: "U1", atMs: world.now() };
-  const press: Press = {
+  const press: ButtonClick = {
     type: "press",
     requestId: ask.requestId,
     ...place,

@@ -1,7 +1,7 @@
 /** Which message answers which question: only what was written below it, in words or by its own button. */
 import { describe, expect, it } from "@jest/globals";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
-import type { Ask, Press } from "../../../lambdas/verification/task/messages.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { Ask, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -25,7 +25,7 @@ function reply(n: number, message: Partial<Ask["message"]>): Ask {
   return { ...sampleAsk({ ...place, ...message }), requestId };
 }
 
-function press(index: number, atMs: number): Press {
+function press(index: number, atMs: number): ButtonClick {
   const place = { team: "T1", channel: "C1", threadTs: ask.message.ts, user: "U1" };
   const button = { type: "answer", question: index, option: 0 } as const;
   return { type: "press", requestId: ask.requestId, ...place, atMs, button };
@@ -123,7 +123,7 @@ describe("a click", () => {
     await untilAsked(world, 1);
     for (let times = 0; times < 2; times++) world.press(click);
     await world.run({ maxSteps: 2 });
-    expect(world.whispers.map(({ text }) => JSON.parse(text).type)).toEqual(["past", "past"]);
+    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["past", "past"]);
     expect(world.given).toHaveLength(1);
     expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
   });
@@ -135,7 +135,9 @@ describe("a reply with files", () => {
     world.deliver(reply(1, { text: "see the picture", files: [file] }));
     await world.run();
     expect(world.given).toMatchObject([{ params: { text: "see the picture" } }]);
-    expect(world.whispers).toMatchObject([{ user: "U1", threadTs: ask.message.ts, text: '{"type":"files_left"}' }]);
+    expect(world.ephemeralMessages).toMatchObject([
+      { user: "U1", threadTs: ask.message.ts, text: '{"type":"files_left"}' },
+    ]);
   });
 
   it("and without words is no answer, which is not passed over in silence either", async () => {
@@ -143,7 +145,7 @@ describe("a reply with files", () => {
     world.deliver(reply(1, { text: "", files: [file] }));
     await world.run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "done" });
     expect(world.given).toEqual([]);
-    expect(world.whispers).toMatchObject([{ user: "U1", text: '{"type":"files_left"}' }]);
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"files_left"}' }]);
     expect(world.records.get(ask.requestId)?.state).toBe("asking");
   });
 });

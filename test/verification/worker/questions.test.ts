@@ -1,6 +1,6 @@
 /** The agent asks a person: by button or in words, answered once, and never lost. */
 import { describe, expect, it } from "@jest/globals";
-import type { Ask, Press } from "../../../lambdas/verification/task/messages.ts";
+import type { Ask, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -12,7 +12,7 @@ const options = [
 const question = { prompt: "Shall I?", options };
 type World = ReturnType<typeof createWorld>;
 
-function press(changes: Partial<Press> = {}, option = 0, index = 0): Press {
+function press(changes: Partial<ButtonClick> = {}, option = 0, index = 0): ButtonClick {
   return {
     type: "press",
     requestId: ask.requestId,
@@ -62,7 +62,7 @@ describe("a question", () => {
     ]);
     expect(world.given[0]?.params).not.toHaveProperty("text");
     expect(world.posts.map(({ text }) => text)).toEqual(["Shall I? U1: 0", "A checkpoint."]);
-    expect(world.whispers).toEqual([]);
+    expect(world.ephemeralMessages).toEqual([]);
   });
 
   it("is answered by a reply without a mention, which gets a mark and no answer of its own", async () => {
@@ -101,7 +101,7 @@ describe("a question", () => {
     await world.run();
     expect(world.given).toMatchObject([{ params: { option_id: "yes", user_id: "U2" } }]);
     const words = JSON.stringify({ type: "answered", by: "U2", atMs: askedAtMs + 60_000 });
-    expect(world.whispers).toEqual([{ user: "U3", channel: "C1", threadTs: ask.message.ts, text: words }]);
+    expect(world.ephemeralMessages).toEqual([{ user: "U3", channel: "C1", threadTs: ask.message.ts, text: words }]);
   });
 
   it("takes a repeated delivery of the click or the reply that answered it for the same", async () => {
@@ -113,21 +113,25 @@ describe("a question", () => {
     await written.run();
     for (const world of [clicked, written]) {
       expect(world.given).toHaveLength(1);
-      expect(world.whispers).toEqual([]);
+      expect(world.ephemeralMessages).toEqual([]);
       expect(world.answers()).toEqual(["A checkpoint."]);
     }
   });
 
-  it("is not for everyone: whoever may not answer it is told, by a click alone or in the thread", async () => {
+  it("is not for everyone: whoever may not answer it is told alone, by a click or by a message to the bot", async () => {
     const world = await askingWorld();
     world.press(press({ user: "U2" }));
     world.deliver(reply("Do it", 1, { user: "U2" }));
     world.deliver(reply("Do it now", 2, { user: "U2", unaddressed: undefined }));
-    await world.run({ until: () => world.answers().length > 0 });
+    await world.run({ until: () => world.ephemeralMessages.length > 1 });
     expect(world.given).toEqual([]);
-    expect(world.whispers.map(({ user, text }) => [user, text])).toEqual([["U2", '{"type":"not_yours"}']]);
-    // The one that spoke to the bot is answered, the other is left alone; neither is a task behind the question.
-    expect(world.answers()).toEqual(['{"type":"not_yours"}']);
+    const words = '{"type":"not_yours"}';
+    // The message that did not speak to the bot is left alone; none is a task behind the question.
+    expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual([
+      ["U2", words],
+      ["U2", words],
+    ]);
+    expect(world.answers()).toEqual([]);
     expect(world.starts).toEqual([ask.requestId]);
   });
 
@@ -138,7 +142,9 @@ describe("a question", () => {
     const isOver = (n: number) => world.records.get(reply("", n).requestId)?.state === "done";
     await world.run({ until: () => isOver(1) && isOver(2) });
     expect(world.given).toEqual([]);
-    expect(world.answers()).toEqual(['{"type":"failed","reason":"invalid_params","lost":false}']);
+    expect(world.ephemeralMessages.map(({ text }) => text)).toEqual([
+      '{"type":"failed","reason":"invalid_params","lost":false}',
+    ]);
     expect(world.records.get(ask.requestId)?.state).toBe("asking");
   });
 
@@ -150,7 +156,7 @@ describe("a question", () => {
     expect(world.given).toEqual([]);
     expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "unanswered" } }]);
     expect(world.answers()).toEqual(['{"type":"unanswered"}']);
-    expect(world.whispers.map(({ text }) => text)).toEqual(['{"type":"expired"}']);
+    expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"expired"}']);
     expect(world.questions()).toEqual(["Shall I? It is too late."]);
   });
 
@@ -162,7 +168,7 @@ describe("a question", () => {
     world.press(press({}, 0, 7));
     world.press(press({}, 9));
     await world.run();
-    expect(world.whispers.map(({ text }) => JSON.parse(text).type)).toEqual(["answered", "past", "answered"]);
+    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["answered", "past", "answered"]);
     expect(world.given).toHaveLength(1);
   });
 
@@ -172,9 +178,9 @@ describe("a question", () => {
     await untilAsked(world, 1);
     world.deliver(reply("Yes", 1));
     world.press(press({}, 0, 0));
-    await world.run({ until: () => world.whispers.length > 0 });
+    await world.run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.given).toHaveLength(1);
-    expect(world.whispers.map(({ text }) => text)).toEqual(['{"type":"past"}']);
+    expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"past"}']);
     world.press(press({}, 1, 1));
     await world.run();
     expect(world.given).toMatchObject([
@@ -199,11 +205,11 @@ describe("a question", () => {
     });
     world.pass(4 * 3600_000);
     world.deliver(reply("And what about me?", 1, { user: "U2", unaddressed: undefined }));
-    await world.run({ until: () => world.answers().length > 0 });
-    expect(world.answers()).toEqual(['{"type":"not_yours"}']);
+    await world.run({ until: () => world.ephemeralMessages.length > 0 });
+    expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"not_yours"}']);
     world.press(press());
     await world.run();
-    expect(world.answers()).toEqual(['{"type":"not_yours"}', "A checkpoint."]);
+    expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.starts).toHaveLength(1);
     expect(world.threads.get(`thread:C1/${ask.message.ts}`)?.tasks).toEqual([]);
   });

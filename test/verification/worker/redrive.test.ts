@@ -16,7 +16,7 @@ describe("a redrive", () => {
       expect({ steps, answers: world.answers() }).toEqual({ steps, answers: ["A checkpoint."] });
       expect(world.posts).toHaveLength(1);
       expect(world.starts).toHaveLength(1);
-      expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", swept: true });
+      expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
     }
   });
 
@@ -58,7 +58,7 @@ describe("a redrive", () => {
     world.pass(16 * 60_000);
     await world.buryAll();
     await world.run();
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", swept: true });
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
     const told = world.answers();
     world.deletePosts();
     world.redrive(ask.requestId);

@@ -78,13 +78,13 @@ describe("a reply over a quota", () => {
       world.deliver(reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}`, user: "U2" }));
       await world.run();
       const words = '{"type":"limited","by":"channel","retryAtMs":1760000900000}';
-      expect(world.whispers.map(({ user, text }) => [user, text])).toEqual(isTold ? [["U2", words]] : []);
+      expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual(isTold ? [["U2", words]] : []);
       expect(world.answers()).toEqual(["A checkpoint."]);
       expect([...world.marks]).toEqual(marks);
       expect(world.starts).toEqual([ask.requestId]);
       expect(world.records.get(reply(1, {}).requestId)).toMatchObject({
         state: "done",
-        swept: true,
+        cleanupDone: true,
         message: { text: "" },
       });
     }

@@ -1,7 +1,7 @@
 /** An operator's retry of a task that is over. */
 import { describe, expect, it } from "@jest/globals";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
-import { readAskedText } from "../../../lambdas/verification/worker/asked-again.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { readAskedText } from "../../../lambdas/verification/worker/acts.ts";
 import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
@@ -12,9 +13,11 @@ import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/tas
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../../lambdas/verification/task/thread.ts";
-import type { ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
-import { parseHistoryEntry } from "../../../lambdas/verification/usage-history/entry.ts";
-import { createZoneWorker } from "../../../lambdas/verification/worker/zone-worker.ts";
+import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
+import {
+  createVerificationWorker,
+  openWorkerStores,
+} from "../../../lambdas/verification/worker/verification-worker.ts";
 import { sampleAsk, samplePolicy } from "../task/sample.ts";
 import { createFates, type Fate } from "./world-fates.ts";
 import { worldFiles, worldGate, worldText } from "./world-people.ts";
@@ -56,11 +59,13 @@ it("a destination that hangs holds no more slots than are its own, and the other
   const sample = samplePolicy();
   const [policy] = sample.destinations.values();
   if (policy === undefined) throw new Error("the sample has a destination");
-  const worker = createZoneWorker({
-    store,
-    threadStore,
-    historyStore: createMemoryTaskStore({ parse: parseHistoryEntry }),
-    queue,
+  const worker = createVerificationWorker({
+    engine: {
+      ...openWorkerStores((parse) => createMemoryTaskStore({ parse })),
+      store,
+      threadStore,
+      queue,
+    },
     slack: createWorldSlack(thread).api(alive),
     gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
     files: worldFiles({ operate, alive, uploads: [], given: {} }),
@@ -77,11 +82,7 @@ it("a destination that hangs holds no more slots than are its own, and the other
       ["hangs", destinationOf(hangs)],
       ["works", destinationOf(works)],
     ]),
-    config: {
-      slack: { reactions: false, assistant: undefined, streaming: false },
-      limits: { leaseMs: 60_000 },
-      usageHistory: { retentionDays: 30, texts: false },
-    },
+    config: parseConfig({ json: { slack: { reactions: false, streaming: false }, limits: { leaseMs: 60_000 } } }),
     log: silentLog,
     newId: randomUUID,
   });

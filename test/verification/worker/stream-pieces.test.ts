@@ -9,6 +9,7 @@ const ask = sampleAsk();
 async function shown(partials: readonly string[]) {
   const texts: string[] = [];
   let edits = 0;
+  let streams = 0;
   const world: ReturnType<typeof createWorld> = createWorld({
     streaming: true,
     story: () => ({ status: "success", response_text: "The answer." }),
@@ -16,6 +17,7 @@ async function shown(partials: readonly string[]) {
     pollsUntilDone: partials.length + 2,
     fate({ name }) {
       if (name === "update") edits += 1;
+      if (name === "startStream") streams += 1;
       return "ok";
     },
   });
@@ -29,7 +31,7 @@ async function shown(partials: readonly string[]) {
     },
   });
   await world.run();
-  return { texts, edits, answers: world.posts.map(({ text }) => text) };
+  return { texts, edits, streams, answers: world.posts.map(({ text }) => text) };
 }
 
 describe("a stream of Slack", () => {
@@ -51,6 +53,16 @@ describe("a stream of Slack", () => {
     const { texts, edits, answers } = await shown(["One thing. ", "Another thing. And ", "Another thing. And more. "]);
     expect(texts).toEqual(["One thing. "]);
     expect(edits).toBeGreaterThan(0);
+    expect(answers).toEqual(["The answer."]);
+  });
+
+  it("has at most twenty messages, then edits of the placeholder go on", async () => {
+    const text = "One more line of it.\n".repeat(15_000);
+    const { streams, edits, answers } = await shown(
+      Array.from({ length: 60 }, (_, poll) => text.slice(0, (poll + 1) * 5250)),
+    );
+    expect(streams).toBe(20);
+    expect(edits).toBeGreaterThan(1);
     expect(answers).toEqual(["The answer."]);
   });
 });

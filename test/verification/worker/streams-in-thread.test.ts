@@ -45,7 +45,7 @@ describe("a task that may have begun a stream unknown to us", () => {
     world.deliver(first);
     await world.run({ until: () => recordOf(world, first)?.state === "done" });
     world.deliver(second);
-    await world.run({ until: () => recordOf(world, first)?.swept === true });
+    await world.run({ until: () => recordOf(world, first)?.cleanupDone === true });
     expect(recordOf(world, second)?.state).toBe("waiting");
     const [stream] = recordOf(world, second)?.stream?.messages ?? [];
     expect(world.posts.find(({ ts }) => ts === stream?.ts)?.text).toMatch(/^word /);

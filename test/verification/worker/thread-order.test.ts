@@ -118,7 +118,7 @@ describe("messages of one thread", () => {
     world.deliver(askOf(2));
     await world.run({ maxSteps: 6 });
     const second = world.records.get(askOf(2).requestId);
-    expect(second).toMatchObject({ state: "queued", ahead: 1 });
+    expect(second).toMatchObject({ state: "queued", queuePosition: 1 });
     expect(second?.deadlineAtMs).toBeUndefined();
     await world.run();
     const states = world.records.get(askOf(2).requestId)?.history.map(({ state }) => state);

@@ -19,7 +19,7 @@ const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
   charge: () => ({ type: "charged", over: undefined }),
   announce: (nowMs) => ({ type: "announced", nowMs, ts: "1.1" }),
   send: (nowMs) => ({ type: "answered", nowMs, act: "send", result: { status: "success", response_text: "done" } }),
-  line_up: (nowMs) => ({ type: "lined_up", nowMs, ahead: 0, freeAtMs: nowMs }),
+  line_up: (nowMs) => ({ type: "lined_up", nowMs, queuePosition: 0, freeAtMs: nowMs }),
   leave_thread: () => ({ type: "left_thread" }),
   deliver: () => ({ type: "delivered" }),
 };
@@ -59,6 +59,8 @@ it("two workers on one queue share the work without waiting for each other's lea
       isKnownThread: async () => "unknown",
       press: async () => {},
       greet: async () => {},
+      isIgnored: async () => false,
+      zoneSecret: async () => "secret",
       leaseMs: 60_000,
       log,
       newId: randomUUID,

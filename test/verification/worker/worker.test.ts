@@ -20,7 +20,7 @@ describe("the worker", () => {
     await world.run();
     expect(world.posts.map(({ text, key }) => [key?.part, text])).toEqual([[1, "A checkpoint."]]);
     expect(world.starts).toHaveLength(1);
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", swept: true });
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
     expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
   });
 

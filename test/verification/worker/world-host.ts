@@ -2,7 +2,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { Call, ExecutionClient } from "../../../lambdas/verification/transport/client.ts";
+import type { Call, ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 type Accepted = Extract<TaskResult, { status: "accepted" }>;

@@ -1,8 +1,8 @@
 /** Who may, which files there are, and what is said: the world's gate, files and texts. */
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
-import { SlackError } from "../../../lambdas/verification/slack/slack.ts";
-import type { TaskText } from "../../../lambdas/verification/slack/task-text.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { TaskText } from "../../../lambdas/verification/slack/messages/text.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 const gateErrors = { refused: () => new Error("gate out of reach"), unknown: () => new Error("gate out of reach") };
@@ -22,6 +22,9 @@ export function worldGate({
 }): Gate {
   const gate: Gate = {
     permit: async () => ({ allowed: true, locale: "en" }),
+    isIgnored: async () => false,
+    isStranger: async () => false,
+    mayRefuse: async () => true,
     mayCancel: async ({ task, user }) => task.message.user === user,
     mayAnswer: async ({ task, user }) => task.message.user === user,
     localeOf: async () => "en",
@@ -33,6 +36,9 @@ export function worldGate({
     operate({ alive, operation: { party: "gate", name }, errors: gateErrors, effect });
   return {
     permit: (request) => at("permit", () => gate.permit(request)),
+    isIgnored: (request) => at("isIgnored", () => gate.isIgnored(request)),
+    isStranger: gate.isStranger,
+    mayRefuse: (request) => at("mayRefuse", () => gate.mayRefuse(request)),
     mayCancel: (request) => at("mayCancel", () => gate.mayCancel(request)),
     mayAnswer: (request) => at("mayAnswer", () => gate.mayAnswer(request)),
     localeOf: (request) => at("localeOf", () => gate.localeOf(request)),
@@ -54,7 +60,7 @@ export function worldFiles({
   given: Partial<Files>;
 }): Files {
   const files: Files = {
-    bringIn: async ({ task }) =>
+    importAttachments: async ({ task }) =>
       (task.message.files ?? []).map(({ id, name, mimetype, size }) => {
         return { id, name, mimetype, size, url: `https://files.example/${id}` };
       }),
@@ -68,7 +74,7 @@ export function worldFiles({
   const at = async <T>(name: string, effect: () => Promise<T>): Promise<T> =>
     operate({ alive, operation: { party: "slack", name }, errors: slackErrors, effect });
   return {
-    bringIn: (request) => at("bringIn", () => files.bringIn(request)),
+    importAttachments: (request) => at("bringIn", () => files.importAttachments(request)),
     upload: (request) => at("upload", () => files.upload(request)),
   };
 }
@@ -80,16 +86,16 @@ function content(text: string, plain?: true) {
 /** Answers are divided at each `|`; what is not an answer is told as the record has it. */
 export const worldText: TaskText = {
   placeholder: ({ progress }) => content(progress?.text ?? "Working on it"),
-  parts({ outcome, plain }) {
+  parts({ outcome, mrkdwnFallback }) {
     if (outcome?.type !== "answer") return [{ text: JSON.stringify(outcome) }];
     const failed = (outcome.uploads ?? []).filter((upload) => "failed" in upload).length;
     const note = failed === 0 ? "" : ` (${failed} files are missing)`;
-    return `${outcome.text}${note}`.split("|").map((text) => content(text, plain));
+    return `${outcome.text}${note}`.split("|").map((text) => content(text, mrkdwnFallback));
   },
-  question({ task: { question, plain }, nowMs }) {
+  question({ task: { question, mrkdwnFallback }, nowMs }) {
     const { prompt = "", answer, expiresAtMs = 0 } = question ?? {};
     if (answer !== undefined) return { text: `${prompt} ${answer.user}: ${answer.option ?? answer.text}` };
-    return nowMs >= expiresAtMs ? { text: `${prompt} It is too late.` } : content(prompt, plain);
+    return nowMs >= expiresAtMs ? { text: `${prompt} It is too late.` } : content(prompt, mrkdwnFallback);
   },
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
   status: () => "is working",

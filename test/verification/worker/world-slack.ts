@@ -4,7 +4,7 @@ import {
   type PostedMessage,
   type SlackApi,
   SlackError,
-} from "../../../lambdas/verification/slack/slack.ts";
+} from "../../../lambdas/verification/slack/api/slack.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 export type Post = PostedMessage & {
@@ -22,7 +22,7 @@ export type Foreign = { ts: string; text: string } & Partial<Pick<PostedMessage,
 export type WorldSlack = {
   posts: Post[];
   api(alive: Alive): SlackApi;
-  whispers: { user: string; channel: string; threadTs: string | undefined; text: string }[];
+  ephemeralMessages: { user: string; channel: string; threadTs: string | undefined; text: string }[];
   statuses: string[];
   prompts: string[];
   marks: Set<string>;
@@ -48,7 +48,7 @@ export function createWorldSlack({
   refuses: (content: Content) => boolean;
 }): WorldSlack {
   const posts: Post[] = [];
-  const whispers: WorldSlack["whispers"] = [];
+  const ephemeralMessages: WorldSlack["ephemeralMessages"] = [];
   const statuses: string[] = [];
   const prompts: string[] = [];
   const marks = new Set<string>();
@@ -113,8 +113,8 @@ export function createWorldSlack({
             ),
           ),
         ),
-      whisper: ({ user, channel, threadTs, text }) =>
-        at("whisper", () => void whispers.push({ user, channel, threadTs, text })),
+      postEphemeral: ({ user, channel, threadTs, text }) =>
+        at("whisper", () => void ephemeralMessages.push({ user, channel, threadTs, text })),
       openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
       person: () => at("person", () => ({ locale: undefined })),
       groupMembers: () => at("groupMembers", () => []),
@@ -142,5 +142,5 @@ export function createWorldSlack({
     };
   }
 
-  return { posts, api, whispers, statuses, prompts, marks, doubled: () => doubled };
+  return { posts, api, ephemeralMessages, statuses, prompts, marks, doubled: () => doubled };
 }

@@ -3,16 +3,22 @@
  * wrong as `fate` says; a worker that dies does nothing more, and its message comes again after the visibility timeout.
  */
 import type { TaskResult } from "../../../contracts/methods.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
-import type { Content } from "../../../lambdas/verification/slack/slack.ts";
-import type { TaskText } from "../../../lambdas/verification/slack/task-text.ts";
-import type { Ask, Greet, Press } from "../../../lambdas/verification/task/messages.ts";
+import type { Content } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { TaskText } from "../../../lambdas/verification/slack/messages/text.ts";
+import type { Ask, ButtonClick, ConversationOpened } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
-import type { HistoryEntry } from "../../../lambdas/verification/usage-history/entry.ts";
-import { createZoneWorker } from "../../../lambdas/verification/worker/zone-worker.ts";
+import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import {
+  createVerificationWorker,
+  openWorkerStores,
+} from "../../../lambdas/verification/worker/verification-worker.ts";
+import { parseZoneSecret } from "../../../lambdas/verification/zone-secret.ts";
 import { askedAtMs, samplePolicy } from "../task/sample.ts";
 import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";
 import { type Alive, createFates, type Fate, type Operation } from "./world-fates.ts";
@@ -22,6 +28,7 @@ import { createWorldSlack, type Foreign } from "./world-slack.ts";
 
 export type { Fate, Operation } from "./world-fates.ts";
 
+const defaults = parseConfig({ json: {} });
 const leaseMs = 60_000;
 const visibilityTimeoutMs = 90_000;
 const idPrefix = "00000000-0000-4000-8000-";
@@ -85,10 +92,15 @@ export function createWorld({
 > = {}) {
   let clockMs = askedAtMs + 500;
   let counter = 0;
+  let sends = 0;
   const now = () => clockMs;
   const records = new Map<string, Task>();
   const threads = new Map<string, Thread>();
   const usageHistory = new Map<string, HistoryEntry>();
+  const secretStore = createMemoryTaskStore({ parse: parseZoneSecret });
+  // The gate is given: nobody reads these.
+  const { ruleStore, usageStore, refusalStore } = openWorkerStores((parse) => createMemoryTaskStore({ parse }));
+  const gateStores = { ruleStore, usageStore, refusalStore };
   const messages: QueuedMessage[] = [];
   const archive: string[] = [];
   const groups = new Set<string | undefined>();
@@ -113,12 +125,22 @@ export function createWorld({
   });
 
   function workerOf(alive: Alive) {
-    const queue = worldQueue({ operate, alive, messages, groups, now });
-    return createZoneWorker({
-      store: worldStore({ operate, alive, records, unwritable, unreadable }),
-      threadStore: worldStore({ operate, alive, records: threads }),
-      historyStore: worldStore({ operate, alive, records: usageHistory }),
-      queue,
+    const { send } = worldQueue({ operate, alive, messages, groups, now });
+    const queue = {
+      async send(message: Parameters<typeof send>[0]) {
+        await send(message);
+        sends += 1;
+      },
+    };
+    return createVerificationWorker({
+      engine: {
+        store: worldStore({ operate, alive, records, unwritable, unreadable }),
+        threadStore: worldStore({ operate, alive, records: threads }),
+        historyStore: worldStore({ operate, alive, records: usageHistory }),
+        secretStore,
+        ...gateStores,
+        queue,
+      },
       policy: samplePolicy({ idempotent, deadlineMs: 15 * 60_000, ...policy }),
       slack: slack.api(alive),
       gate: worldGate({ operate, alive, underWay, rules: gate }),
@@ -126,8 +148,14 @@ export function createWorld({
       text: { ...worldText, ...text },
       destinations: new Map([["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0 }]]),
       config: {
-        slack: { reactions: { received: "eyes", done: "check", failed: "cross" }, assistant, streaming },
-        limits: { leaseMs },
+        ...defaults,
+        slack: {
+          ...defaults.slack,
+          reactions: { received: "eyes", done: "check", failed: "cross" },
+          assistant,
+          streaming,
+        },
+        limits: { ...defaults.limits, leaseMs },
         usageHistory: { retentionDays: 30, texts: false },
       },
       log,
@@ -173,8 +201,8 @@ export function createWorld({
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */
     deliver: (ask: Ask) => enqueue(ask),
-    press: (press: Press) => enqueue(press),
-    greet: (greet: Greet) => enqueue(greet),
+    press: (press: ButtonClick) => enqueue(press),
+    greet: (greet: ConversationOpened) => enqueue(greet),
     /** Somebody puts something into the queue that is none of ours. */
     queueRaw: (body: string) => messages.push({ body, visibleAtMs: clockMs }),
     /** Somebody's wish. */
@@ -204,11 +232,16 @@ export function createWorld({
       return alone().deadLetter({ body, keep });
     },
     /** The Execution zone says that a task is over, or somebody claims it. Resolves to the calls that the host got for it. */
-    async push(body: string): Promise<number> {
+    async push(body: string, { times = 1 } = {}): Promise<number> {
       const before = host.calls();
-      await alone().completion({ body });
+      const worker = alone();
+      for (let i = 0; i < times; i++) await worker.completion({ body });
       return host.calls() - before;
     },
+    /** One process, for several messages. */
+    worker: alone,
+    /** How many messages were sent to the queue by workers. */
+    sends: () => sends,
     /** Time passes without anybody working. */
     pass(ms: number) {
       clockMs += ms;

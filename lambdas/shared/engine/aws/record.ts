@@ -2,9 +2,18 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { writeItem } from "../item-json.ts";
 import type { StoreIndex, TaskItem } from "../ports.ts";
-import { storeIndexes } from "./table.ts";
+import { shardOf } from "./table.ts";
 
 export type Attributes = Record<string, AttributeValue>;
+
+/** Attributes for listings. A replace removes those that the item no longer has. */
+export const listedBy = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
+
+/** By what attribute a listing is sorted. */
+export const sortKeys = { thread: "position", principal: "listed", state: "position" } as const satisfies Record<
+  StoreIndex,
+  string
+>;
 
 /** Everything but the id and the position, which a replace leaves as they are. `writer` names the write. */
 export function attributesOf({ item, writer }: { item: TaskItem; writer: string }): Attributes {
@@ -16,11 +25,12 @@ export function attributesOf({ item, writer }: { item: TaskItem; writer: string 
     ttl: { N: String(Math.ceil(item.expiresAtMs / 1000)) },
     writer: { S: writer },
   };
-  for (const index of storeIndexes) {
-    const key = item[index];
+  for (const name of listedBy) {
+    const key = item[name];
     // The key of an index must not be an empty text: such an item is in no listing.
-    if (key) attributes[index] = { S: key };
+    if (key) attributes[name] = { S: key };
   }
+  attributes.shard = { S: shardOf(item) };
   if (item.listedAtMs !== undefined) attributes.listed = { S: listedOf({ listedAtMs: item.listedAtMs, id: item.id }) };
   return attributes;
 }

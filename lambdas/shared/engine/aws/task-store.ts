@@ -6,14 +6,16 @@ import {
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
+  paginateScan,
   QueryCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { readItem } from "../item-json.ts";
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { callLimits } from "./client.ts";
-import { type Attributes, attributesOf, isSortKey, liveData, positionOf } from "./record.ts";
-import { storeIndexes, taskTable } from "./table.ts";
+import { type Attributes, attributesOf, isSortKey, listedBy, liveData, positionOf, sortKeys } from "./record.ts";
+import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
+import { taskTable } from "./table.ts";
 
 /**
  * The table is laid out as `taskTable` says; the client has `dynamoDbSettings`. `parse` gets what JSON.parse gives and
@@ -24,6 +26,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
   client,
   table,
   parse,
+  hasPrincipals = false,
   signal,
   now = Date.now,
   newId = randomUUID,
@@ -31,6 +34,8 @@ export function createDynamoTaskStore<T extends TaskItem>({
   client: DynamoDBClient;
   table: string;
   parse: (json: unknown) => T;
+  /** The table has the index of principals. Without it such a listing reads the whole table, as one by thread does. */
+  hasPrincipals?: boolean;
   signal?: AbortSignal;
   now?: () => number;
   newId?: () => string;
@@ -47,22 +52,58 @@ export function createDynamoTaskStore<T extends TaskItem>({
     return data === undefined ? undefined : readItem({ text: data, parse });
   }
 
-  /** Sort keys of one index key after `after`, with the ids of their items; no more than `limit`. */
-  async function query({ index, key, after, limit }: { index: StoreIndex; key: string; after: string; limit: number }) {
-    const isNewestFirst = index === "principal";
-    const sortKey = taskTable.indexSortKeys[index];
+  /** Newest first. */
+  async function queryPrincipal({ key, after, limit }: { key: string; after: string | undefined; limit: number }) {
+    const { indexName, partitionKey, sortKey } = taskTable.principals;
     const command = new QueryCommand({
       TableName: table,
-      IndexName: taskTable.indexNames[index],
-      KeyConditionExpression: `#key = :key AND #sortKey ${isNewestFirst ? "<" : ">"} :after`,
-      ExpressionAttributeNames: { "#key": index, "#sortKey": sortKey },
-      ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after } },
-      ScanIndexForward: !isNewestFirst,
+      IndexName: indexName,
+      KeyConditionExpression: "#key = :key AND #sortKey < :after",
+      ExpressionAttributeNames: { "#key": partitionKey, "#sortKey": sortKey },
+      // Sort keys begin with a digit: all of them lie before this one.
+      ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after ?? ":" } },
+      ScanIndexForward: false,
       Limit: limit,
     });
     const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
     const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", place: entry[sortKey]?.S ?? "" }));
-    return { entries, isLast: LastEvaluatedKey === undefined };
+    return { entries, after: entries.at(-1)?.place ?? "", isLast: LastEvaluatedKey === undefined };
+  }
+
+  /** Reads the whole table. For what an operator asks once in a while, and no zone does. */
+  async function scan({ index, key, after }: { index: StoreIndex; key: string; after: string | undefined }) {
+    const sortKey = sortKeys[index];
+    const isNewestFirst = index === "principal";
+    const input = {
+      TableName: table,
+      ConsistentRead: true,
+      FilterExpression: "#index = :key",
+      ProjectionExpression: "#id, #place",
+      ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#place": sortKey },
+      ExpressionAttributeValues: { ":key": { S: key } },
+    };
+    const all: IndexEntry[] = [];
+    for await (const { Items = [] } of paginateScan({ client }, input, callLimits({ signal })))
+      for (const item of Items) all.push({ id: item.id?.S ?? "", place: item[sortKey]?.S ?? "" });
+    const isAhead = (place: string) => after === undefined || (isNewestFirst ? place < after : place > after);
+    const entries = all
+      .filter(({ place }) => place !== "" && isAhead(place))
+      .sort((one, other) => (one.place < other.place === isNewestFirst ? 1 : -1));
+    return { entries, after: entries.at(-1)?.place ?? "", isLast: true };
+  }
+
+  /** Entries of the listing behind `after`. They may be of other items as well, and of items that have moved since. */
+  function entriesOf({
+    index,
+    ...request
+  }: {
+    index: StoreIndex;
+    key: string;
+    after: string | undefined;
+    limit: number;
+  }): Promise<EntryPage> {
+    if (index === "state") return queryShards({ client, table, state: request.key, signal, ...request });
+    return index === "principal" && hasPrincipals ? queryPrincipal(request) : scan({ index, ...request });
   }
 
   return {
@@ -128,21 +169,24 @@ export function createDynamoTaskStore<T extends TaskItem>({
         throw new RangeError("not a cursor of this store");
       if (key === "") return { items: [] };
       const found: { item: T; place: string }[] = [];
-      // Sort keys begin with a digit: all of them lie between these two.
-      let after = cursor ?? (index === "principal" ? ":" : "/");
+      const wanted = limit + 1;
+      let after = cursor;
       // One more than asked for tells whether there is a next page.
-      for (let isLast = false; !isLast && found.length <= limit; ) {
-        const page = await query({ index, key, after, limit: limit + 1 });
-        const records = await Promise.all(page.entries.map(({ id }) => read(id)));
-        for (const [number, { place }] of page.entries.entries()) {
-          const record = records[number];
-          // The index follows the items with a delay: what is returned is what the item itself says.
-          const isThere = record?.[index]?.S === key && record[taskTable.indexSortKeys[index]]?.S === place;
-          const item = isThere ? live(record) : undefined;
-          if (item !== undefined) found.push({ item, place });
-          after = place;
+      for (let isLast = false; !isLast && found.length < wanted; ) {
+        const page = await entriesOf({ index, key, after, limit: wanted });
+        for (let next = 0; next < page.entries.length && found.length < wanted; ) {
+          const entries = page.entries.slice(next, next + wanted);
+          next += entries.length;
+          const records = await Promise.all(entries.map(({ id }) => read(id)));
+          for (const [number, { place }] of entries.entries()) {
+            const record = records[number];
+            // An index follows the items with a delay: what is returned is what the item itself says.
+            const isThere = record?.[index]?.S === key && record[sortKeys[index]]?.S === place;
+            const item = isThere ? live(record) : undefined;
+            if (item !== undefined) found.push({ item, place });
+          }
         }
-        isLast = page.isLast;
+        ({ after, isLast } = page);
       }
       const shown = found.slice(0, limit);
       const items = shown.map(({ item }) => item);
@@ -155,7 +199,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
 /** Sets all of the attributes and removes the keys of indexes that are not among them. */
 function updateTo(attributes: Attributes) {
   const names = Object.keys(attributes);
-  const gone = [...storeIndexes, taskTable.indexSortKeys.principal].filter((name) => attributes[name] === undefined);
+  const gone = [...listedBy, sortKeys.principal].filter((name) => attributes[name] === undefined);
   const set = names.map((name) => `#${name} = :${name}`).join(", ");
   return {
     UpdateExpression:

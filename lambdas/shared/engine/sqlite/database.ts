@@ -1,16 +1,16 @@
 /** One sqlite file, shared by the task store and the queues of a zone: prepared statements, durable writes, a bell. */
-import type { StatementSync } from "node:sqlite";
-import { type Bell, createBell } from "./bell.ts";
-import { removeExpiredTasks } from "./expired-tasks.ts";
-import { createGroupCommit, type Write } from "./group-commit.ts";
-import { openFile } from "./open-file.ts";
+
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { EngineFileError, fileErrorOf, remedyFor } from "./file-error.ts";
 
 export type Database = {
   /** Statements that read may be run at any time and see what was committed last, by whatever process. */
   prepare(sql: string): StatementSync;
   /** Statements that write are run in here only. */
   write: Write;
-  bell: Bell;
+  changeSignal: ChangeSignal;
   /** Commits what is under way; every later call fails. */
   close(): Promise<void>;
 };
@@ -27,11 +27,248 @@ export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; bus
   return {
     prepare,
     write,
-    bell: createBell(),
+    changeSignal: createChangeSignal(),
     async close() {
       expired.stop();
       flush();
       if (database.isOpen) database.close();
     },
   };
+}
+
+// Wakes those in this process that wait for something to happen to a queue; other processes notice by polling.
+
+export type ChangeSignal = {
+  ring(name: string): void;
+  /** Resolves at the next ring of that name, after `ms`, or when the signal aborts, whatever comes first. Never rejects. */
+  wait(request: { name: string; ms: number; signal: AbortSignal | undefined }): Promise<void>;
+};
+
+export function createChangeSignal(): ChangeSignal {
+  const waiters = new Map<string, Set<() => void>>();
+  return {
+    ring(name) {
+      for (const wake of waiters.get(name) ?? []) wake();
+    },
+    wait({ name, ms, signal }) {
+      if (signal?.aborted) return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const those = waiters.get(name) ?? new Set();
+      waiters.set(name, those.add(wake));
+      const timer = setTimeout(wake, ms);
+      signal?.addEventListener("abort", wake);
+      function wake() {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", wake);
+        those.delete(wake);
+        resolve();
+      }
+      return promise;
+    },
+  };
+}
+
+// Items past their time are not only no longer shown: they leave the file, also where nobody writes anything new. So do deleted texts.
+
+/** At each look: a transaction stays short. */
+const removedPerLook = 1000;
+
+/**
+ * Looks again and again until `stop` is called; the process of one command is over before the first look. One that meets the
+ * lock of another process, or a full disk, is made up for by the next.
+ */
+function removeExpiredTasks({
+  database: { prepare, write },
+  now = Date.now,
+  everyMs = 60_000,
+}: {
+  database: Pick<Database, "prepare" | "write">;
+  now?: () => number;
+  everyMs?: number;
+}): { stop(): void } {
+  const anyExpired = prepare("SELECT 1 FROM tasks WHERE expires_at_ms <= ? LIMIT 1");
+  const remove = prepare(
+    `DELETE FROM tasks WHERE seq IN
+     (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerLook})`,
+  );
+  async function look(): Promise<void> {
+    const nowMs = now();
+    if (anyExpired.get(nowMs) !== undefined) await write(() => remove.run(nowMs));
+    emptyWriteAheadLog();
+  }
+
+  /** The log holds old pages with deleted texts until it is emptied. While another process reads or writes, the next look does it. */
+  function emptyWriteAheadLog(): void {
+    const timeoutMs = Number(prepare("PRAGMA busy_timeout").get()?.timeout);
+    // Does not wait for the other process: that would block the event loop.
+    prepare("PRAGMA busy_timeout = 0").get();
+    try {
+      prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    } finally {
+      prepare(`PRAGMA busy_timeout = ${timeoutMs}`).get();
+    }
+  }
+
+  const timer = setInterval(() => look().catch(() => {}), everyMs);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
+}
+
+// Opens or creates the sqlite file of a zone, checks that it is one, and brings it to the newest version.
+
+/** Private to the user who runs it (0600, the folder 0700 where it is created). Throws EngineFileError. */
+function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number }): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    createPrivate(file);
+    database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    // Before anything is written: the file may be somebody's other database.
+    const version = checkedVersion({ database, file });
+    // Overwrites with zeros what is deleted or replaced: else its text stays in the file until the space is used again.
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+    if (version < migrations.length) migrate({ database, file });
+    return database;
+  } catch (error) {
+    database?.close();
+    throw fileErrorOf({ error, file }) ?? new EngineFileError(remedyFor({ error, file }), { cause: error });
+  }
+}
+
+/**
+ * Only where there is none: to close any descriptor of a file ends all locks that this process has on it, those of its open databases
+ * too (https://www.sqlite.org/howtocorrupt.html, section 2.2), and the next program to look at the file would take it for abandoned.
+ */
+function createPrivate(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+function checkedVersion({ database, file }: { database: DatabaseSync; file: string }): number {
+  const version = pragma(database, "user_version");
+  const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
+  if (!isEmpty && pragma(database, "application_id") !== applicationId) {
+    throw new EngineFileError(`${file} is a database of another program. Name another file, or move it away.`);
+  }
+  if (version > migrations.length) {
+    throw new EngineFileError(`${file} was written by a newer version of Sekisho. Run that version, or move it away.`);
+  }
+  return version;
+}
+
+/** Another process may be doing the same; whoever comes second finds it done. */
+function migrate({ database, file }: { database: DatabaseSync; file: string }): void {
+  database.exec("BEGIN IMMEDIATE");
+  for (const step of migrations.slice(checkedVersion({ database, file }))) database.exec(step);
+  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
+}
+
+function pragma(database: DatabaseSync, name: "user_version" | "application_id"): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+// The tables of the one file that a zone keeps, and how an older file becomes the newest one.
+
+/** In the file's header, so that nobody's other database is taken for ours: "SEKI". */
+export const applicationId = 0x53454b49;
+
+/**
+ * Each entry leads from version `index` to `index + 1`; entries are only ever appended.
+ * AUTOINCREMENT, because a number that was used again would make an old cursor skip an item, and an old receipt remove
+ * another message.
+ */
+export const migrations: readonly string[] = [
+  `CREATE TABLE tasks (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     revision INTEGER NOT NULL,
+     state TEXT NOT NULL,
+     thread TEXT,
+     principal TEXT,
+     expires_at_ms INTEGER NOT NULL,
+     item TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX tasks_by_state ON tasks (state, seq);
+   CREATE INDEX tasks_by_thread ON tasks (thread, seq) WHERE thread IS NOT NULL;
+   CREATE INDEX tasks_by_principal ON tasks (principal, seq) WHERE principal IS NOT NULL;
+   CREATE INDEX tasks_by_expiry ON tasks (expires_at_ms);
+   CREATE TABLE messages (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     queue TEXT NOT NULL,
+     body TEXT NOT NULL,
+     sent_at_ms INTEGER NOT NULL,
+     visible_at_ms INTEGER NOT NULL,
+     receive_count INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+   CREATE INDEX messages_by_due_time ON messages (queue, visible_at_ms);`,
+  `ALTER TABLE tasks ADD COLUMN listed_at_ms INTEGER;
+   DROP INDEX tasks_by_principal;
+   CREATE INDEX tasks_by_principal ON tasks (principal, listed_at_ms, id)
+     WHERE principal IS NOT NULL AND listed_at_ms IS NOT NULL;`,
+];
+
+// Group commit: writes that are asked for in the same turn of the event loop share one transaction and its one fsync.
+
+/** Runs `operation` (synchronous, statements only) in a transaction; resolves to its value once that is on disk. */
+export type Write = <T>(operation: () => T) => Promise<T>;
+
+type Pending = { run(): () => void; reject(error: unknown): void };
+
+/**
+ * An operation that throws is undone alone and rejects alone. Where the transaction as a whole fails (disk full, locked
+ * for too long), every operation of it rejects and nothing of it is stored.
+ */
+function createGroupCommit({ database }: { database: DatabaseSync }): { write: Write; flush(): void } {
+  const begin = database.prepare("BEGIN IMMEDIATE");
+  const commit = database.prepare("COMMIT");
+  const savepoint = database.prepare("SAVEPOINT operation");
+  const release = database.prepare("RELEASE operation");
+  const undo = database.prepare("ROLLBACK TO operation");
+  let waiting: Pending[] = [];
+
+  /** Resolves to what is to be told once the group is committed. */
+  function runAlone<T>(operation: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
+    savepoint.run();
+    try {
+      const value = operation();
+      release.run();
+      return () => resolve(value);
+    } catch (error) {
+      // Some errors (disk full, I/O) make sqlite end the whole transaction: then there is nothing left to go on with.
+      if (!database.isTransaction) throw error;
+      undo.run();
+      release.run();
+      return () => reject(error);
+    }
+  }
+
+  function flush(): void {
+    const group = waiting;
+    waiting = [];
+    if (group.length === 0) return;
+    let settlements: (() => void)[];
+    try {
+      begin.run();
+      settlements = group.map((pending) => pending.run());
+      commit.run();
+    } catch (error) {
+      if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
+      for (const pending of group) pending.reject(error);
+      return;
+    }
+    for (const settle of settlements) settle();
+  }
+
+  function write<T>(operation: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // Immediates run in the same turn, after all I/O callbacks that are due: whoever writes now rides along.
+    if (waiting.length === 0) setImmediate(flush);
+    waiting.push({ run: () => runAlone(operation, resolve, reject), reject });
+    return promise;
+  }
+
+  return { write, flush };
 }

@@ -1,4 +1,4 @@
-/** What goes wrong with the sqlite file of a zone, in words for a person. Pure. */
+/** What goes wrong with the sqlite file of a zone, in words for a person. */
 
 /** The file cannot be used. The message names it and says what to do. */
 export class EngineFileError extends Error {

@@ -1,6 +1,6 @@
 /** Task queues in sqlite: delay, visibility timeout, receive count and dead letters, after the model of SQS. */
 import { SekishoError } from "../../../../contracts/errors.ts";
-import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../ports.ts";
+import type { QueueConsumer, QueueDepth, ReceivedMessage, TaskQueue } from "../ports.ts";
 import type { Database } from "./database.ts";
 
 const maxBodyBytes = 256 * 1024;
@@ -27,7 +27,7 @@ export function createSqliteQueue({
   deadLetterQueue?: string;
   now?: () => number;
 }): TaskQueue & QueueConsumer {
-  const { bell } = database;
+  const { changeSignal } = database;
   const insert = database.prepare("INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES (?, ?, ?, ?)");
   const nextDue = database.prepare("SELECT MIN(visible_at_ms) AS at_ms FROM messages WHERE queue = ?");
   const selectDue = database.prepare(
@@ -72,7 +72,7 @@ export function createSqliteQueue({
         const nowMs = now();
         insert.run(name, body, nowMs, nowMs + delayMs);
       });
-      bell.ring(name);
+      changeSignal.ring(name);
     },
 
     async receive({ max, visibilityTimeoutMs, waitMs, signal }) {
@@ -83,11 +83,11 @@ export function createSqliteQueue({
         const dueAtMs = (nextDue.get(name)?.at_ms ?? Number.POSITIVE_INFINITY) as number;
         if (dueAtMs <= nowMs) {
           const { messages, buried } = await database.write(() => claimDue({ max, visibilityTimeoutMs }));
-          if (buried > 0 && deadLetterQueue !== undefined) bell.ring(deadLetterQueue);
+          if (buried > 0 && deadLetterQueue !== undefined) changeSignal.ring(deadLetterQueue);
           if (messages.length > 0) return messages;
         } else {
           if (nowMs >= endAtMs) return [];
-          await bell.wait({ name, ms: Math.min(pollMs, dueAtMs - nowMs, endAtMs - nowMs), signal });
+          await changeSignal.wait({ name, ms: Math.min(pollMs, dueAtMs - nowMs, endAtMs - nowMs), signal });
         }
       }
       return [];
@@ -97,5 +97,29 @@ export function createSqliteQueue({
       const [seq = "", receiveCount = ""] = receipt.split(".");
       return database.write(() => remove.run(Number(seq), Number(receiveCount), name, now()).changes === 1);
     },
+  };
+}
+
+// How many messages of each queue of a file are due and wait, and for how long.
+
+/** Reads alone. A message that somebody has received, or whose delay is not over, does not wait. */
+export function createQueueDepths({
+  database,
+  names,
+  now = Date.now,
+}: {
+  database: Database;
+  names: readonly string[];
+  now?: () => number;
+}): () => QueueDepth[] {
+  const due = database.prepare(
+    "SELECT COUNT(*) AS messages, MIN(visible_at_ms) AS since_ms FROM messages WHERE queue = ? AND visible_at_ms <= ?",
+  );
+  return () => {
+    const nowMs = now();
+    return names.map((queue) => {
+      const { messages, since_ms } = due.get(queue, nowMs) as { messages: number; since_ms: number | null };
+      return { queue, messages, oldestMs: nowMs - (since_ms ?? nowMs) };
+    });
   };
 }

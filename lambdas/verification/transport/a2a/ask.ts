@@ -1,14 +1,15 @@
 /** One operation at the agent that a card describes, in the highest version that it takes. */
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
-import type { AuthorizedSend } from "../http/authorized-send.ts";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import type { AuthorizedSend } from "../http/send.ts";
 import { parseEnvelope } from "../read-response.ts";
 import type { TransportResponse } from "../transport.ts";
 import type { CardSource } from "./card-source.ts";
 import type { UsableInterface } from "./interfaces.ts";
-import { type Asked, type PeerCall, postOperation } from "./post-operation.ts";
+import { createSentMessages } from "./messages.ts";
+import { type Asked, type Passed, type PeerCall, postOperation } from "./post-operation.ts";
 import type { Operation } from "./results.ts";
-import { createSentMessages } from "./sent-messages.ts";
 
 export type Ask = <O extends Operation>(request: {
   operation: O;
@@ -84,4 +85,48 @@ function isVersionRefused({
 
 function keyOf({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
+}
+
+// Finds the task of which only the message is known: A2A has no such look-up, but it lists the tasks of a context.
+
+/** The one that is looked for is of the latest, which come first (A2A 1.0, section 3.1.4). */
+const maxPages = 3;
+const pageSize = 20;
+/** A task's first message is the oldest of its history. */
+const historyLength = 20;
+
+/**
+ * Rejects with `unsupported_operation` where it is not among them: that says nothing of whether the message arrived, since an
+ * agent need not list a task at once, nor keep its history, nor make a task of every message. So it must never read as
+ * `task_not_found`, by which a task is taken to be nowhere.
+ */
+export async function findTask({
+  messageId,
+  ask,
+  call,
+}: {
+  messageId: string;
+  ask: Ask;
+  call: PeerCall;
+}): Promise<{ taskId: string } | Passed> {
+  let pageToken: string | undefined;
+  for (let page = 0; page < maxPages; page += 1) {
+    const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };
+    const asked = await ask({ operation: "ListTasks", params, call }).catch(notTheTasksSize);
+    if ("passed" in asked) return asked;
+    const { tasks, nextPageToken } = asked.result;
+    const found = tasks.find((task) => task.history.some((message) => message.messageId === messageId));
+    if (found !== undefined) return { taskId: found.id };
+    if (nextPageToken === undefined) break;
+    pageToken = nextPageToken;
+  }
+  throw new SekishoError("unsupported_operation");
+}
+
+/** A listing that is too large is no word about the task itself. */
+function notTheTasksSize(thrown: unknown): never {
+  if (thrown instanceof SekishoError && thrown.reason === "payload_too_large") {
+    throw new SekishoError("unsupported_operation", { cause: thrown });
+  }
+  throw thrown;
 }

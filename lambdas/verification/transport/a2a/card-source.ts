@@ -1,15 +1,15 @@
 /** An agent's card: fetched when it is wanted, kept, and asked for again by its ETag. */
+
 import { type ReadCard, readCardSchema } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable } from "../abortable.ts";
-import { createKeptCredential } from "../authorizer/kept-credential.ts";
-import type { AuthorizedSend } from "../http/authorized-send.ts";
-import type { HttpResponse } from "../http/send-once.ts";
-import { statusToReason } from "../status-to-reason.ts";
-import { fetchCard } from "./fetch-card.ts";
-import { freshnessMs } from "./freshness.ts";
-import { undelivered, unusableCard } from "./undelivered.ts";
+import { abortable } from "../../../shared/async/abortable.ts";
+
+import { createCachedCredential } from "../../../shared/async/cached-credential.ts";
+import type { AuthorizedSend, HttpResponse } from "../http/send.ts";
+import { statusToReason } from "../read-response.ts";
+import { fetchCard, freshnessMs } from "./fetch-card.ts";
+import { undelivered, unusableCard } from "./interfaces.ts";
 
 /** For the whole fetch, its redirects included. */
 const fetchTimeoutMs = 5000;
@@ -41,7 +41,7 @@ export function createCardSource({
 }): CardSource {
   let latest: { card: ReadCard; etag: string | undefined } | undefined;
 
-  const kept = createKeptCredential<ReadCard>({
+  const kept = createCachedCredential<ReadCard>({
     async fetch({ signal }) {
       const response = await fetchCard({ cardUrl, version, etag: latest?.etag, http, signal });
       if (response.status !== 304 || latest === undefined) {

@@ -1,10 +1,10 @@
 /** One GET of a card, with the redirects that stay at its origin: credentials go nowhere else. */
+
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import type { AuthorizedSend } from "../http/authorized-send.ts";
-import { checkedUrl } from "../http/checked-url.ts";
-import { isRedirection, type Refuse, refusalOf } from "../http/refusal.ts";
-import type { HttpResponse } from "../http/send-once.ts";
-import { unusableCard } from "./undelivered.ts";
+import { parseUrl } from "../../../shared/parse-url.ts";
+import { checkedUrl, isRedirection, type Refuse, refusalOf } from "../http/refusal.ts";
+import type { AuthorizedSend, HttpResponse } from "../http/send.ts";
+import { unusableCard } from "./interfaces.ts";
 
 const maxCardBytes = 256 * 1024;
 const maxRedirects = 3;
@@ -51,7 +51,7 @@ export async function fetchCard({
 const refuse: Refuse = (head) => (isRedirection(head.status) ? undefined : refusalOf(head));
 
 function redirected({ from, location }: { from: URL; location: string | undefined }): URL {
-  const to = location === undefined ? null : URL.parse(location, from.href);
+  const to = location === undefined ? null : parseUrl(location, from.href);
   if (to === null) throw unusableCard("the card's URL redirects to nowhere");
   if (to.origin !== from.origin) throw unusableCard("the card's URL redirects to another origin");
   try {
@@ -59,4 +59,19 @@ function redirected({ from, location }: { from: URL; location: string | undefine
   } catch {
     throw unusableCard("the card's URL redirects to one that holds credentials");
   }
+}
+
+// How long a card may be used without asking for it again (RFC 9111, section 5.2.2).
+
+const shortestMs = 60_000;
+const longestMs = 60 * 60_000;
+const withoutWordMs = 5 * 60_000;
+
+/** What `Cache-Control` says, within a minute and an hour; five minutes where it says nothing. */
+export function freshnessMs(cacheControl: string | undefined): number {
+  const words = (cacheControl ?? "").toLowerCase().split(/\s*,\s*/);
+  if (words.includes("no-store") || words.includes("no-cache")) return shortestMs;
+  const seconds = words.flatMap((word) => /^max-age="?(\d{1,10})"?$/.exec(word)?.[1] ?? [])[0];
+  if (seconds === undefined) return withoutWordMs;
+  return Math.min(Math.max(Number(seconds) * 1000, shortestMs), longestMs);
 }

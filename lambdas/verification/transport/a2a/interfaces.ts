@@ -1,10 +1,11 @@
-/** Where an agent is to be called, and in which version: what of a card's interfaces Sekisho can use. Pure. */
+/** Where an agent is to be called, and in which version: what of a card's interfaces Sekisho can use. */
+
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { checkedUrl } from "../http/checked-url.ts";
-import { unusableCard } from "./undelivered.ts";
+import { parseUrl } from "../../../shared/parse-url.ts";
+import { checkedUrl } from "../http/refusal.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
@@ -53,10 +54,25 @@ function versionOf(protocolVersion: string): A2aVersion | undefined {
 }
 
 function addressWithin({ origin, address }: { origin: string; address: string }): URL | undefined {
-  if (URL.parse(address)?.origin !== origin) return undefined;
+  if (parseUrl(address)?.origin !== origin) return undefined;
   try {
     return checkedUrl(address);
   } catch {
     return undefined;
   }
+}
+
+// Failures before a message's first byte: nothing of it can have arrived.
+
+/** What fetching the card came to, as what it means for the message: never in doubt, and never about the message's own size. */
+export function undelivered(thrown: unknown): SekishoError {
+  if (!(thrown instanceof SekishoError)) return new SekishoError("unavailable", { cause: thrown, undelivered: true });
+  const { reason, details, exact, cause } = thrown;
+  const told = reason === "ambiguous" ? "unavailable" : reason === "payload_too_large" ? "invalid_response" : reason;
+  return new SekishoError(told, { details, exact, cause, undelivered: true });
+}
+
+/** The card is of no use; `why` is for whoever debugs, and names what to change. */
+export function unusableCard(why: string): SekishoError {
+  return new SekishoError("invalid_response", { cause: new Error(why), undelivered: true });
 }

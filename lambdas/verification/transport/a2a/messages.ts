@@ -1,7 +1,8 @@
-/** The messages that Sekisho sends: a task's first one, and the answer to a question. Pure. */
+/** The messages that Sekisho sends: a task's first one, and the answer to a question. */
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import type { Message, Part } from "../../../../contracts/a2a/part.ts";
+import { SekishoError } from "../../../../contracts/errors.ts";
 import type { ExecuteTaskParams, ParamsOf } from "../../../../contracts/methods.ts";
 
 type SendParams = OperationParams<"SendMessage">;
@@ -51,5 +52,48 @@ function sending(message: Pick<Message, "messageId" | "metadata"> & Partial<Mess
   return {
     message: { role: "ROLE_USER", ...message },
     configuration: { returnImmediately: true, historyLength },
+  };
+}
+
+// Where messages went: one that may have arrived at one interface goes to no other, which need not know the first one's tasks.
+
+/** Those of long ago are not repeated any more. */
+const maxKept = 1000;
+
+export type SentMessages = {
+  /** `isUntouched` says of an answer that nothing was processed. Rejects as `post` does, and with `ambiguous` instead of posting elsewhere. */
+  send<T>(request: {
+    messageId: string;
+    place: string;
+    post: () => Promise<T>;
+    isUntouched: (answer: T) => boolean;
+  }): Promise<T>;
+};
+
+/** Known to this process alone. */
+export function createSentMessages(): SentMessages {
+  const places = new Map<string, string>();
+
+  return {
+    async send({ messageId, place, post, isUntouched }) {
+      const earlier = places.get(messageId);
+      if (earlier !== undefined && earlier !== place) {
+        const cause = new Error("the message may have arrived at another interface of the agent");
+        throw new SekishoError("ambiguous", { cause });
+      }
+      const [oldest] = places.keys();
+      if (places.size >= maxKept && oldest !== undefined) places.delete(oldest);
+      places.set(messageId, place);
+      // The doubt of an earlier try stays, whatever the last one comes to.
+      const forget = () => earlier === undefined && places.delete(messageId);
+      try {
+        const answer = await post();
+        if (isUntouched(answer)) forget();
+        return answer;
+      } catch (thrown) {
+        if (thrown instanceof SekishoError && thrown.undelivered) forget();
+        throw thrown;
+      }
+    },
   };
 }

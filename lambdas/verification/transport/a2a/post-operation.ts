@@ -3,10 +3,9 @@ import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a
 import { methodOf, type OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import type { AuthorizedSend } from "../http/authorized-send.ts";
-import { tooLarge } from "../read-capped.ts";
-import { parseEnvelope } from "../read-response.ts";
-import { requestHeaders } from "../request-headers.ts";
+import { type AuthorizedSend, requestHeaders } from "../http/send.ts";
+import { parseEnvelope, tooLarge } from "../read-response.ts";
+
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { type Operation, type ResultOf, readResult } from "./results.ts";

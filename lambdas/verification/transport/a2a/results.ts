@@ -1,8 +1,8 @@
-/** What an agent answers an operation with, read as 1.0 whatever version it is in. Pure. */
+/** What an agent answers an operation with, read as 1.0 whatever version it is in. */
 import * as z from "zod";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { readAnswerSchema, readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
-import { v03ReadAnswerSchema, v03ReadTaskSchema } from "../../../../contracts/a2a/v03/read-task.ts";
+import { hasTooManyEntries, readAnswerSchema, readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
+import { v03ReadAnswerSchema, v03ReadTaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 
@@ -49,6 +49,7 @@ export function readResult<O extends Operation>({
   version: A2aVersion;
   result: unknown;
 }): ResultOf<O> {
+  if (hasTooManyEntries(result)) throw new SekishoError("invalid_response", { endsTask: isCompleted(result) });
   const parsed = schemas[version][operation].safeParse(result);
   if (parsed.success) return parsed.data as ResultOf<O>;
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isCompleted(result) });

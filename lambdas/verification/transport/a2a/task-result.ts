@@ -1,20 +1,20 @@
-/** From A2A's task or message to the zone contract's result, or to the error that the task ended with. Pure. */
+/** From A2A's task or message to the zone contract's result, or to the error that the task ended with. */
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { textOf } from "../../../../contracts/a2a/part.ts";
+import { type Part, textOf } from "../../../../contracts/a2a/part.ts";
 import type { ReadAnswer, ReadTask } from "../../../../contracts/a2a/read-task.ts";
 import { fromA2aState } from "../../../../contracts/a2a/states.ts";
 import { reasonOfState } from "../../../../contracts/dialects.ts";
 import { type Reason, SekishoError } from "../../../../contracts/errors.ts";
 import {
+  type Artifact,
   inputRequiredResultSchema,
   progressSchema,
   type ResultOf,
   type TaskResult,
 } from "../../../../contracts/methods.ts";
 import { type TaskState, transitionRefused } from "../../../../contracts/task.ts";
-import { artifactsIn, saidIn } from "./artifacts.ts";
 
 /** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
@@ -60,13 +60,13 @@ function ofTask({
   switch (state) {
     case "completed": {
       const said = artifacts.map(({ parts }) => saidIn(parts)).filter((text) => text !== "");
-      const response_text = said.length > 0 ? said.join("\n\n") : lastWords(task);
+      const response_text = said.length > 0 ? said.join("\n\n") : lastText(task);
       return { status: "success", response_text, ...artifactsIn(artifacts) };
     }
     case "input_required": {
       const { options } = questionSchema.parse(status.message?.metadata?.[questionKey]);
       const question_id = questionIdOf(status.message?.messageId);
-      return { status: "input_required", task_id, prompt: lastWords(task), ...defined({ options, kind, question_id }) };
+      return { status: "input_required", task_id, prompt: lastText(task), ...defined({ options, kind, question_id }) };
     }
     case "submitted":
     case "working": {
@@ -105,7 +105,7 @@ function questionIdOf(messageId: string | undefined): string | undefined {
 }
 
 /** What the agent says with the state that the task is in; else what it said last. */
-function lastWords({ status, history }: ReadTask): string {
+function lastText({ status, history }: ReadTask): string {
   const agents = history.filter(({ role }) => role === "ROLE_AGENT").toReversed();
   const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) => textOf(parts));
   return texts.find((text) => text !== "") ?? "";
@@ -113,4 +113,41 @@ function lastWords({ status, history }: ReadTask): string {
 
 function defined<T extends object>(members: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
+
+// Files and data of an agent's answer, as the zone contract's artifacts.
+
+const maxNameLength = 255;
+
+/** The answer itself: all text but what has a file's name. */
+function saidIn(parts: readonly Part[]): string {
+  return textOf(parts.filter((part) => !isTextFile(part)));
+}
+
+/** What is said is not among them. Absent where there are none. */
+function artifactsIn(sources: readonly { name?: string | undefined; parts: readonly Part[] }[]): {
+  artifacts?: Artifact[];
+} {
+  const artifacts = sources.flatMap(({ name, parts }) => parts.flatMap((part) => toArtifact({ name, part })));
+  return artifacts.length === 0 ? {} : { artifacts };
+}
+
+function toArtifact({ name: given, part }: { name: string | undefined; part: Part }): Artifact[] {
+  const { filename = given, mediaType: mimetype, text, url, raw: base64, data } = part;
+  if (text !== undefined && !isTextFile(part)) return [];
+  const name = filename?.slice(0, maxNameLength);
+  return [
+    {
+      ...(name !== undefined && { name }),
+      ...(mimetype !== undefined && { mimetype }),
+      ...(text !== undefined && { text }),
+      ...(url !== undefined && { url }),
+      ...(base64 !== undefined && { base64 }),
+      ...(data !== undefined && { data }),
+    },
+  ];
+}
+
+function isTextFile({ text, filename }: Part): boolean {
+  return text !== undefined && filename !== undefined;
 }

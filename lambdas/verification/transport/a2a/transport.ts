@@ -2,20 +2,19 @@
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { requestSchema } from "../../../../contracts/envelope.ts";
+import { encodeError } from "../../../../contracts/error-data.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { methods, type ParamsOf } from "../../../../contracts/methods.ts";
+import { methods, type ParamsOf, type ResultOf, type TaskResult } from "../../../../contracts/methods.ts";
 import type { Authorizer } from "../authorizer/authorizer.ts";
-import { createAuthorizedSend } from "../http/authorized-send.ts";
-import { checkedUrl } from "../http/checked-url.ts";
-import { defaultMaxResponseBytes } from "../read-capped.ts";
-import type { Transport } from "../transport.ts";
-import { createAsk } from "./ask.ts";
+import { checkedUrl } from "../http/refusal.ts";
+import { createAuthorizedSend } from "../http/send.ts";
+import { defaultMaxResponseBytes } from "../read-response.ts";
+import type { Transport, TransportResponse } from "../transport.ts";
+import { createAsk, findTask } from "./ask.ts";
 import { createCardSource } from "./card-source.ts";
-import { findTask } from "./find-task.ts";
 import { usableInterfaces } from "./interfaces.ts";
 import { answerToSend, historyLength, taskToSend } from "./messages.ts";
 import type { PeerCall } from "./post-operation.ts";
-import { respond } from "./respond.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
@@ -116,4 +115,25 @@ export function createA2aTransport({
 function requireSameTask({ asked, told }: { asked: string | undefined; told: string | undefined }): void {
   if (asked === undefined || told === undefined || told === asked) return;
   throw new SekishoError("invalid_response", { cause: new Error("the agent answered for another task") });
+}
+
+// The zone contract's response to a call: with the result, or with the error that the task ended with.
+
+/** Throws `invalid_response` for what cannot be written: the agent has answered by then, so that it must not read as never sent. */
+export function respond({
+  call: { id },
+  outcome,
+  shortened,
+}: {
+  call: { id: string };
+  outcome: TaskResult | ResultOf<"cancel_task"> | SekishoError;
+  shortened?: true | undefined;
+}): TransportResponse {
+  const member =
+    outcome instanceof SekishoError ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
+  try {
+    return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })), shortened };
+  } catch (cause) {
+    throw new SekishoError("invalid_response", { cause });
+  }
 }

@@ -1,8 +1,8 @@
-/** What a failure of the SDK means: by the HTTP status first, then by the name, since a name is there only if the body was AWS's own. Pure. */
+/** What a failure of the SDK means: by the HTTP status first, then by the name, since a name is there only if the body was AWS's own. */
 import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
-import { parseRetryAfter } from "../../../shared/retry-after.ts";
+import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
 import { platformReason } from "./platform-error.ts";
 
 /** The parts of an SDK error that count. `error` is the JSON-RPC error of a body in A2A mode, as the SDK leaves it there. */

@@ -1,4 +1,4 @@
-/** AgentCore's own errors where they come as JSON-RPC (its A2A mode); older runtimes use the second numbers and HTTP 200. Pure. */
+/** AgentCore's own errors where they come as JSON-RPC (its A2A mode); older runtimes use the second numbers and HTTP 200. */
 import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";

@@ -1,4 +1,5 @@
 /** The SDK's client, loaded at the first call, and one way to send a command: bounded, never repeated, its failure classified. */
+
 import type {
   BedrockAgentCoreClient,
   InvokeAgentRuntimeCommand,
@@ -6,8 +7,8 @@ import type {
   StopRuntimeSessionCommand,
 } from "@aws-sdk/client-bedrock-agentcore";
 import { SekishoError } from "../../../../contracts/errors.ts";
+import { abortable } from "../../../shared/async/abortable.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
-import { abortable } from "../abortable.ts";
 import { classify } from "./classify.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");

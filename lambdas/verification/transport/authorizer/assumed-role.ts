@@ -1,8 +1,14 @@
 /** The credentials of a role that is assumed for signing, kept until shortly before they expire. */
+
+import {
+  type CachedCredential,
+  createCachedCredential,
+  type KeepSeams,
+} from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentials } from "../../../shared/aws/credentials.ts";
+import { AwsCallError } from "../../../shared/aws/json-call.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
-import { createKeptCredential, type KeepSeams, type KeptCredential } from "./kept-credential.ts";
-import { throwStsFailure } from "./sts-failure.ts";
+import { codeOf, credentialFailure } from "./credential-error.ts";
 
 /** `externalId` is what the role's trust asks for beside the caller. */
 export type AssumedRole = { sts: Pick<Sts, "assumeRole">; roleArn: string; externalId?: string | undefined };
@@ -15,12 +21,23 @@ export function keepAssumedRole({
   roleArn,
   externalId,
   ...seams
-}: KeepSeams & AssumedRole): KeptCredential<AwsCredentials> {
-  return createKeptCredential({
+}: KeepSeams & AssumedRole): CachedCredential<AwsCredentials> {
+  return createCachedCredential({
     ...seams,
     async fetch({ signal }) {
       const credential = await sts.assumeRole({ roleArn, externalId, durationSeconds, signal }).catch(throwStsFailure);
       return { credential, lifetimeMs: durationSeconds * 1000 };
     },
   });
+}
+
+// What a failed call of AWS STS means for an authorizer.
+
+/** STS says 400 to what is asked too often, and to what will do later. */
+const passing = /throttl|limitexceeded|toomanyrequests|requesttimeout|expiredtoken/i;
+
+/** For `catch`: throws what `credentialFailure` makes of it. */
+export function throwStsFailure(thrown: unknown): never {
+  const refused = thrown instanceof AwsCallError && !passing.test(thrown.name) ? thrown.status : 0;
+  throw credentialFailure({ status: refused, code: codeOf(thrown) });
 }

@@ -1,4 +1,6 @@
 /** The seam below the transports over HTTP: adds credentials to one outgoing request. */
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { isLoopbackHost } from "../../../../contracts/methods.ts";
 
 export type AuthorizableRequest = {
   method: "GET" | "POST";
@@ -27,4 +29,14 @@ export type Authorizer = {
    * without it has nothing to renew.
    */
   refresh?(refused: AddedCredentials): void;
+};
+
+// No credentials: for a peer on this machine only.
+
+/** Throws `unauthenticated` for any other host, before a byte is sent. */
+export const noAuthorizer: Authorizer = {
+  authorize({ url }) {
+    if (!isLoopbackHost(url.hostname)) throw new SekishoError("unauthenticated");
+    return {};
+  },
 };

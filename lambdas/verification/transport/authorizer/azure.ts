@@ -3,13 +3,14 @@
  * assertion for a token of Entra ID
  * (https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, third case). No secret is stored.
  */
+
+import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
+import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { KeepSeams } from "./kept-credential.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
-import { throwStsFailure } from "./sts-failure.ts";
+import { readTokenResponse } from "./token.ts";
 import { createTokenAuthorizer } from "./token-authorizer.ts";
-import { readTokenResponse } from "./token-response.ts";
 
 /** `tokenAudience` is that of the token of AWS; `loginBase` replaces Microsoft's own address. */
 export function createAzureAuthorizer({

@@ -3,15 +3,15 @@
  * of AWS STS becomes a federated one, and that an ID token of a service account, as Cloud Run wants it. No secret is stored.
  */
 import { decodeJwt } from "jose";
+import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
+import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { credentialFailure } from "./credential-error.ts";
-import type { KeepSeams } from "./kept-credential.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
-import { throwStsFailure } from "./sts-failure.ts";
-import { isToken } from "./token.ts";
-import { createTokenAuthorizer, type FreshToken } from "./token-authorizer.ts";
-import { readTokenResponse } from "./token-response.ts";
+import type { FreshToken } from "./token.ts";
+import { isToken, readTokenResponse } from "./token.ts";
+import { createTokenAuthorizer } from "./token-authorizer.ts";
 
 /** `audience` is the ID token's, `tokenAudience` that of the token of AWS. The bases replace Google's own addresses. */
 export function createGoogleAuthorizer({

@@ -1,9 +1,9 @@
 /** The authorizer `mtls`: a client certificate, read by reference. */
 import { createSecureContext } from "node:tls";
 import { SekishoError } from "../../../../contracts/errors.ts";
+import { createCachedCredential, type KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { AddedCredentials, Authorizer } from "./authorizer.ts";
 import { CredentialError, codeOf } from "./credential-error.ts";
-import { createKeptCredential, type KeepSeams } from "./kept-credential.ts";
 
 const rereadAfterMs = 5 * 60_000;
 
@@ -21,7 +21,7 @@ export function createMtlsAuthorizer({
   readKey: () => Promise<string>;
   readCa?: (() => Promise<string>) | undefined;
 }): Authorizer {
-  const kept = createKeptCredential<AddedCredentials>({
+  const kept = createCachedCredential<AddedCredentials>({
     ...seams,
     async fetch() {
       const [cert, key, ca] = await Promise.all([readCertificate(), readKey(), readCa?.()]);

@@ -1,9 +1,10 @@
 /** The authorizer `oauth-client-credentials`: RFC 6749, section 4.4, for any other issuer that speaks OAuth 2. */
+
+import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { KeepSeams } from "./kept-credential.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
+import { readTokenResponse } from "./token.ts";
 import { createTokenAuthorizer } from "./token-authorizer.ts";
-import { readTokenResponse } from "./token-response.ts";
 
 /** The secret is read for each token, so that a rotated one is seen. `audience` is a parameter that some issuers ask for. */
 export function createOAuthClientCredentialsAuthorizer({

@@ -1,10 +1,11 @@
 /** The authorizer `sigv4`: AWS Signature Version 4, for API Gateway, Function URLs and what else AWS signs. */
+
+import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { createSigner } from "../../../shared/aws/signer.ts";
 import { type AssumedRole, keepAssumedRole } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { KeepSeams } from "./kept-credential.ts";
 
 /** Proxies on the way may rewrite these (W3C Trace Context, section 3.4), which must not break the signature. */
 const unsigned = ["traceparent", "tracestate"];

@@ -1,8 +1,9 @@
 /** The authorizer `web-identity`: a token by which AWS says whose request this is. No secret is stored. */
+
+import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
+import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { KeepSeams } from "./kept-credential.ts";
-import { throwStsFailure } from "./sts-failure.ts";
 import { createTokenAuthorizer } from "./token-authorizer.ts";
 
 /** The receiver verifies it by the keys that the account's issuer publishes; `sub` is the role's ARN. */

@@ -1,9 +1,8 @@
 /** Plain HTTPS with kept connections: any Execution host behind a URL. */
 import type { Authorizer } from "../authorizer/authorizer.ts";
-import { createAuthorizedSend } from "../http/authorized-send.ts";
-import { checkedUrl } from "../http/checked-url.ts";
-import { defaultMaxResponseBytes } from "../read-capped.ts";
-import { requestHeaders } from "../request-headers.ts";
+import { checkedUrl } from "../http/refusal.ts";
+import { createAuthorizedSend, requestHeaders } from "../http/send.ts";
+import { defaultMaxResponseBytes } from "../read-response.ts";
 import type { Transport } from "../transport.ts";
 
 /** Throws for a URL that is not https (http on loopback) or that holds credentials. What a 401 or a 403 leads to is said at `createAuthorizedSend`. */

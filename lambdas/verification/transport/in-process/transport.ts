@@ -1,9 +1,11 @@
 /** The Execution host of the same process, called as a function: web-standard Request in, Response out. */
+
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { parseRetryAfter } from "../../../shared/retry-after.ts";
-import { abortable } from "../abortable.ts";
-import { defaultMaxResponseBytes, readShortened } from "../read-capped.ts";
-import { requestHeaders } from "../request-headers.ts";
+import { abortable } from "../../../shared/async/abortable.ts";
+
+import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
+import { requestHeaders } from "../http/send.ts";
+import { defaultMaxResponseBytes, readShortened } from "../read-response.ts";
 import type { Transport } from "../transport.ts";
 
 /** What the function throws, and what it has not answered when the signal aborts, is `ambiguous`: it had the request. */

@@ -3,9 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { readAnswerSchema } from "../../../../contracts/a2a/read-task.ts";
 import { a2aStateSchema, type StreamEvent } from "../../../../contracts/a2a/task.ts";
-import { eventToV03, v03EventSchema } from "../../../../contracts/a2a/v03/events.ts";
-import { v03ReadAnswerSchema } from "../../../../contracts/a2a/v03/read-task.ts";
-import { v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+import { eventToV03, v03EventSchema, v03ReadAnswerSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+
 import { streamEvent } from "../arbitraries.ts";
 import { spoilt } from "../spoilt.ts";
 import { issuesOf, wire } from "../wire.ts";

@@ -3,11 +3,14 @@ import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
-import { v03EventSchema } from "../../../../contracts/a2a/v03/events.ts";
-import { paramsToV03, type V03OperationName, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
-import { v03PushConfigSchema } from "../../../../contracts/a2a/v03/push.ts";
+import {
+  paramsToV03,
+  type V03OperationName,
+  v03Operations,
+  v03PushConfigSchema,
+} from "../../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
-import { v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+import { v03EventSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 import { params, pushConfig, sendResult, streamEvent, task } from "../arbitraries.ts";
 import { wire } from "../wire.ts";

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { A2aTask, StreamEvent } from "../../../../contracts/a2a/task.ts";
-import { eventsBetween } from "../../../../lambdas/execution/host/a2a/events.ts";
-import { viewOf } from "../../../../lambdas/execution/host/a2a/view.ts";
-import { ask, type Change, cancel, end, renew, report, start } from "../../../../lambdas/execution/host/changes.ts";
-import type { ExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
+import { eventsBetween } from "../../../../lambdas/execution/a2a/follow.ts";
+import { viewOf } from "../../../../lambdas/execution/a2a/view.ts";
+import { ask, type Change, cancel, end, renew, report, start } from "../../../../lambdas/execution/tasks/changes.ts";
+import type { ExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";
 import { recordOf } from "./records.ts";
 
 const owner = "o";

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Dialect } from "../../../../contracts/dialects.ts";
-import { type Cards, createCards } from "../../../../lambdas/execution/host/a2a/cards.ts";
-import { platformAuthenticator } from "../../../../lambdas/execution/host/authenticator/platform.ts";
-import { urlHandler } from "../../../../lambdas/execution/url-handler.ts";
+import { type Cards, createCards } from "../../../../lambdas/execution/a2a/cards.ts";
+import { platformAuthenticator } from "../../../../lambdas/execution/authenticator/none.ts";
+import { urlHandler } from "../../../../lambdas/execution/handlers/function-url-handler.ts";
 import { a2aSchema } from "../../../../lambdas/shared/config/a2a-schema.ts";
-import { functionUrlEvent } from "../../payloads/function-url.ts";
+import { callerRoleArn, functionUrlEvent } from "../../payloads/function-url.ts";
 import { createTestHost, hello, post } from "../test-host.ts";
 import { userMessage } from "./a2a-host.ts";
 
@@ -147,7 +147,7 @@ describe("an answer in one piece, which is all that a Function URL can give", ()
     const { host } = await open({ authenticator: platformAuthenticator(), a2a: { cards: await cards(false) } });
     const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method, params });
     const event = { ...functionUrlEvent({ body, path: "/a2a" }), rawQueryString: "A2A-Version=1.0" };
-    const { statusCode, body: text } = await urlHandler({ host })(event);
+    const { statusCode, body: text } = await urlHandler({ host, callers: [callerRoleArn] })(event);
     return { statusCode, ...JSON.parse(text) };
   }
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type OperationParams, operations } from "../../../../contracts/a2a/operations.ts";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
-import type { TaskPage } from "../../../../lambdas/execution/host/a2a/operation.ts";
-import { listTasks } from "../../../../lambdas/execution/host/a2a/operations/list-tasks.ts";
-import type { ExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
+import { listTasks } from "../../../../lambdas/execution/a2a/list-tasks.ts";
+import type { TaskPage } from "../../../../lambdas/execution/a2a/operation.ts";
+import type { ExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";
 import { memoryStore } from "../test-host.ts";
 import { startA2aHost, userMessage } from "./a2a-host.ts";
 import { recordOf } from "./records.ts";
@@ -23,7 +23,7 @@ async function listing(told: readonly Told[], now = () => nowMs) {
   for (const item of records) await store.create({ item });
   const list = listTasks({
     tasks: {
-      tend: async (task) => task,
+      advanceIfDue: async (task) => task,
       list: ({ principal: key, cursor, limit }) =>
         store.list({ index: "principal", key, limit, ...(cursor && { cursor }) }),
     },

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
-import { bearerAuthenticator } from "../../../../lambdas/execution/host/authenticator/bearer.ts";
+import { bearerAuthenticator } from "../../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { memoryStore, post } from "../test-host.ts";
 import { type A2aAnswer, type A2aHost, type CallOptions, startA2aHost, userMessage } from "./a2a-host.ts";
 

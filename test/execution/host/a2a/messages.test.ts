@@ -65,7 +65,8 @@ describe("a message", () => {
     const [{ task, context } = { task: undefined, context: undefined }] = gate.started;
     expect(task).toMatchObject({ text: "look", parts, channel: "C1", answers: [] });
     const { messageId, contextId, requestId } = context ?? {};
-    expect([messageId, contextId, requestId]).toEqual([message.messageId, "mine", message.messageId]);
+    expect([messageId, requestId]).toEqual([message.messageId, message.messageId]);
+    expect(contextId).toMatch(/^[0-9a-f-]{36}$/);
     expect(await host.result("GetTask", { id: sent.task.id })).toEqual(sent.task);
   });
 

@@ -1,6 +1,6 @@
 /** Push notifications that were not taken: which are sent again, in which order, and which notices come again themselves. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import type { ExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
+import type { ExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";
 import { silence } from "../../../doubles/answers.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { answering, eventually, memoryStore, yielding } from "../test-host.ts";

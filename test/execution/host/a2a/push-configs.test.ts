@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../../contracts/a2a/push.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
-import type { ExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
+import type { ExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";
 import { yielding } from "../test-host.ts";
 import { createPushZone, memoryQueue, principal, secrets } from "./push-zone.ts";
 

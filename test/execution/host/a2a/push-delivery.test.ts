@@ -1,7 +1,7 @@
 /** The delivery of push notifications to real receivers: what arrives, and who is never asked. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { v03EventSchema } from "../../../../contracts/a2a/v03/events.ts";
-import { viewOf } from "../../../../lambdas/execution/host/a2a/view.ts";
+import { v03EventSchema } from "../../../../contracts/a2a/v03/task.ts";
+import { viewOf } from "../../../../lambdas/execution/a2a/view.ts";
 import { createPublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { eventually, yielding } from "../test-host.ts";

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { openA2aAgent } from "../../../../lambdas/execution/a2a-agent.ts";
+import { createA2aAgent, startPushLoop } from "../../../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../../../lambdas/execution/host/authenticator/none.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
-import { createExecutionWorker } from "../../../../lambdas/execution/host/execution-worker.ts";
-import { createHost } from "../../../../lambdas/execution/host/host.ts";
-import { encodeTaskMessage } from "../../../../lambdas/execution/host/task-message.ts";
+import { noAuthenticator } from "../../../../lambdas/execution/authenticator/none.ts";
+import { createHost } from "../../../../lambdas/execution/host.ts";
+import { createExecutionWorker } from "../../../../lambdas/execution/runs/execution-worker.ts";
+import { type ExecutionTask, parseExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";
+import { encodeTaskMessage } from "../../../../lambdas/execution/tasks/task-message.ts";
 import { a2aSchema } from "../../../../lambdas/shared/config/a2a-schema.ts";
 import { openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue } from "../../../../lambdas/shared/engine/sqlite/task-queue.ts";
@@ -230,17 +230,16 @@ it("a process looks after the tasks of another one that died, over the file that
   await queue.send({
     body: encodeTaskMessage({ look: { taskId, state, changedAtMs, configId: "c1", registrationId: "r1" } }),
   });
-  const agent = openA2aAgent({
+  const agent = createA2aAgent({
     config: { a2a: a2aSchema.parse({ push: { allowLoopback: true } }), authenticator: { type: "none" } },
-    store,
     notifications: queue,
     readSecret: () => Promise.reject(new Error("no secrets here")),
-    log: silentLog,
   });
   const host = createHost({ agent: answering("done"), store, authenticator: noAuthenticator(), a2a: agent.settings });
+  const pushLoop = startPushLoop({ host, queue, store, allowLoopback: true, log: silentLog });
   await eventually(() => statesOf(received).includes("TASK_STATE_FAILED"));
   await host.stop({ graceMs: 0 });
-  await agent.close();
+  await pushLoop.close();
   await database.close();
   await close();
   rmSync(folder, { recursive: true });

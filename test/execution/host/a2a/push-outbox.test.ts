@@ -1,7 +1,7 @@
 /** Which changes of a task are told of, and that a dead queue changes nothing of the task. */
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../../lambdas/execution/host/execution-worker.ts";
+import { createExecutionWorker } from "../../../../lambdas/execution/runs/execution-worker.ts";
 import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
 import { traceIdOf } from "../../../../lambdas/shared/trace.ts";
 import { answering, createGate, yielding } from "../test-host.ts";

@@ -1,6 +1,6 @@
 /** Receivers that say nothing: they hold up their own notifications, and nobody else's. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { waitMs } from "../../../../lambdas/execution/host/a2a/push-retry.ts";
+import { waitMs } from "../../../../lambdas/execution/a2a/push-request.ts";
 import { silence } from "../../../doubles/answers.ts";
 import { eventually } from "../test-host.ts";
 import { configOf, createPushZone, memoryQueue, startReceiver, statesOf } from "./push-zone.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { parseExecutionTask } from "../../../../lambdas/execution/host/execution-task.ts";
+import { parseExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";
 import { runQueueLoop } from "../../../../lambdas/shared/engine/loop.ts";
 import { openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue } from "../../../../lambdas/shared/engine/sqlite/task-queue.ts";

@@ -1,7 +1,7 @@
 /** Whether a notification that was not taken is sent again, and when. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { afterPush } from "../../../../lambdas/execution/host/a2a/push-retry.ts";
+import { afterPush } from "../../../../lambdas/execution/a2a/push-request.ts";
 
 const nowMs = Date.parse("2026-11-02T10:00:00Z");
 const statusOf = (status: number, retryAfter?: string) => ({ status, retryAfter });

@@ -2,7 +2,7 @@
 import { validateHeaderValue } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { pushTargetIssues } from "../../../../lambdas/execution/host/a2a/push-target.ts";
+import { pushTargetIssues } from "../../../../lambdas/execution/a2a/push-configs.ts";
 
 const fit = { url: "https://client.example/hook?key=1" };
 
@@ -21,6 +21,7 @@ describe("the address of a receiver", () => {
     ["is http to a public address", "http://93.184.215.14/hook"],
     ["is another scheme's", "ftp://client.example/hook"],
     ["holds a user", "https://user@client.example/hook"],
+    ["has a host that is too long to read", `https://${"a.".repeat(300)}example/hook`],
     ["holds a password", "https://:secret@client.example/hook"],
     ["is a literal address", "https://93.184.215.14:8443/hook"],
     ["is a literal address of IPv6", "https://[2606:2800:220:1::1]/hook"],

@@ -1,8 +1,8 @@
 /** The Execution worker's queue on AWS, which carries tasks to be run and notices of what became of them. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { createExecutionWorker } from "../../../../lambdas/execution/host/execution-worker.ts";
-import { encodeTaskMessage } from "../../../../lambdas/execution/host/task-message.ts";
-import { workerHandler } from "../../../../lambdas/execution/worker-handler.ts";
+import { workerHandler } from "../../../../lambdas/execution/handlers/worker-handler.ts";
+import { createExecutionWorker } from "../../../../lambdas/execution/runs/execution-worker.ts";
+import { encodeTaskMessage } from "../../../../lambdas/execution/tasks/task-message.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";
 import { answering } from "../test-host.ts";
 import { configOf, createPushZone, memoryQueue, principal, startReceiver, statesOf } from "./push-zone.ts";

@@ -1,17 +1,16 @@
 /** Tasks with push configurations over a store and a queue, and a receiver of their notifications on loopback. */
 import { randomUUID } from "node:crypto";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
+import { createLookAfter } from "../../../../lambdas/execution/a2a/look-after.ts";
+import { createPushConfigs } from "../../../../lambdas/execution/a2a/push-configs.ts";
+import { createPushDelivery } from "../../../../lambdas/execution/a2a/push-delivery.ts";
+import { createPushOutbox } from "../../../../lambdas/execution/a2a/push-outbox.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
-import { createLookAfter } from "../../../../lambdas/execution/host/a2a/look-after.ts";
-import { createPushConfigs } from "../../../../lambdas/execution/host/a2a/push-configs.ts";
-import { createPushDelivery } from "../../../../lambdas/execution/host/a2a/push-delivery.ts";
-import { createPushOutbox } from "../../../../lambdas/execution/host/a2a/push-outbox.ts";
-import { createBell } from "../../../../lambdas/execution/host/bell.ts";
-import { createChangeTask } from "../../../../lambdas/execution/host/change-task.ts";
-import type { ExecutionTask, StoredPushConfig } from "../../../../lambdas/execution/host/execution-task.ts";
-import { createRuns } from "../../../../lambdas/execution/host/runs.ts";
-import { createTasks } from "../../../../lambdas/execution/host/tasks.ts";
-import { createTendTask } from "../../../../lambdas/execution/host/tend-task.ts";
+import { createAdvanceIfDue } from "../../../../lambdas/execution/runs/advance-if-due.ts";
+import { createRuns } from "../../../../lambdas/execution/runs/runs.ts";
+import { createChangeSignal, createChangeTask } from "../../../../lambdas/execution/tasks/change-task.ts";
+import type { ExecutionTask, StoredPushConfig } from "../../../../lambdas/execution/tasks/execution-task.ts";
+import { createTasks } from "../../../../lambdas/execution/tasks/tasks.ts";
 import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";
 import type { PublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
@@ -103,7 +102,7 @@ export function createPushZone({
 }) {
   const lines: string[] = [];
   const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
-  const bell = createBell();
+  const changeSignal = createChangeSignal();
   const clock = { now: Date.now, newId: randomUUID, random: Math.random };
   const times = {
     leaseMs: 5000,
@@ -114,16 +113,16 @@ export function createPushZone({
     questionMs: 120_000,
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
-  const changeTask = outbox.after(createChangeTask({ store, bell, now: clock.now }));
+  const changeTask = outbox.after(createChangeTask({ store, changeSignal, now: clock.now }));
   const common = { ...clock, ...times, changeTask, metrics: noMetrics, spans: noSpans, log };
   const runs = createRuns({ ...common, agent, agentName: "agent" });
-  const tend = createTendTask({ ...common, runs });
+  const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
     ...common,
     store: outbox.before(store),
     runs,
-    bell,
-    tend,
+    changeSignal,
+    advanceIfDue,
     maxTaskMs: 60_000,
     isStopped: () => false,
   });
@@ -132,9 +131,9 @@ export function createPushZone({
     store,
     tasks,
     configs: createPushConfigs({ tasks, outbox: supported ? outbox : undefined, allowLoopback, newId: () => "new-id" }),
-    tend,
+    advanceIfDue,
     delivery: createPushDelivery({
-      look: createLookAfter({ store, tend, outbox }),
+      look: createLookAfter({ store, advanceIfDue, outbox }),
       ...{ store, queue, allowLoopback, timeoutMs, log },
       random: () => 0.01,
       ...(post && { post }),

@@ -3,8 +3,12 @@ import { describe, expect, it } from "@jest/globals";
 import { questionKey, slackMessageKey } from "../../../../contracts/a2a/extension.ts";
 import type { Message, Part } from "../../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { checkOutputModes } from "../../../../lambdas/execution/host/a2a/output-modes.ts";
-import { answerIn, fingerprintOfMessage, inputOf } from "../../../../lambdas/execution/host/a2a/read-message.ts";
+import {
+  answerIn,
+  checkOutputModes,
+  fingerprintOfMessage,
+  inputOf,
+} from "../../../../lambdas/execution/a2a/read-message.ts";
 
 function message(parts: Part[], more: Partial<Message> = {}): Message {
   return { messageId: "m", role: "ROLE_USER", parts, ...more };

@@ -1,6 +1,6 @@
 /** Server-sent events: frames, signs of life, and an end that waits for nobody. */
 import { describe, expect, it } from "@jest/globals";
-import { serverSentEvents } from "../../../../lambdas/execution/host/a2a/sse.ts";
+import { serverSentEvents } from "../../../../lambdas/execution/a2a/endpoint.ts";
 
 /** Says `said`, then nothing more; `ended` tells whether it was returned. */
 function source(said: readonly string[], { isEndless = false } = {}) {

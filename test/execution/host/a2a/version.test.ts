@@ -5,7 +5,7 @@ import {
   dialectAsked,
   operationNamed,
   versionInForce,
-} from "../../../../lambdas/execution/host/a2a/version.ts";
+} from "../../../../lambdas/execution/a2a/version.ts";
 
 describe("the version that a client asks for", () => {
   it.each([

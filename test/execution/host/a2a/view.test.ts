@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { a2aTaskSchema } from "../../../../contracts/a2a/task.ts";
-import { directMessage, viewOf } from "../../../../lambdas/execution/host/a2a/view.ts";
-import type { ExecutionTask, Outcome } from "../../../../lambdas/execution/host/execution-task.ts";
+import { directMessage, viewOf } from "../../../../lambdas/execution/a2a/view.ts";
+import type { ExecutionTask, Outcome } from "../../../../lambdas/execution/tasks/execution-task.ts";
 import { recordOf, taskId } from "./records.ts";
 
 const success: Outcome = { type: "success", text: "All of them." };

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { afterEach } from "@jest/globals";
-import type { Authenticator } from "../../../../lambdas/execution/host/authenticator/authenticator.ts";
-import { startExecutionServer } from "../../../../lambdas/execution/server.ts";
+import type { Authenticator } from "../../../../lambdas/execution/authenticator/authenticator.ts";
+import { startExecutionServer } from "../../../../lambdas/execution/http/server.ts";
 import { createTestHost, hello } from "../test-host.ts";
 
 const closing: (() => Promise<unknown>)[] = [];

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { CompactEncrypt, exportJWK, exportSPKI } from "jose";
-import { jwtAuthenticator } from "../../../../lambdas/execution/host/authenticator/jwt.ts";
+import { jwtAuthenticator } from "../../../../lambdas/execution/authenticator/jwt.ts";
 import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../../doubles/issuers/jwks.ts";
 import { post } from "../test-host.ts";
 import { permissionDenied, serve, unauthenticated } from "./ask.ts";
@@ -26,6 +26,7 @@ function authenticator() {
     subjects: [subject],
     algorithms: ["RS256" as const, "ES256" as const],
     clockToleranceSeconds: 30,
+    maxLifetimeSeconds: 7200,
   };
   return jwtAuthenticator({
     issuers: [
@@ -44,7 +45,7 @@ function hmacToken(secret: string | Buffer): string {
 }
 
 function goodOf({ issuer }: JwksIssuer) {
-  return { iss: issuer, exp: nowSeconds() + 300, ...good };
+  return { iss: issuer, iat: nowSeconds(), exp: nowSeconds() + 300, ...good };
 }
 
 async function edited(change: (parts: string[]) => string[]): Promise<string> {
@@ -56,6 +57,22 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
   "expired, beyond the tolerance": ["ERR_JWT_EXPIRED", () => rsa.sign({ ...good, exp: nowSeconds() - 31 })],
   "not yet valid": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, nbf: nowSeconds() + 60 })],
   "without exp": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, exp: undefined })],
+  "without iat": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, iat: undefined })],
+  "with an iat that is no number": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, iat: "1" })],
+  "issued in the future, beyond the tolerance": [
+    "ERR_JWT_CLAIM_VALIDATION_FAILED",
+    () => rsa.sign({ ...good, iat: nowSeconds() + 60 }),
+  ],
+  "that lives longer than any of the issuer's may": [
+    "ERR_JWT_CLAIM_VALIDATION_FAILED",
+    () => rsa.sign({ ...good, exp: nowSeconds() + 7201 }),
+  ],
+  ...Object.fromEntries(
+    ["logout+jwt", "dpop+jwt", "secevent+jwt", "JWE", "application/json", ""].map((typ) => [
+      `of the type "${typ}"`,
+      ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign(good, { typ })] as [string, () => Promise<string>],
+    ]),
+  ),
   "with an exp that is no number": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, exp: "9999999999" })],
   "for another audience": [
     "ERR_JWT_CLAIM_VALIDATION_FAILED",
@@ -152,12 +169,29 @@ describe("a token", () => {
     expect(await call(await rsa.sign({ ...good, nbf: nowSeconds() + 20 }))).toBe("success");
   });
 
+  it("lives as long as those of Google and of Entra do", async () => {
+    const { call } = await serve(authenticator());
+    const entra = { iat: nowSeconds() - 300, nbf: nowSeconds() - 300, exp: nowSeconds() + 90 * 60 };
+    expect(await call(await rsa.sign({ ...good, ...entra }))).toBe("success");
+    expect(await call(await rsa.sign({ ...good, exp: nowSeconds() + 3600 }))).toBe("success");
+    expect(await call(await rsa.sign({ ...good, iat: nowSeconds() + 20 }))).toBe("success");
+  });
+
+  it.each([undefined, "JWT", "jwt", "at+jwt", "application/at+jwt"])("may be of the type %s", async (typ) => {
+    const { call } = await serve(authenticator());
+    expect(await call(await rsa.sign(good, typ === undefined ? {} : { typ }))).toBe("success");
+  });
+
   it("that is refused is answered alike, whatever is wrong with it, before the body is there", async () => {
-    const { hear, lines } = await serve(authenticator());
     for (const [name, [kind, make]] of Object.entries(bad)) {
+      // A log of its own: the same cause has one line per minute.
+      const { hear, lines } = await serve(authenticator());
       expect({ name, ...(await hear(await make())) }).toEqual({ name, ...unauthenticated });
       const { timestamp: _now, ...line } = JSON.parse(lines.at(-1) ?? "");
-      const told = { level: "warn", message: "request_refused", service: "execution", reason: "unauthenticated" };
+      const told = {
+        ...{ level: "warn", message: "request_refused", service: "execution", reason: "unauthenticated" },
+        source_address: "127.0.0.1",
+      };
       expect({ name, ...line }).toEqual({ name, ...told, ...(kind && { cause_kind: kind }) });
     }
   });

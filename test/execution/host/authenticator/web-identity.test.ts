@@ -1,6 +1,6 @@
 /** The ready-made policy for tokens of AWS STS: the role, its account, and the two algorithms. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { webIdentityAuthenticator } from "../../../../lambdas/execution/host/authenticator/web-identity.ts";
+import { webIdentityAuthenticator } from "../../../../lambdas/execution/authenticator/web-identity.ts";
 import { type JwksIssuer, startJwksIssuer } from "../../../doubles/issuers/jwks.ts";
 import { permissionDenied, serve, unauthenticated } from "./ask.ts";
 
@@ -28,6 +28,7 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
     ["of another audience", { aud: "https://iam.googleapis.com/x" }],
     ["of another account than the role's", ofSts("444455556666")],
     ["of an account that is no text", ofSts(111122223333)],
+    ["that lives longer than STS lets any", { exp: Math.floor(Date.now() / 1000) + 3700 }],
     ["without the claims of STS", { "https://sts.amazonaws.com/": undefined }],
   ])("%s is refused", async (_name, claims) => {
     const { hear } = await open();

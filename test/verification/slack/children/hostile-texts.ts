@@ -1,15 +1,16 @@
 /** Texts over which a parser or an expression could be at work for hours: a program of its own, so that a test can end it. */
-import { createTaskText } from "../../../../lambdas/verification/slack/answer-text.ts";
-import { fencedTables } from "../../../../lambdas/verification/slack/fenced-tables.ts";
-import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown-mrkdwn.ts";
-import { newestText } from "../../../../lambdas/verification/slack/newest-text.ts";
-import { safeMarkdown } from "../../../../lambdas/verification/slack/safe-markdown.ts";
+
+import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { fencedTables } from "../../../../lambdas/verification/slack/markdown/tables.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/messages/answer.ts";
+import { newestText } from "../../../../lambdas/verification/slack/messages/placeholder.ts";
 import {
   maxMarkdownLength,
   maxMrkdwnLength,
   splitAnswer,
-} from "../../../../lambdas/verification/slack/split-answer.ts";
-import { nextPiece } from "../../../../lambdas/verification/slack/stream-piece.ts";
+} from "../../../../lambdas/verification/slack/messages/split.ts";
+import { nextPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
 const length = 15_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createA2aTransport } from "../../../../lambdas/verification/transport/a2a/transport.ts";
-import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/bearer.ts";
-import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { agentOf, clientTo, hello, said } from "./sample.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/bearer.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";

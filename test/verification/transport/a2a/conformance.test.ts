@@ -1,5 +1,5 @@
 import { createA2aTransport } from "../../../../lambdas/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { describeTransport } from "../../../conformance/transport.ts";
 import { startA2aPeer } from "../../../doubles/a2a-peer.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { respond } from "../../../../lambdas/verification/transport/a2a/respond.ts";
+import { respond } from "../../../../lambdas/verification/transport/a2a/transport.ts";
 
 it("what cannot be written down breaks the contract: it must not read as if nothing had come", () => {
   const endless: Record<string, unknown> = {};

@@ -5,7 +5,7 @@ import type { MethodName, ParamsOf, ResultOf } from "../../../../contracts/metho
 import { silentLog } from "../../../../lambdas/shared/log.ts";
 import { newTrace } from "../../../../lambdas/shared/trace.ts";
 import { createA2aTransport } from "../../../../lambdas/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createClient } from "../../../../lambdas/verification/transport/runner.ts";
 import { startAgent } from "../../../doubles/a2a-peer-agent.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";
 import { createA2aTransport } from "../../../../lambdas/verification/transport/a2a/transport.ts";
-import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/bearer.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { type TapEntry, tapTransport } from "../../../../lambdas/verification/transport/tap.ts";
 import { raw } from "../../../doubles/answers.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { createSentMessages } from "../../../../lambdas/verification/transport/a2a/sent-messages.ts";
+import { createSentMessages } from "../../../../lambdas/verification/transport/a2a/messages.ts";
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import { json } from "../../../doubles/answers.ts";
 import { agentOf, clientTo, hello, said } from "./sample.ts";

@@ -3,8 +3,7 @@ import { messageSchema } from "../../../../contracts/a2a/part.ts";
 import { readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
 import { a2aTaskSchema, type SendResult } from "../../../../contracts/a2a/task.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
-import { decodeError } from "../../../../contracts/decode-error.ts";
-import { encodeError } from "../../../../contracts/encode-error.ts";
+import { decodeError, encodeError } from "../../../../contracts/error-data.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { methods } from "../../../../contracts/methods.ts";
 import { readResult } from "../../../../lambdas/verification/transport/a2a/results.ts";
@@ -205,5 +204,51 @@ describe("a shape that A2A does not have", () => {
     expect(() => readResult({ operation: "SendMessage", version, result })).toThrow(
       expect.objectContaining({ reason: "invalid_response" }),
     );
+  });
+});
+
+describe("lists that nobody reads", () => {
+  const zeros = Array.from({ length: 500_000 }, () => 0);
+  const completed = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED", message: says("Done.") } };
+  const read = (result: object) => () => readResult({ operation: "SendMessage", version: "1.0", result });
+
+  it.each([
+    ["artifacts", { task: { ...completed, artifacts: zeros } }],
+    ["parts of an artifact", { task: { ...completed, artifacts: [artifact(), { artifactId: "a2", parts: zeros }] } }],
+    [
+      "parts of many artifacts",
+      { task: { ...completed, artifacts: zeros.slice(0, 90).map(() => artifact(...Array(1000).fill({}))) } },
+    ],
+    ["parts of a message", { message: { ...says(""), parts: zeros } }],
+    [
+      "parts of the task's message",
+      { task: { ...completed, status: { ...completed.status, message: { ...says(""), parts: zeros } } } },
+    ],
+    [
+      "parts of old messages",
+      { task: { ...completed, history: zeros.slice(0, 90).map(() => ({ ...says(""), parts: Array(1000).fill({}) })) } },
+    ],
+  ])("are refused before any entry of them is read: %s", (_what, result) => {
+    let entries = 0;
+    const watched = (value: unknown): unknown =>
+      typeof value !== "object" || value === null
+        ? value
+        : new Proxy(value, {
+            get: (target, name) => {
+              if (typeof name === "string" && /^\d+$/.test(name)) entries += 1;
+              return watched(Reflect.get(target, name));
+            },
+          });
+    expect(read(watched(result) as object)).toThrow(expect.objectContaining({ reason: "invalid_response" }));
+    expect(entries).toBeLessThan(1000);
+  });
+
+  it("are looked at from their end where they are the history", () => {
+    const result = {
+      task: { ...completed, status: { state: completed.status.state }, history: [...zeros, says("The last words.")] },
+    };
+    expect(toZoneResult({ result: read(result)() as never, retryAfterMs: undefined })).toMatchObject({
+      response_text: "The last words.",
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/bearer.ts";
-import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 
 function request(url: string) {
   return {

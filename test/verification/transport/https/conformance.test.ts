@@ -1,4 +1,4 @@
-import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/none.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
 import { describeTransport } from "../../../conformance/transport.ts";
 import { startExecutionPeer } from "../../../doubles/execution-peer.ts";

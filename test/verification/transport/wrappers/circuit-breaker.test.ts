@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
 import { type LogFields, silentLog } from "../../../../lambdas/shared/log.ts";
 import { newTrace } from "../../../../lambdas/shared/trace.ts";
-import { circuitBreaker } from "../../../../lambdas/verification/transport/wrappers/circuit-breaker.ts";
+import { circuitBreaker } from "../../../../lambdas/verification/transport/wrappers.ts";
 
 const openMs = 10_000;
 

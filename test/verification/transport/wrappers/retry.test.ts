@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type ClientReason, isRetryable, reasons, SekishoError } from "../../../../contracts/errors.ts";
+import { type ClientReason, reasons, SekishoError } from "../../../../contracts/errors.ts";
 import { newTrace } from "../../../../lambdas/shared/trace.ts";
-import { retry } from "../../../../lambdas/verification/transport/wrappers/retry.ts";
+import { isRepeatedInCall, retry } from "../../../../lambdas/verification/transport/wrappers.ts";
 import { virtualTime } from "../sample.ts";
 
 type Failure = { reason: ClientReason; retryAfterMs?: number; exact?: boolean; undelivered?: boolean };
@@ -71,18 +71,15 @@ describe("a doubt", () => {
 });
 
 describe("repetition", () => {
-  it.each(reasons.filter((reason) => !isRetryable(reason)))("never follows %s", async (reason) => {
+  it.each(reasons.filter((reason) => !isRepeatedInCall(reason)))("never follows %s", async (reason) => {
     expect(await run([{ reason }])).toMatchObject({ outcome: reason, attempts: 1 });
   });
 
-  it.each(reasons.filter((reason) => isRetryable(reason)))(
-    "follows %s, with the same id, up to three attempts",
-    async (reason) => {
-      const many = Array.from({ length: 9 }, () => ({ reason, undelivered: true }));
-      const { outcome, attempts, ids } = await run(many, { idempotent: false });
-      expect({ outcome, attempts, ids: ids.size }).toEqual({ outcome: reason, attempts: 3, ids: 1 });
-    },
-  );
+  it.each(reasons.filter(isRepeatedInCall))("follows %s, with the same id, up to three attempts", async (reason) => {
+    const many = Array.from({ length: 9 }, () => ({ reason, undelivered: true }));
+    const { outcome, attempts, ids } = await run(many, { idempotent: false });
+    expect({ outcome, attempts, ids: ids.size }).toEqual({ outcome: reason, attempts: 3, ids: 1 });
+  });
 
   it("does not follow an outage of which nobody says that nothing was taken, where the peer would run the task again", async () => {
     const bare = Array.from({ length: 9 }, () => ({ reason: "unavailable" as const }));

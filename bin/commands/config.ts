@@ -1,0 +1,125 @@
+/** `sekisho config check`: is the configuration one that can be used? */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import {
+  secretsOfAgent,
+  secretsOfAuthenticator,
+  secretsOfCards,
+} from "../../lambdas/execution/config/execution-secrets.ts";
+import { secretsOfDestination } from "../../lambdas/shared/config/destination-address.ts";
+import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
+import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
+import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { neededSecrets } from "../../lib/local/slack-installation.ts";
+import { type Command, exitCodes, UsageError } from "./command.ts";
+
+export const configCheck: Command = {
+  help: `
+sekisho config check [--config FILE]
+
+Checks sekisho.config.json (or FILE) and lists every problem with its place.
+Exit code 0: it can be used; 2: it cannot.
+`,
+  async run({ words, directory, print, note }) {
+    const { values } = parseArgs({ args: words, options: { config: { type: "string" } } });
+    const place = { directory, file: values.config };
+    const config = loadConfig(place);
+    requireAgentFile(config.execution.agent, configDirectory(place));
+    print(sourceOf(place));
+    const destinations = Object.keys(config.destinations).join(", ") || "none";
+    const routes = config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";
+    print(`The configuration is fine: destinations ${destinations}; routes to ${routes}.`);
+    print(`Agent: ${agentText(config.execution.agent)}.`);
+    const stages = Object.entries(config.stages);
+    for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
+    for (const [name, { alarmEmail }] of stages) {
+      if (!alarmEmail) note(`Note: nobody hears of the alarms of stage ${name}: set alarmEmail.`);
+    }
+    if (config.routes.length === 0) note("There is no route: whoever asks is told that no agent is set up.");
+    if (config.allowlist.length === 0)
+      note("The allowlist is empty: in a real workspace nobody may ask but by rules of sekisho allow add.");
+    for (const secret of unsetSecrets(config))
+      note(`Note: the environment variable ${nameOfSecret(secret)} is not set here.`);
+    return exitCodes.success;
+  },
+};
+
+function sourceOf(place: ConfigPlace): string {
+  const path = configPath(place);
+  if (existsSync(path)) return `Read ${path}.`;
+  return `There is no sekisho.config.json in ${place.directory}: every default holds.`;
+}
+
+/** Whether its code can be loaded shows when it runs: here it is not executed. */
+export function requireAgentFile(agent: AgentConfig, directory: string): void {
+  if (typeof agent !== "string" || agent === "echo") return;
+  const file = resolve(directory, agent);
+  if (!existsSync(file)) throw new UsageError(`execution.agent: the file ${file} does not exist.`);
+}
+
+function agentText(agent: AgentConfig): string {
+  if (typeof agent === "string") return agent;
+  return agent.type === "bedrock"
+    ? `bedrock, ${agent.modelId}`
+    : `openai-compatible, ${agent.model} at ${agent.baseUrl}`;
+}
+
+function stageText(stage: Stage): string {
+  const { verification, execution } = stage;
+  const place = executionPlaceOf(stage);
+  const where = place === undefined ? "" : ` in ${place.account}, ${place.region}`;
+  return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
+}
+
+/** The references that cannot be resolved here; that is no problem of the file. */
+function unsetSecrets(config: Config): SecretReference[] {
+  return [...neededSecrets(config.slack), ...secretsBesideSlack(config)].filter((secret) => !hasSecret(secret));
+}
+
+/** Of destinations, of the Execution zone, and of those who are told or tell what happens. */
+export function secretsBesideSlack({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
+  const { exporter } = telemetry.traces;
+  return [
+    ...Object.values(destinations).flatMap(secretsOfDestination),
+    ...secretsOfAuthenticator(execution.authenticator),
+    ...secretsOfAgent(execution.agent),
+    ...secretsOfCards(execution.a2a),
+    ...(exporter.type === "otlp" ? Object.values(exporter.headers) : []),
+    ...secretsOfAuthenticator(operators.authenticator),
+  ];
+}
+
+// `sekisho config push`: brings routes, and what of destinations needs no permission, to a stage without a deploy.
+
+export const configPush: Command = {
+  help: `
+sekisho config push [--stage NAME] [--dry-run] [--config FILE]
+
+Brings the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs, dialect,
+idempotent, maxResponseBytes and (unless calls are permitted by address, as with sigv4, or get the bot token) url, to a deployed stage.
+The workers see it within a minute; no deploy is needed. Everything else of the file takes effect with the next
+deploy. A destination that is new, or is another one in what needs permissions, "needs a deploy": where a route leads
+there, or where one of those fields is another than was pushed before, nothing is written; else it is left out.
+
+  --stage NAME   of the configuration's stages; without it the first
+  --dry-run      only shows what would change
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
+`,
+  async run({ words, directory, signal, print, note }) {
+    const { values } = parseArgs({
+      args: words,
+      options: { stage: { type: "string" }, "dry-run": { type: "boolean" }, config: { type: "string" } },
+    });
+    const config = loadConfig({ directory, file: values.config });
+    const named = chooseStage(config, values.stage);
+    return pushLiveSettings({ ...named, config, dryRun: values["dry-run"] ?? false, signal, print, note });
+  },
+};

@@ -1,0 +1,133 @@
+/** `sekisho dead-letters list`: what a stage's workers gave up on. */
+import { parseArgs } from "node:util";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
+import { type ReadLetter, readLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
+import { createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
+import { createStateOfTask } from "../../lib/cli/aws/dead-letters/task-state.ts";
+import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { type Command, exitCodes, UsageError } from "./command.ts";
+
+export const deadLettersList: Command = {
+  help: `
+sekisho dead-letters list [--stage NAME] [--json] [--config FILE]
+
+Lists the messages that a stage's workers gave up on, with the state of their tasks. Their users have been told;
+the messages are kept for 14 days. For the length of the listing nobody else sees them; nothing is lost by it.
+On one machine there is no such list: there a dead letter only fails its task.
+
+  --stage NAME   of the configuration's stages; without it the first
+  --json         as a JSON array
+  --config FILE  instead of ./sekisho.config.json
+
+Task "none" means that the task was never begun. Exit code: 0; 1 AWS refused; 2 bad usage; 3 AWS not reachable.
+`,
+  async run({ words, directory, signal, print, note }) {
+    const { values } = parseArgs({
+      args: words,
+      options: { stage: { type: "string" }, json: { type: "boolean" }, config: { type: "string" } },
+    });
+    const named = chooseStage(loadConfig({ directory, file: values.config }), values.stage);
+    const { deadLettersUrl, tableName } = await readStackOutputs({ ...named, signal });
+    const { region } = named.stage.verification;
+    const stateOfTask = createStateOfTask({ tableName, region, signal });
+    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters) => {
+      const rows: Row[] = [];
+      for (const letter of letters.map(readLetter)) {
+        const requestId = letter.message?.requestId;
+        rows.push(rowOf(letter, requestId === undefined ? undefined : await stateOfTask({ requestId })));
+      }
+      rows.sort((a, b) => (a.archivedAt < b.archivedAt ? -1 : 1));
+      if (values.json) print(JSON.stringify(rows, null, 2));
+      else for (const row of rows) print(lineOf(row));
+      if (rows.length === 0) note(`Stage ${named.stageName} has no dead letters.`);
+    });
+    return exitCodes.success;
+  },
+};
+
+type Row = {
+  messageId: string;
+  archivedAt: string;
+  kind: QueueMessage["type"] | "unreadable";
+  /** Null where the message cannot be read. */
+  requestId: string | null;
+  task: string;
+};
+
+function rowOf({ messageId, archivedAtMs, message }: ReadLetter, state: string | undefined): Row {
+  return {
+    messageId,
+    archivedAt: new Date(archivedAtMs).toISOString(),
+    kind: message?.type ?? "unreadable",
+    requestId: message?.requestId ?? null,
+    task: state ?? "none",
+  };
+}
+
+function lineOf({ archivedAt, kind, requestId, task, messageId }: Row): string {
+  if (requestId === null) return `${archivedAt}  unreadable (message ${messageId})`;
+  return `${archivedAt}  ${requestId}  ${kind.padEnd(7)}  task: ${task}`;
+}
+
+// `sekisho dead-letters redrive`: gives messages that a stage's workers gave up on another chance.
+
+export const deadLettersRedrive: Command = {
+  help: `
+sekisho dead-letters redrive (--all | REQUEST_ID...) [--discard] [--stage NAME] [--config FILE]
+
+Sends dead letters to the workers again. A task that was never begun is begun; of one that has ended only the
+delivery of its answer is repeated: no agent runs twice. A message leaves the archive when it is in the queue.
+
+  --all          all that can be read
+  --discard      removes those that cannot be read, for good
+  --stage NAME   of the configuration's stages; without it the first
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS not reachable.
+`,
+  async run({ words, directory, signal, print, note }) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: {
+        all: { type: "boolean", default: false },
+        discard: { type: "boolean", default: false },
+        stage: { type: "string" },
+        config: { type: "string" },
+      },
+    });
+    if (values.all && positionals.length > 0) throw new UsageError("--all or request ids, not both.");
+    if (!values.all && positionals.length === 0 && !values.discard) {
+      throw new UsageError("Which ones? Name request ids, or --all.");
+    }
+    const { stageName, stage } = chooseStage(loadConfig({ directory, file: values.config }), values.stage);
+    const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ stageName, stage, signal });
+    const { region } = stage.verification;
+    const wanted = new Set(positionals.map((id) => id.toLowerCase()));
+    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters, remove) => {
+      const read = letters.map(readLetter);
+      const chosen = read.filter(({ message }) => values.all || (message && wanted.has(message.requestId)));
+      await redrive({
+        letters: chosen,
+        stateOfTask: createStateOfTask({ tableName, region, signal }),
+        send: createSend({ queueUrl, region, signal }),
+        remove,
+        done({ requestId, state }) {
+          wanted.delete(requestId);
+          const what =
+            state === "done" ? "its delivery is repeated, unless it is known to have arrived" : "on its way again";
+          print(`${requestId}: ${what} (task: ${state ?? "none"})`);
+        },
+      });
+      const unreadable = read.filter(({ message }) => message === undefined);
+      if (values.discard) for (const letter of unreadable) await remove(letter);
+      if (unreadable.length > 0) {
+        note(`${unreadable.length} cannot be read: ${values.discard ? "removed" : "left; --discard removes them"}.`);
+      }
+    });
+    for (const id of wanted) note(`${id} is not among the dead letters of stage ${stageName}.`);
+    return wanted.size > 0 ? exitCodes.failed : exitCodes.success;
+  },
+};

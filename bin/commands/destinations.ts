@@ -1,0 +1,217 @@
+/** `sekisho destinations list`: where tasks can go, and where a given message's task would go. */
+import { parseArgs } from "node:util";
+import { authorizerOf } from "../../lambdas/shared/config/destination-address.ts";
+import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import type { Checked } from "../../lambdas/verification/checks/check-destination.ts";
+import { callerIdentity } from "../../lib/cli/aws/account.ts";
+import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
+import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { checkFromHere } from "../../lib/cli/destinations/check.ts";
+import { checkDependencies } from "../../lib/cli/destinations/check-dependencies.ts";
+import { checkInStage, deployedWorker, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
+import { rowOf, rowText } from "../../lib/cli/destinations/describe.ts";
+import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
+import { type Known, possibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
+import { keyText, orderText } from "../../lib/cli/destinations/route-key.ts";
+import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+
+export const destinationsList: Command = {
+  help: `
+sekisho destinations list [--channel C] [--team T] [--text TEXT] [--stage S] [--json] [--config FILE]
+
+Lists the destinations, and the routes in their order: the first that fits a message decides. Of several names in
+a route the first is used, the others are for what certainly did not arrive.
+
+  --channel, --team, --text   where a message of that channel, of that team, or with that text would go
+  --stage S      what is in force in that stage: the deployed destinations with what was pushed since
+  --json         one JSON object
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
+`,
+  async run({ words, directory, signal, print, note }) {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        channel: { type: "string" },
+        team: { type: "string" },
+        text: { type: "string" },
+        stage: { type: "string" },
+        json: { type: "boolean", default: false },
+        config: { type: "string" },
+      },
+    });
+    const { channel, team, text, stage } = values;
+    const inForce = await readEffectiveConfig({ place: { directory, file: values.config }, stage, signal });
+    const { config, named, notDeployed, routesFromFile, outdated } = inForce;
+    const { routes } = config;
+    const own =
+      named === undefined
+        ? { address: `http://127.0.0.1:${readEnvironment().executionPort}/` }
+        : { address: "the stage's own Execution zone", authorizer: "sigv4" };
+    const rows = Object.entries(config.destinations).map(([name, destination]) =>
+      rowOf({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
+    );
+    const known = { channel, team, text };
+    const asked = [channel, team, text].some((fact) => fact !== undefined);
+    const possible = asked ? possibleRoutes({ routes, known }) : undefined;
+    if (named !== undefined && routesFromFile) {
+      note("No routes were pushed to the stage yet: those of the last deploy are in force, taken to be the file's.");
+    }
+    if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} npx sekisho config push renews them.`);
+    if (values.json) {
+      print(JSON.stringify({ stage: named?.stageName, destinations: rows, routes, possible, outdated }));
+      return exitCodes.success;
+    }
+    print([...rows.map(rowText), "", routesText(routes)].join("\n"));
+    if (possible !== undefined) print(`\n${possibleText({ routes, known, possible })}`);
+    return exitCodes.success;
+  },
+};
+
+function routesText(routes: Config["routes"]): string {
+  if (routes.length === 0) return "There is no route: whoever asks is told that no agent is set up.";
+  const lines = routes.map((route, index) => `  ${index + 1}. ${keyText(route)}: ${orderText(route.destination)}`);
+  return `Routes, of which the first that fits decides:\n${lines.join("\n")}`;
+}
+
+function possibleText({
+  routes,
+  known,
+  possible,
+}: {
+  routes: Config["routes"];
+  known: Known;
+  possible: ReturnType<typeof possibleRoutes>;
+}): string {
+  const of = [known.team && `team ${known.team}`, known.channel && `channel ${known.channel}`].filter(Boolean);
+  const message = [
+    "A message",
+    of.length > 0 && `of ${of.join(", ")}`,
+    known.text !== undefined && "with that text",
+    "goes to",
+  ];
+  const lines = possible.map(({ place, destination, certain }) => {
+    const when = certain ? "" : `if ${keyText(unknownOf(routes[place - 1], known))}: `;
+    return `  ${when}${orderText(destination)} (route ${place})`;
+  });
+  if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user is told so");
+  return `${message.filter(Boolean).join(" ")}\n${lines.join("\n")}`;
+}
+
+/** Describes what a message must be for the route to fit. */
+function unknownOf(route: Config["routes"][number] | undefined, { team, channel, text }: Known) {
+  return {
+    ...(team === undefined ? { team: route?.team } : {}),
+    ...(channel === undefined ? { channel: route?.channel } : {}),
+    ...(text === undefined ? { word: route?.word } : {}),
+  };
+}
+
+// `sekisho destinations check`: calls destinations for real, from this machine or as a stage's deployed worker.
+
+export const destinationsCheck: Command = {
+  help: `
+sekisho destinations check [NAME...] [--stage S] [--json] [--config FILE]
+
+Calls rpc.discover of each destination, or of those that are named, with real credentials: whether it can be used,
+how long a first and a second call take, and what it is; or why not, and what to do about it. A peer that does not
+know the method but says so in JSON-RPC is healthy. Of an A2A agent it reads the card and asks for a task that the
+agent cannot know. No task is run.
+
+  --stage S      the destinations that are deployed in that stage, with what was pushed since. The stage's worker makes
+                 the calls with its own role and secrets; your credentials need lambda:InvokeFunction on its alias operator
+  --json         one JSON object a destination, a line each
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or configuration; 3 none answers, or AWS does not.
+`,
+  async run({ words, directory, signal, print, note }) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: { stage: { type: "string" }, json: { type: "boolean", default: false }, config: { type: "string" } },
+    });
+    const place = { directory, file: values.config };
+    const config = loadConfig(place);
+    const named = values.stage === undefined ? undefined : chooseStage(config, values.stage);
+    const checked =
+      named === undefined
+        ? await fromHere({
+            config,
+            names: positionals,
+            dependencies: checkDependencies({ config, place, signal }),
+            note,
+          })
+        : await inStage({ ...named, config, names: positionals, signal, note });
+    for (const each of checked) print(values.json ? JSON.stringify(each) : checkedText(each));
+    if (signal.aborted) return exitCodes.interrupted;
+    return exitCodeOf(checked);
+  },
+};
+
+type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note">;
+
+async function fromHere({
+  config,
+  names,
+  dependencies,
+  note,
+}: Request & { dependencies: ReturnType<typeof checkDependencies> }): Promise<Checked[]> {
+  refuseUnknown({ names, known: Object.keys(config.destinations) });
+  const wanted = Object.entries(config.destinations).filter(([name]) => names.length === 0 || names.includes(name));
+  const { signal } = dependencies;
+  if (wanted.some(([, destination]) => usesAws(destination))) note(await callerText({ signal }));
+  return Promise.all(wanted.map(([name, destination]) => checkFromHere({ ...dependencies, name, destination })));
+}
+
+async function inStage({
+  config,
+  names,
+  signal,
+  note,
+  ...named
+}: Request & NamedStage & { signal: AbortSignal }): Promise<Checked[]> {
+  const outputs = await readStackOutputs({ ...named, signal });
+  const { deployed, missing, changed } = stageDestinations({ config, stageName: named.stageName, outputs });
+  refuseUnknown({ names, known: [...deployed, ...missing] });
+  const isWanted = (name: string) => names.length === 0 || names.includes(name);
+  for (const name of changed.filter(isWanted)) {
+    note(`Note: ${name} is checked as it is deployed; the file has it differently, which needs a deploy.`);
+  }
+  if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, and is not checked.`);
+  const worker = deployedWorker({ ...named, config, outputs });
+  return checkInStage({ worker, names: names.length === 0 ? undefined : names, config, signal });
+}
+
+function refuseUnknown({ names, known }: { names: readonly string[]; known: readonly string[] }): void {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new UsageError(`There is no destination "${unknown}". Known: ${known.join(", ")}.`);
+}
+
+/** Whether a call is made with credentials of AWS, so that it matters whose they are. */
+function usesAws(destination: Destination): boolean {
+  return ["sigv4", "web-identity", "google", "azure"].includes(authorizerOf(destination));
+}
+
+async function callerText({ signal }: { signal: AbortSignal }): Promise<string> {
+  return callerIdentity({ region: "us-east-1", signal }).then(
+    ({ arn }) => `Calls that AWS vouches for are made as ${arn}. A stage's worker may be permitted other things.`,
+    (thrown: Error) => `Whose credentials these are cannot be told. ${thrown.message}`,
+  );
+}
+
+function exitCodeOf(checked: readonly Checked[]): number {
+  if (checked.every(({ health }) => health === "healthy")) return exitCodes.success;
+  return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
+}
+
+function checkedText({ name, address, health, words, methods, firstMs, secondMs }: Checked): string {
+  const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
+  const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
+  return `${name}: ${health}${times}\n  ${address}\n  ${words}${known}`;
+}

@@ -1,0 +1,78 @@
+/** `sekisho federation show`: what another cloud must be told to trust the Verification role. */
+import { parseArgs } from "node:util";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { requireVerificationAccount } from "../../lib/cli/aws/account.ts";
+import { enableFederation, federationReport, issuerOf, printReport } from "../../lib/cli/aws/federation.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { type Command, type CommandRun, exitCodes } from "./command.ts";
+
+export const federationShow: Command = {
+  help: `
+sekisho federation show [--stage NAME] [--json] [--config FILE]
+
+Prints the issuer of the tokens that AWS STS gives the Verification role of a stage, where its keys are, the role, and
+for each destination with the authorizer web-identity, google or azure what the other side must be told: blocks and
+commands to paste. Nothing of it is secret.
+
+  --stage NAME   of the configuration's stages; without it the first
+  --json         one JSON object
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0; 1 the account issues no tokens yet, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
+`,
+  async run(run) {
+    const { signal, print, note } = run;
+    const { config, named, json } = await openAccount(run);
+    const { region } = named.stage.verification;
+    const issuer = await issuerOf({ region, signal });
+    if (issuer === undefined) {
+      note(`It issues no tokens for others yet: npx sekisho federation enable --stage ${named.stageName}`);
+      return exitCodes.failed;
+    }
+    printReport({ report: federationReport({ ...named, config, issuer }), json, print });
+    return exitCodes.success;
+  },
+};
+
+/** The stage that is meant, once these are credentials of its Verification zone's account; says which account that is. */
+export async function openAccount({ words, directory, signal, note }: CommandRun) {
+  const options = {
+    stage: { type: "string" },
+    json: { type: "boolean", default: false },
+    config: { type: "string" },
+  } as const;
+  const { values } = parseArgs({ args: words, options });
+  const config = loadConfig({ directory, file: values.config });
+  const named = chooseStage(config, values.stage);
+  await requireVerificationAccount({ ...named, signal });
+  note(`Account ${named.stage.verification.account}, of the Verification zone of stage ${named.stageName}.`);
+  return { config, named, json: values.json };
+}
+
+// `sekisho federation enable`: lets an AWS account issue tokens for others.
+
+export const federationEnable: Command = {
+  help: `
+sekisho federation enable [--stage NAME] [--json] [--config FILE]
+
+Switches on, for the account of a stage's Verification zone, that AWS STS issues tokens by which others know its roles
+(EnableOutboundWebIdentityFederation of IAM; CloudFormation cannot do that). The destinations with the authorizer
+web-identity, google or azure need it. It is done once an account, gives nobody a permission by itself, and may be
+repeated. Then prints what sekisho federation show prints.
+
+  --stage NAME   of the configuration's stages; without it the first
+  --json         one JSON object
+  --config FILE  instead of ./sekisho.config.json
+
+Exit code: 0 it is on; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
+`,
+  async run(run) {
+    const { signal, print, note } = run;
+    const { config, named, json } = await openAccount(run);
+    const { region } = named.stage.verification;
+    const { issuer, changed } = await enableFederation({ region, signal });
+    note(changed ? "Now it issues tokens for others." : "It issued tokens for others already; nothing changed.");
+    printReport({ report: federationReport({ ...named, config, issuer }), json, print });
+    return exitCodes.success;
+  },
+};

@@ -1,0 +1,142 @@
+/** `sekisho smoke`: for the first hour of a stage on AWS, real tasks and a look at everything that they leave. */
+import { parseArgs } from "node:util";
+import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
+import { createReadStageSecret } from "../../lib/cli/aws/read-stage-secret.ts";
+import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
+import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { confirm } from "../../lib/cli/data/confirm.ts";
+import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
+import { groupsInStage } from "../../lib/cli/doctor/in-stage.ts";
+import { runChecks } from "../../lib/cli/doctor/run-checks.ts";
+import { secretInHand } from "../../lib/cli/doctor/secrets-in-hand.ts";
+import { textOf } from "../../lib/cli/smoke/report.ts";
+import { routeElsewhere } from "../../lib/cli/smoke/route-elsewhere.ts";
+import { defaultSettings, runSmoke, type SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
+import { storyTexts } from "../../lib/cli/smoke/run-story.ts";
+import { openSlackThread } from "../../lib/cli/smoke/slack-thread.ts";
+import { openAwsPlace } from "../../lib/cli/tasks/aws-place.ts";
+import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+
+const help = `
+sekisho smoke --stage NAME --channel C… --user U… [--yes] [--json] [--execution-profile PROFILE] [--config FILE]
+
+For the first hour of a stage on AWS. Sends five tasks through the deployed entry, as messages of that person in that
+channel: one that wakes itself more than ${defaultSettings.wakes} times, one of ${defaultSettings.longTaskMs / 60_000} minutes, a question (which it answers), a file, and one
+that it cancels. Then it looks at the stage's alarms, metrics, log lines and dead letters, runs doctor, and prints what it
+observed beside what the project assumes of AWS. It takes about 15 minutes.
+
+The stage must run the agent "echo": it waits, asks and makes files as it is told, and calls no model. The command reads that
+from your configuration file; a stage does not publish its agent, so deploy the file first. The bot must be in the
+channel, and the person on the allowlist. The bot posts five messages there, below which the answers appear.
+
+  --stage NAME   the stage
+  --channel C…   a channel of your workspace that the bot is in
+  --user U…      the person who seems to ask
+  --yes          does not ask before it sends anything
+  --json         { ok, checks, assumptions }
+  --execution-profile PROFILE  of the AWS command line, for the Execution zone's account where that is another one;
+                 without it that zone's alarms, metrics and logs are not looked at
+  --config FILE  instead of ./sekisho.config.json
+
+Your credentials need what doctor needs, and cloudformation:ListStackResources, cloudwatch:DescribeAlarms and
+GetMetricData, logs:FilterLogEvents, secretsmanager:GetSecretValue on the signing secret and the bot token, and
+sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks that it began.
+
+Exit code: 0 all is as assumed; 1 something is not, or AWS or Slack refused; 2 bad usage or configuration; 3 AWS not reachable.
+`;
+
+export const smoke: Command = { help, run: (run) => runCommand(run, defaultSettings) };
+
+/** `settings` are shorter in a rehearsal. */
+export async function runCommand(run: CommandRun, settings: SmokeSettings): Promise<number> {
+  const { words, directory, signal, print, note } = run;
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      stage: { type: "string" },
+      channel: { type: "string" },
+      user: { type: "string" },
+      yes: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      "execution-profile": { type: "string" },
+      config: { type: "string" },
+    },
+  });
+  const channel = idIn({ value: values.channel, option: "--channel", pattern: /^[CGD][A-Z0-9]{2,}$/ });
+  const user = idIn({ value: values.user, option: "--user", pattern: /^[UW][A-Z0-9]{2,}$/ });
+  if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
+  const place = { directory, file: values.config };
+  const config = loadConfig(place);
+  const named = chooseStage(config, values.stage);
+  requireEcho({ config, named });
+
+  const outputs = await readStackOutputs({ ...named, signal });
+  const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
+  const { slack } = stageConfig({ config, stageName: named.stageName });
+  const readSecret = createReadStageSecret(named.stage.verification);
+  const [signingSecret, token] = await Promise.all(
+    [slack.signingSecret, slack.botToken].map(async (reference) => {
+      const secret = await secretInHand({ reference, readSecret });
+      if ("missing" in secret) throw new Error(secret.missing);
+      return secret.value;
+    }),
+  );
+  const thread = openSlackThread({ slack, token: token ?? "", channel, signal });
+  const texts = Object.values(storyTexts(settings));
+  const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
+  if (elsewhere !== undefined) throw new UsageError(elsewhere);
+  if (!(values.yes || (await confirm({ question: questionOf({ named, channel }), word: named.stageName, signal })))) {
+    note("Nothing was sent. --yes sends without a question.");
+    return exitCodes.failed;
+  }
+  // Its own signal: what is canceled after Ctrl-C still goes to the queue.
+  const tasks = await openAwsPlace({ config, stage: named.stageName, signal: new AbortController().signal });
+  try {
+    const report = await runSmoke({
+      ...named,
+      config,
+      place: tasks,
+      slack: thread,
+      eventsUrl: outputs.eventsUrl,
+      signingSecret: signingSecret ?? "",
+      channel,
+      user,
+      settings,
+      executionProfile: values["execution-profile"],
+      runDoctor: async () => runChecks({ groups: await groupsInStage({ config, named, place, signal }), signal }),
+      note,
+      signal,
+    });
+    print(values.json ? JSON.stringify(report, null, 2) : textOf(report, named.stageName));
+    return report.ok ? exitCodes.success : exitCodes.failed;
+  } finally {
+    await tasks.close();
+  }
+}
+
+function idIn({ value, option, pattern }: { value: string | undefined; option: string; pattern: RegExp }): string {
+  if (value !== undefined && pattern.test(value)) return value;
+  throw new UsageError(
+    `${option} is needed: an id of Slack, such as ${option === "--user" ? "U012AB3CD" : "C012AB3CD"}.`,
+  );
+}
+
+function requireEcho({ config: { execution }, named }: { config: Config; named: NamedStage }): void {
+  const { stageName, stage } = named;
+  const why =
+    stage.execution.kind === "external"
+      ? "deploys no Execution zone of its own"
+      : execution.agent === "echo"
+        ? undefined
+        : "runs another agent";
+  if (why === undefined) return;
+  throw new UsageError(
+    `Stage ${stageName} ${why}, and only the agent "echo" can be told to wait, to ask and to make a file. Set "execution": { "agent": "echo" }, npx cdk deploy --all -c stage=${stageName}, run smoke, then deploy your own agent.`,
+  );
+}
+
+function questionOf({ named: { stageName }, channel }: { named: NamedStage; channel: string }): string {
+  return `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${stageName}) to begin: `;
+}

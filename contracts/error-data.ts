@@ -1,0 +1,212 @@
+/** `data` of an error object where it is an object: every dialect but A2A 1.x. */
+
+import * as z from "zod";
+import { codeOf, type Dialect, httpStatusOf, reasonsOf } from "./dialects.ts";
+import type { JsonRpcErrorObject } from "./envelope.ts";
+import {
+  type ErrorDetails,
+  errorDataSchema,
+  isRetryable,
+  type Reason,
+  reasonSchema,
+  reasons,
+  SekishoError,
+} from "./errors.ts";
+
+/** The details read from `data`. `retryable: false` beside a retryable reason means that the sender only guessed the reason. */
+export type FoundInData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };
+
+const { reason: _reason, retryable: _retryable, ...detailFields } = errorDataSchema.shape;
+
+/** `{ reason, retryable, ...details }`: what survives every hop. */
+function detailsToObject({ error, reason }: { error: SekishoError; reason: Reason }): Record<string, unknown> {
+  return { reason, retryable: error.retryable, ...error.details };
+}
+
+/** Takes whatever of the known fields is well-formed; `{ missing: [...] }`, as some agents send it, becomes issues. Never throws. */
+function detailsFromObject(data: Readonly<Record<string, unknown>>): FoundInData {
+  const details: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(detailFields)) {
+    const value = schema.safeParse(data[name]).data;
+    if (value !== undefined) details[name] = value;
+  }
+  const missing = Array.isArray(data.missing) ? data.missing.filter((name) => typeof name === "string") : [];
+  if (missing.length > 0) details.issues ??= missing.map((path) => ({ path, message: "missing" }));
+  return {
+    reason: reasonSchema.safeParse(data.reason).data,
+    retryable: typeof data.retryable === "boolean" ? data.retryable : undefined,
+    details,
+  };
+}
+
+// `data` of an error object in A2A 1.x: an array of `@type` objects (A2A 1.0, section 9.5; google.rpc error details).
+
+const errorInfoType = "type.googleapis.com/google.rpc.ErrorInfo";
+const retryInfoType = "type.googleapis.com/google.rpc.RetryInfo";
+const badRequestType = "type.googleapis.com/google.rpc.BadRequest";
+const a2aDomain = "a2a-protocol.org";
+const ownDomain = "sekisho";
+
+/** A2A's own names, by its numbers, and the reason that each says. */
+const a2aNames: readonly { code: number; name: string; reason: Reason }[] = [
+  { code: -32001, name: "TASK_NOT_FOUND", reason: "task_not_found" },
+  { code: -32002, name: "TASK_NOT_CANCELABLE", reason: "invalid_state" },
+  { code: -32003, name: "PUSH_NOTIFICATION_NOT_SUPPORTED", reason: "push_not_supported" },
+  { code: -32004, name: "UNSUPPORTED_OPERATION", reason: "unsupported_operation" },
+  { code: -32005, name: "CONTENT_TYPE_NOT_SUPPORTED", reason: "content_type_not_supported" },
+  { code: -32006, name: "INVALID_AGENT_RESPONSE", reason: "invalid_response" },
+  { code: -32007, name: "EXTENDED_AGENT_CARD_NOT_CONFIGURED", reason: "extended_card_not_configured" },
+  { code: -32008, name: "EXTENSION_SUPPORT_REQUIRED", reason: "extension_required" },
+  { code: -32009, name: "VERSION_NOT_SUPPORTED", reason: "version_not_supported" },
+];
+
+const errorInfoSchema = z.object({
+  "@type": z.literal(errorInfoType),
+  domain: z.string(),
+  reason: z.string(),
+  metadata: z.record(z.string(), z.unknown()).catch({}),
+});
+const retryInfoSchema = z.object({
+  "@type": z.literal(retryInfoType),
+  retryDelay: z.string().regex(/^\d{1,13}(\.\d{1,9})?s$/),
+});
+const badRequestSchema = z.object({
+  "@type": z.literal(badRequestType),
+  fieldViolations: z.array(z.object({ field: z.string(), description: z.string() })),
+});
+
+/** A2A's ErrorInfo where A2A has a name for the number, then our own, then the delay and the issues in Google's shapes. */
+function detailsToArray({
+  error,
+  reason,
+  code,
+}: {
+  error: SekishoError;
+  reason: Reason;
+  code: number;
+}): readonly unknown[] {
+  const { retry_after_ms, issues, ...ids } = error.details;
+  const a2aName = a2aNames.find((entry) => entry.code === code)?.name;
+  const metadata = Object.entries({ retryable: error.retryable, ...ids })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, String(value)]);
+  return [
+    ...(a2aName === undefined ? [] : [a2aInfo({ name: a2aName, taskId: error.details.task_id })]),
+    {
+      "@type": errorInfoType,
+      reason: reason.toUpperCase(),
+      domain: ownDomain,
+      metadata: Object.fromEntries(metadata),
+    },
+    ...(retry_after_ms === undefined ? [] : [{ "@type": retryInfoType, retryDelay: toDuration(retry_after_ms) }]),
+    ...(issues === undefined
+      ? []
+      : [
+          {
+            "@type": badRequestType,
+            fieldViolations: issues.map(({ path, message }) => ({ field: path, description: message })),
+          },
+        ]),
+  ];
+}
+
+/** Our own reason before A2A's; what is malformed or unknown is passed over. Never throws. */
+function detailsFromArray(data: readonly unknown[]): FoundInData {
+  const infos = data.flatMap((item) => errorInfoSchema.safeParse(item).data ?? []);
+  const own = infos.find((info) => info.domain === ownDomain);
+  const a2a = infos.find((info) => info.domain === a2aDomain);
+  const found = detailsFromObject({
+    task_id: a2a?.metadata.taskId,
+    ...booleans(own?.metadata ?? {}),
+    ...delayIn(data),
+    ...issuesIn(data),
+    reason: own?.reason.toLowerCase(),
+  });
+  return { ...found, reason: found.reason ?? a2aNames.find((entry) => entry.name === a2a?.reason)?.reason };
+}
+
+function a2aInfo({ name, taskId }: { name: string; taskId: string | undefined }) {
+  const metadata = taskId === undefined ? {} : { metadata: { taskId } };
+  return { "@type": errorInfoType, reason: name, domain: a2aDomain, ...metadata };
+}
+
+function delayIn(data: readonly unknown[]): ErrorDetails {
+  const delay = data.flatMap((item) => retryInfoSchema.safeParse(item).data ?? [])[0]?.retryDelay;
+  return delay === undefined ? {} : { retry_after_ms: fromDuration(delay) };
+}
+
+function issuesIn(data: readonly unknown[]): ErrorDetails {
+  const violations = data.flatMap((item) => badRequestSchema.safeParse(item).data ?? [])[0]?.fieldViolations;
+  if (violations === undefined) return {};
+  return { issues: violations.map(({ field, description }) => ({ path: field, message: description })) };
+}
+
+/** Metadata values are strings by their schema; the two that are truth values here come back as such. */
+function booleans(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const named = Object.entries(metadata).map(([name, value]) =>
+    name === "retryable" || name === "lost" ? [name, value === "true"] : [name, value],
+  );
+  return Object.fromEntries(named);
+}
+
+/** Milliseconds as a protobuf Duration in JSON (`"1.500s"`), and back, rounded up. */
+function toDuration(ms: number): string {
+  return `${Math.floor(ms / 1000)}.${String(ms % 1000).padStart(3, "0")}s`;
+}
+
+function fromDuration(text: string): number {
+  const [seconds = "0", fraction = "0"] = text.slice(0, -1).split(".");
+  return Number(seconds) * 1000 + Math.ceil(Number(fraction.padEnd(9, "0")) / 1_000_000);
+}
+
+// From an error object of a dialect to the domain's error: `data` counts first, the number second, the HTTP status third.
+
+/**
+ * Never throws, whatever `data` is. `status` is the HTTP status that came with the body, where there was one: it narrows
+ * a number that several reasons share, and stands in for one that the dialect does not know.
+ * `exact: false` where more than one reason is left, or none (then `internal`).
+ */
+export function decodeError({
+  error,
+  dialect,
+  status,
+}: {
+  error: JsonRpcErrorObject;
+  dialect: Dialect;
+  status?: number | undefined;
+}): SekishoError {
+  const { code } = error;
+  const { reason, retryable, details } = findInData(error.data);
+  if (reason !== undefined) {
+    const wasGuessed = retryable === false && isRetryable(reason);
+    return new SekishoError(reason, { details, code, exact: !wasGuessed });
+  }
+  // Every dialect's table holds the standard codes, so they need no step of their own.
+  const byCode = reasonsOf({ code, dialect });
+  const pool = byCode.length > 0 ? byCode : reasons;
+  const byStatus = pool.filter((candidate) => httpStatusOf(candidate) === status);
+  const left = byStatus.length > 0 ? byStatus : byCode;
+  return new SekishoError(left[0] ?? "internal", { details, code, exact: left.length === 1 });
+}
+
+function findInData(data: unknown): FoundInData {
+  if (Array.isArray(data)) return detailsFromArray(data);
+  if (typeof data === "object" && data !== null) return detailsFromObject({ ...data });
+  return { details: {} };
+}
+
+// From the domain's error to an error object of a dialect. One way: nothing of the cause crosses the wire.
+
+/**
+ * `message` is the fixed text of the reason. `ambiguous` is never on the wire: it becomes `internal`. Where A2A tells a
+ * reason by the state of a task, the error object carries our own number, for the calls that have no task to answer with.
+ */
+export function encodeError({ error, dialect }: { error: SekishoError; dialect: Dialect }): JsonRpcErrorObject {
+  if (error.reason === "ambiguous") {
+    return encodeError({ error: new SekishoError("internal", { details: error.details }), dialect });
+  }
+  const { reason } = error;
+  const code = codeOf({ reason, dialect, target: error.details.target });
+  const data = dialect === "a2a" ? detailsToArray({ error, reason, code }) : detailsToObject({ error, reason });
+  return { code, message: error.message, data };
+}

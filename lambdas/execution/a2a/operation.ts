@@ -1,0 +1,36 @@
+/** What an operation of A2A is here: it gets parsed params in 1.0, and resolves to a result in 1.0 or rejects with a SekishoError. */
+import type { AgentCard } from "../../../contracts/a2a/agent-card.ts";
+import type { A2aVersion, OperationName, OperationParams } from "../../../contracts/a2a/operations.ts";
+import type { PushConfig } from "../../../contracts/a2a/push.ts";
+import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";
+import type { Caller, Exchange } from "../http/exchange.ts";
+
+/** `client` says when nobody listens any longer. */
+export type OperationCall<O extends OperationName> = {
+  params: OperationParams<O>;
+  version: A2aVersion;
+  caller: Caller;
+  client: Pick<Exchange, "signal">;
+};
+
+type TaskPushConfig = PushConfig & { taskId: string };
+
+/** A page of tasks (A2A 1.0: ListTasksResponse). */
+export type TaskPage = { tasks: A2aTask[]; nextPageToken: string; pageSize: number; totalSize: number };
+
+type Results = {
+  SendMessage: SendResult;
+  SendStreamingMessage: AsyncIterable<StreamEvent>;
+  SubscribeToTask: AsyncIterable<StreamEvent>;
+  GetTask: A2aTask;
+  ListTasks: TaskPage;
+  CancelTask: A2aTask;
+  CreateTaskPushNotificationConfig: TaskPushConfig;
+  GetTaskPushNotificationConfig: TaskPushConfig;
+  ListTaskPushNotificationConfigs: { configs: TaskPushConfig[] };
+  DeleteTaskPushNotificationConfig: Record<string, never>;
+  GetExtendedAgentCard: AgentCard;
+};
+
+export type Operation<O extends OperationName> = (call: OperationCall<O>) => Promise<Results[O]>;
+export type Operations = { [O in OperationName]: Operation<O> };

@@ -1,0 +1,82 @@
+/** Takes a message, however its client waits for the outcome: it begins a task, or answers a task's question. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import { newTrace } from "../../shared/trace.ts";
+import { paramsRefused } from "../http/exchange.ts";
+import { type ExecutionTask, taskIdOfMessage } from "../tasks/execution-task.ts";
+import type { Tasks } from "../tasks/tasks.ts";
+import type { OperationCall } from "./operation.ts";
+import { type PushConfigs, withPushConfig } from "./push-configs.ts";
+import { answerIn, checkOutputModes, fingerprintOfMessage, inputOf } from "./read-message.ts";
+
+type MessageCall = Pick<OperationCall<"SendMessage">, "params" | "version" | "caller">;
+export type ReceiveMessage = (call: MessageCall) => Promise<ExecutionTask>;
+
+/**
+ * Resolves to the task as it stands then. The same message again finds the same task; with other content it is
+ * `already_exists`. Rejects with `unavailable` for a new task where the host stops, and with `invalid_state` where the task
+ * asks nothing.
+ */
+export function createReceiveMessage({
+  tasks,
+  pushConfigs,
+  deduplicates,
+  isStopping,
+  newId,
+}: {
+  tasks: Tasks;
+  pushConfigs: PushConfigs;
+  /** Whether a message id that comes again means the same message. */
+  deduplicates: boolean;
+  isStopping: () => boolean;
+  newId: () => string;
+}): ReceiveMessage {
+  async function begin({ params, version, caller }: MessageCall): Promise<ExecutionTask> {
+    if (isStopping()) throw new SekishoError("unavailable");
+    const { principal, trace, receivedAtMs } = caller;
+    const { message } = params;
+    const { messageId, contextId = newId() } = message;
+    const taskId = deduplicates ? taskIdOfMessage({ principal, messageId }) : newId();
+    const wanted = params.configuration?.taskPushNotificationConfig;
+    const config = pushConfigs.read({ taskId, config: wanted, version });
+    const task = await tasks.submit({
+      principal,
+      taskId,
+      requestId: messageId,
+      fingerprint: fingerprintOfMessage(message),
+      input: inputOf({ message, contextId }),
+      trace: trace ?? newTrace(),
+      receivedAtMs,
+      a2a: {
+        contextId,
+        message: { ...message, taskId, contextId },
+        pushConfigs: config && [config],
+      },
+    });
+    return pushConfigs.attach({ task, config });
+  }
+
+  async function goOn({ params, version, caller, taskId }: MessageCall & { taskId: string }): Promise<ExecutionTask> {
+    const { principal } = caller;
+    const { message, configuration } = params;
+    const { question, a2a } = await tasks.find({ principal, taskId });
+    const { contextId = a2a?.contextId } = message;
+    if (contextId !== a2a?.contextId) {
+      throw paramsRefused([{ path: ["message", "contextId"], message: "not the context of the task" }]);
+    }
+    const wanted = configuration?.taskPushNotificationConfig;
+    const config = pushConfigs.read({ taskId, config: wanted, version });
+    const task = await tasks.answer({
+      ...{ principal, taskId },
+      answer: answerIn({ message, question }),
+      message: { ...message, contextId },
+      ...(config && { alongside: withPushConfig(config) }),
+    });
+    return pushConfigs.attach({ task, config });
+  }
+
+  return async (call) => {
+    checkOutputModes(call.params.configuration?.acceptedOutputModes);
+    const { taskId } = call.params.message;
+    return taskId === undefined ? begin(call) : goOn({ ...call, taskId });
+  };
+}

@@ -1,0 +1,67 @@
+/** From the configuration's word for an authenticator to the authenticator itself. */
+
+import { hash, timingSafeEqual } from "node:crypto";
+import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
+import { leastTokenLength } from "../../shared/config/secrets.ts";
+import type { SecretReference } from "../../shared/config/values.ts";
+import { type Authenticator, bearerTokenOf } from "./authenticator.ts";
+import { cachedTokens } from "./cached-tokens.ts";
+import { jwtAuthenticator } from "./jwt.ts";
+import { noAuthenticator, platformAuthenticator } from "./none.ts";
+import { webIdentityAuthenticator } from "./web-identity.ts";
+
+/** A token could be guessed. Nobody is let in until the configuration has longer ones. */
+class TokenTooShort extends Error {
+  override name = "TokenTooShort";
+}
+
+/** Tokens are read again after half a minute, so that a rotated one is seen. */
+export function createAuthenticator({
+  config,
+  readSecret,
+  now,
+}: {
+  config: AuthenticatorConfig;
+  readSecret: (reference: SecretReference) => Promise<string>;
+  now?: () => number;
+}): Authenticator {
+  async function readTokens(references: readonly SecretReference[]): Promise<readonly string[]> {
+    const tokens = await Promise.all(references.map((reference) => readSecret(reference)));
+    if (tokens.some((token) => token.length < leastTokenLength)) throw new TokenTooShort();
+    return tokens;
+  }
+
+  switch (config.type) {
+    case "none":
+      return noAuthenticator();
+    case "bearer":
+      return bearerAuthenticator({ readTokens: cachedTokens({ readTokens: () => readTokens(config.tokens), now }) });
+    case "jwt":
+      return jwtAuthenticator({ issuers: config.issuers });
+    case "web-identity":
+      return webIdentityAuthenticator(config);
+    case "platform":
+      return platformAuthenticator();
+  }
+}
+
+// Lets in whoever has a token that both sides know.
+
+/** Several tokens are one principal while one replaces the other. */
+export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<readonly string[]> }): Authenticator {
+  return {
+    kind: "bearer",
+    async authenticate(request) {
+      const given = bearerTokenOf(request);
+      if (given === undefined) return undefined;
+      const digest = digestOf(given);
+      // Every token is compared, so that the time taken says nothing.
+      const matches = (await readTokens()).filter((token) => timingSafeEqual(digestOf(token), digest));
+      return matches.length > 0 ? "bearer" : undefined;
+    },
+  };
+}
+
+function digestOf(token: string): Buffer {
+  return hash("sha256", token, "buffer");
+}

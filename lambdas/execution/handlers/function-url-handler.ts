@@ -1,0 +1,135 @@
+/** The Execution zone's entry on Lambda: the Function URL's handler, which takes and answers requests and runs no agent. */
+
+import { encodeError } from "../../../contracts/error-data.ts";
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
+import { parseExecutionConfig } from "../../shared/config/load.ts";
+import type { Config } from "../../shared/config/schema.ts";
+import { servesA2a } from "../../shared/config/stage-config.ts";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { createLog, type Log, silentLog } from "../../shared/log.ts";
+import { createOnceAMinute } from "../../shared/once-a-minute.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
+import { createCards } from "../a2a/cards.ts";
+import { lateCards } from "../a2a/late-cards.ts";
+import type { A2aSettings } from "../a2a/open-a2a.ts";
+import { agentDependencies } from "../agents/create-agent.ts";
+import { platformAuthenticator } from "../authenticator/none.ts";
+import { openTaskQueue, openTaskStore, queueByCaller } from "../aws-engine.ts";
+import { readUrlEnvironment } from "../config/aws-environment.ts";
+import { createHost, type Host } from "../host.ts";
+import { hostSettings } from "../host-settings.ts";
+import type { Exchange, ExchangeResponse } from "../http/exchange.ts";
+import {
+  exchangeOf,
+  type FunctionUrlResponse,
+  principalOfRole,
+  toFunctionUrlResponse,
+} from "../http/function-url-event.ts";
+
+/**
+ * `config` has the sections `execution` and `telemetry`, as JSON. Throws at once where it or the environment cannot be used. It pushes no
+ * completions: whatever a request ends here (a cancel, a lost task), its answer says so.
+ */
+export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
+  const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
+  const { table, queueUrl, clientsQueueUrl, callers, logs, aws } = readUrlEnvironment();
+  const log = createLog({ service: "execution", ...logs });
+  const { readSecret } = agentDependencies(aws);
+  const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
+  const verification = openTaskQueue({ queueUrl });
+  const clients = clientsQueueUrl === undefined ? verification : openTaskQueue({ queueUrl: clientsQueueUrl });
+  const principal = principalOfRole(callers[0]);
+  const taskQueue = queueByCaller({ verification, clients, principal });
+  const host = createHost({
+    store: openTaskStore({ table }),
+    taskQueue,
+    a2a: servesA2a({ config: { execution }, kind: "lambda" }) ? a2aOf({ execution, taskQueue, aws, log }) : undefined,
+    ...hostSettings({ execution, kind: "lambda" }),
+    authenticator: platformAuthenticator(),
+    // A held call occupies an instance of the function. A2A clients could hold all of them, and Slack's tasks would not start.
+    mayWait: (caller) => caller === principal,
+    log,
+    telemetry,
+  });
+  return urlHandler({ host, callers, log, settled: telemetry.flush });
+}
+
+/** Notices of changes go to the queue of tasks, whose worker delivers them. A Function URL answers in one piece: no streams. */
+function a2aOf({
+  execution: { a2a },
+  taskQueue,
+  aws,
+  log,
+}: {
+  execution: Config["execution"];
+  taskQueue: TaskQueue;
+  aws: AwsDependencies;
+  log: Log;
+}): A2aSettings {
+  const { readSecret } = agentDependencies(aws);
+  const { url = "", tenant, push, deduplicate: deduplicates } = a2a;
+  // Whatever another place asks of callers, here it is AWS that knows them.
+  const authenticator = { type: "platform" } as const;
+  const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
+  const { cards, ready } = lateCards({
+    make: () =>
+      createCards(settings).catch((error: unknown) => {
+        log.error("cards_not_made", { cause_kind: errorKind(error) });
+        throw error;
+      }),
+  });
+  // The function serves the zone contract all the same; who asks for a card begins anew.
+  ready().catch(() => {});
+  return { cards, tenant, deduplicates, notifications: taskQueue, allowLoopbackPush: push.allowLoopback };
+}
+
+// Serves the events of a Function URL from the host.
+
+export type UrlHandler = (event: unknown) => Promise<FunctionUrlResponse>;
+
+/**
+ * Never rejects. Answers 403 to any caller but the roles in `callers`, before the host sees the request. The policy of the
+ * function names accounts only, because a permission of Lambda cannot have a condition on the caller's ARN, and a role named
+ * as principal is locked out when it is created again.
+ */
+export function urlHandler({
+  host,
+  callers,
+  log = silentLog,
+  now = Date.now,
+  settled = async () => {},
+}: {
+  host: Pick<Host, "exchange">;
+  /** ARNs of roles. */
+  callers: readonly string[];
+  /** A refused caller has one line per address and minute. */
+  log?: Log;
+  now?: () => number;
+  /** Awaited before the function may be frozen. */
+  settled?: () => Promise<void>;
+}): UrlHandler {
+  const principals: ReadonlySet<string | undefined> = new Set(callers.map(principalOfRole));
+  const isDue = createOnceAMinute({ now });
+
+  async function respond(exchange: Exchange | undefined): Promise<ExchangeResponse> {
+    if (exchange !== undefined && principals.has(exchange.platformPrincipal)) return host.exchange(exchange);
+    const reason = exchange === undefined ? "unauthenticated" : "permission_denied";
+    const fields = { reason, source_address: exchange?.sourceAddress };
+    if (isDue(JSON.stringify(fields))) log.warn("request_refused", fields);
+    return refusal();
+  }
+
+  return async (event) => {
+    const answer = toFunctionUrlResponse(await respond(exchangeOf(event)));
+    await settled();
+    return answer;
+  };
+}
+
+function refusal() {
+  const error = encodeError({ error: new SekishoError("permission_denied"), dialect: "zone" });
+  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+  return { status: 403, headers, body: JSON.stringify({ jsonrpc: "2.0", id: null, error }) };
+}

@@ -1,0 +1,158 @@
+/** The Execution zone's entry in any container: the host behind node:http, its tasks in a sqlite file. */
+import { isDeepStrictEqual } from "node:util";
+import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { ConfigError, loadExecutionConfig, parseExecutionConfig } from "../../shared/config/load.ts";
+import type { Config } from "../../shared/config/schema.ts";
+import { shortTokenProblems } from "../../shared/config/secrets.ts";
+import { logSettingsOf } from "../../shared/config/telemetry-schema.ts";
+import { openDatabase } from "../../shared/engine/sqlite/database.ts";
+import { createSqliteQueue } from "../../shared/engine/sqlite/task-queue.ts";
+import { createSqliteTaskStore } from "../../shared/engine/sqlite/task-store.ts";
+import { createLog, type Log } from "../../shared/log.ts";
+import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
+import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
+import { createA2aAgent, startPushLoop } from "../a2a/a2a-agent.ts";
+import { agentNameOf, type CreateAgent } from "../agents/create-agent.ts";
+import { createAuthenticator } from "../authenticator/create-authenticator.ts";
+import {
+  type ContainerEnvironment,
+  readContainerEnvironment,
+  readSecretVariable,
+  requireSecretVariables,
+} from "../config/container-environment.ts";
+import { secretsOfAgent, secretsOfAuthenticator, secretsOfCards } from "../config/execution-secrets.ts";
+import { createHost } from "../host.ts";
+import { hostSettings } from "../host-settings.ts";
+import { checkHealth } from "../http/health.ts";
+import { startExecutionServer } from "../http/server.ts";
+import { parseExecutionTask } from "../tasks/execution-task.ts";
+
+/** What running tasks get to end by themselves once the platform ends the container: most platforms wait 10 s in all. */
+const graceMs = 3000;
+
+type Bundled = { /** The configuration as JSON. */ config: unknown; createAgent: CreateAgent };
+
+/**
+ * Starts the zone; with the word `--healthcheck`, asks the one of this container whether it is well. Never rejects: what
+ * goes wrong is a line for a person and the exit code 1.
+ */
+export async function runContainer({
+  words = process.argv.slice(2),
+  ...bundled
+}: Bundled & { words?: string[] }): Promise<void> {
+  try {
+    const environment = readContainerEnvironment();
+    if (words.includes("--healthcheck")) await checkHealth(environment);
+    else await start({ environment, ...bundled });
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : "unknown error"}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function start({
+  environment,
+  config,
+  createAgent,
+}: Bundled & { environment: ContainerEnvironment }): Promise<void> {
+  const { execution, telemetry: telemetryConfig } = settingsOf({ config, configFile: environment.configFile });
+  const { agent, authenticator } = execution;
+  requireSecretVariables({
+    references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent), ...secretsOfCards(execution.a2a)],
+  });
+  const shortTokens = shortTokenProblems({ references: secretsOfAuthenticator(authenticator) });
+  if (shortTokens.length > 0) throw new ConfigError("The environment", shortTokens);
+  const log = createLog({ service: "execution", ...logSettingsOf({ environment, config: telemetryConfig.logs }) });
+  const opened: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const step of opened.splice(0).reverse()) await step();
+  };
+  try {
+    const telemetry = openProcessTelemetry({
+      config: telemetryConfig,
+      service: "execution",
+      readSecret: readSecretVariable,
+      log,
+    });
+    opened.push(telemetry.close);
+    const stop = await open({ environment, execution, createAgent, opened, telemetry, log });
+    const stopAndExit = async () => {
+      await stop();
+      await close();
+      process.exit();
+    };
+    process.once("SIGTERM", stopAndExit).once("SIGINT", stopAndExit);
+  } catch (thrown) {
+    // Whatever is left open would keep the process, and nobody would start another.
+    await close();
+    throw thrown;
+  }
+}
+
+/** `opened` is what is to be closed, last first. Resolves, when the server listens, to what ends the host's tasks. */
+async function open({
+  environment,
+  execution,
+  createAgent,
+  opened,
+  telemetry,
+  log,
+}: Pick<Bundled, "createAgent"> & {
+  environment: ContainerEnvironment;
+  execution: Config["execution"];
+  opened: (() => Promise<void>)[];
+  telemetry: ProcessTelemetry;
+  log: Log;
+}): Promise<() => Promise<void>> {
+  const { hostname, port, store, region } = environment;
+  const { agent, authenticator } = execution;
+  const database = openDatabase({ file: store });
+  opened.push(database.close);
+  const tasks = createSqliteTaskStore({ database, parse: parseExecutionTask });
+  // A2A clients must be told where to find the host: by the configuration, or where it is on this machine alone.
+  const servesA2a = execution.a2a.url !== undefined || isLoopbackHost(hostname);
+  const queue = createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" });
+  const a2a = servesA2a
+    ? createA2aAgent({ config: execution, notifications: queue, readSecret: readSecretVariable })
+    : undefined;
+  const host = createHost({
+    agent: createAgent({ config: agent, readSecret: readSecretVariable, region }),
+    agentName: agentNameOf(agent),
+    store: tasks,
+    a2a: a2a?.settings,
+    ...hostSettings({ execution }),
+    authenticator: createAuthenticator({ config: authenticator, readSecret: readSecretVariable }),
+    log,
+    telemetry,
+  });
+  if (a2a !== undefined) {
+    const { allowLoopback } = execution.a2a.push;
+    opened.push(startPushLoop({ host, queue, store: tasks, allowLoopback, log }).close);
+  }
+  const isPlatform = authenticator.type === "platform";
+  const platform = isPlatform ? { platformPrincipal: "platform" } : {};
+  const server = await startExecutionServer({ host, hostname, port, portSetting: "PORT", ...platform, log });
+  opened.push(server.close);
+  await a2a?.publish({ url: `${server.url}/` });
+  log.info("server_listens", { address: server.url });
+  if (isPlatform) log.warn("every_caller_is_let_in");
+  return () => host.stop({ graceMs });
+}
+
+/** The agent is code and part of the bundle: a file may set everything but that. */
+function settingsOf({
+  config,
+  configFile,
+}: {
+  config: unknown;
+  configFile: string | undefined;
+}): Pick<Config, "execution" | "telemetry"> {
+  const bundled = parseExecutionConfig({ json: config });
+  if (configFile === undefined) return bundled;
+  const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
+  if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;
+  const agent = JSON.stringify(bundled.execution.agent);
+  throw new Error(
+    `${configFile}: execution.agent must be ${agent}, which is the agent of this bundle; or bundle anew.`,
+  );
+}

@@ -1,0 +1,100 @@
+/** The Execution worker on Lambda: runs the agent for the tasks whose ids come from the queue. */
+
+import * as z from "zod";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { parseExecutionConfig } from "../../shared/config/load.ts";
+import { createLog, type Log } from "../../shared/log.ts";
+import { queuedIds } from "../../shared/queued-ids.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
+import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
+import { agentDependencies, agentNameOf, type CreateAgent } from "../agents/create-agent.ts";
+import { openCompletions, openTaskQueue, openTaskStore } from "../aws-engine.ts";
+import { readWorkerEnvironment } from "../config/aws-environment.ts";
+import { createExecutionWorker, type ExecutionWorker } from "../runs/execution-worker.ts";
+import { parseTaskMessage } from "../tasks/task-message.ts";
+
+/** `config` has the sections `execution` and `telemetry`, as JSON. Throws at once where it or the environment cannot be used. */
+export function createExecutionWorkerHandler({
+  config,
+  createAgent,
+}: {
+  config: unknown;
+  createAgent: CreateAgent;
+}): WorkerHandler {
+  const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
+  const { table, completionsUrl, queueUrl, logs, aws } = readWorkerEnvironment();
+  const log = createLog({ service: "execution", ...logs });
+  const dependencies = agentDependencies(aws);
+  const { readSecret } = dependencies;
+  const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
+  const store = openTaskStore({ table });
+  const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl });
+  const { allowLoopback } = execution.a2a.push;
+  const worker = createExecutionWorker({
+    agent: createAgent({ ...dependencies, config: execution.agent }),
+    agentName: agentNameOf(execution.agent),
+    store,
+    notifications: queue,
+    completions: openCompletions({ queueUrl: completionsUrl }),
+    syncBudgetMs: execution.syncBudgetMs,
+    leaseMs: execution.leaseMs,
+    lostAfterMs: execution.lostAfterMs,
+    log,
+    telemetry,
+  });
+  const delivery = queue && createPushDelivery({ store, queue, allowLoopback, log });
+  return workerHandler({ worker, delivery, settled: telemetry.flush, log });
+}
+
+// Runs the tasks of a batch from SQS, each to its end, delivers their push notifications and looks after them, within the function's time.
+
+type Context = { getRemainingTimeInMillis(): number };
+type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
+export type WorkerHandler = (event: unknown, context: Context) => Promise<BatchResponse>;
+
+const eventSchema = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+
+/** What storing the outcome of an agent that was stopped may take before Lambda ends the function. */
+const stopBeforeEndMs = 20_000;
+
+/**
+ * A record that fails is named, and its message comes again; the others are finished. Without `delivery` a notification is a
+ * failed record. Throws for what is no SQS event.
+ */
+export function workerHandler({
+  worker,
+  delivery,
+  settled = async () => {},
+  log,
+}: {
+  worker: ExecutionWorker;
+  delivery?: PushDelivery | undefined;
+  /** Awaited before the function may be frozen. */
+  settled?: () => Promise<void>;
+  log: Log;
+}): WorkerHandler {
+  async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
+    const message = parseTaskMessage(body);
+    if ("taskId" in message) return worker.run({ ...message, signal });
+    if ("look" in message) return worker.look(message.look);
+    if (delivery === undefined) throw new SekishoError("push_not_supported");
+    return delivery.deliver({ ...message.push, signal });
+  }
+
+  return async (event, context) => {
+    const { Records: records } = eventSchema.parse(event);
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), context.getRemainingTimeInMillis() - stopBeforeEndMs);
+    const results = await Promise.allSettled(records.map(({ body }) => handleOne({ body, signal: ending.signal })));
+    clearTimeout(timer);
+    const batchItemFailures = records.flatMap(({ messageId: itemIdentifier, body }, index) => {
+      const result = results[index];
+      if (result?.status !== "rejected") return [];
+      log.error("task_message_failed", { ...queuedIds(body), cause_kind: errorKind(result.reason) });
+      return [{ itemIdentifier }];
+    });
+    await settled();
+    return { batchItemFailures };
+  };
+}

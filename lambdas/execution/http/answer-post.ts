@@ -1,0 +1,152 @@
+/** One POST of a JSON-RPC request: who is let in, what is read of it, and who answers it. */
+
+import * as z from "zod";
+import { operationOf } from "../../../contracts/a2a/operations.ts";
+import type { Dialect } from "../../../contracts/dialects.ts";
+import { type JsonRpcRequest, requestSchema } from "../../../contracts/envelope.ts";
+import { encodeError } from "../../../contracts/error-data.ts";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { isTooDeep } from "../../shared/json-depth.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { OpenSpan, SpanStart, Spans } from "../../shared/telemetry/spans.ts";
+import { parseTrace, type Trace } from "../../shared/trace.ts";
+import type { A2aEndpoint } from "../a2a/endpoint.ts";
+import { askedVersion, dialectAsked } from "../a2a/version.ts";
+import type { TimeLimit } from "../runs/time-limit.ts";
+import { loggedId } from "../tasks/execution-task.ts";
+import { type Admit, isRefusedCaller } from "./admission.ts";
+import { type Dispatch, isMethodName } from "./dispatch.ts";
+import { type Caller, type Exchange, type ExchangeResponse, errorAnswer, json } from "./exchange.ts";
+import { readBody } from "./read-body.ts";
+
+/** What is spoken at a path: the zone contract with errors in `zoneDialect`, A2A, or both, told apart by each request. */
+export type Face =
+  | { zoneDialect: Dialect; a2a?: A2aEndpoint | undefined }
+  | { zoneDialect?: undefined; a2a: A2aEndpoint };
+
+export type PostSettings = {
+  dispatch: Dispatch;
+  admit: Admit;
+  maxRequestBytes: number;
+  bodyTime: TimeLimit;
+  now: () => number;
+  metrics: Metrics;
+  spans: Spans;
+  log: Log;
+};
+
+type Asked = { exchange: Exchange; face: Face };
+
+/** Never rejects. Nothing is read before the caller is known. */
+export function createPost(settings: PostSettings): (asked: Asked) => Promise<ExchangeResponse> {
+  const { dispatch, admit, maxRequestBytes, bodyTime, now, metrics, spans, log } = settings;
+  return async (asked) => {
+    const { exchange, face } = asked;
+    const { header } = exchange;
+    const receivedAtMs = now();
+    try {
+      const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
+      const principal = await admit(exchange);
+      if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
+      const request = parseRequest(await readBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime }));
+      const { id } = request;
+      const a2a = a2aFor({ ...asked, method: request.method });
+      // Of a request that was not let in, or is none, nothing is told: anybody could send many.
+      return await spans.within(serverSpan({ request, trace }), async (span) => {
+        const caller: Caller = { principal, trace: span.trace, receivedAtMs };
+        if (a2a !== undefined) return a2a({ request, caller, exchange });
+        const dispatched = await dispatch({ request, caller });
+        if ("result" in dispatched) return json({ jsonrpc: "2.0", id, result: dispatched.result });
+        const { error } = dispatched;
+        const dialect = face.zoneDialect ?? "zone";
+        failWith({ span, error, dialect });
+        return errorAnswer({ error, id, dialect });
+      });
+    } catch (thrown) {
+      const error = SekishoError.from(thrown);
+      metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
+      if (!isRefusedCaller(error)) logRefusal({ error, log });
+      return errorAnswer({ error, id: null, dialect: dialectOfRefusal(asked) });
+    }
+  };
+}
+
+/** A name that nobody knows is an A2A client's where the request says its version. */
+function a2aFor({ exchange, face, method }: Asked & { method: string }): A2aEndpoint | undefined {
+  if (face.a2a === undefined || face.zoneDialect === undefined || operationOf(method) !== undefined) return face.a2a;
+  return !isMethodName(method) && askedVersion(exchange) !== undefined ? face.a2a : undefined;
+}
+
+/** Before the method is known, where both are spoken, only a version says that A2A is. */
+function dialectOfRefusal({ exchange, face }: Asked): Dialect {
+  const asked = face.a2a && askedVersion(exchange);
+  return face.zoneDialect !== undefined && asked === undefined ? face.zoneDialect : dialectAsked(asked);
+}
+
+/** A body that is no request at all is its sender's mistake. */
+function logRefusal({ error: { reason, cause }, log }: { error: SekishoError; log: Log }): void {
+  const isMistake = reason === "parse_error" || reason === "invalid_request";
+  log[isMistake ? "info" : "warn"]("request_refused", {
+    reason,
+    ...(cause !== undefined && { cause_kind: errorKind(cause) }),
+  });
+}
+
+/** A body without a declared type is taken for JSON. A2A has a type of its own for it as well. */
+function isJson({ contentType, face }: { contentType: string | undefined; face: Face }): boolean {
+  if (contentType === undefined) return true;
+  const [type = ""] = contentType.trim().toLowerCase().split(/ *;/, 1);
+  return type === "application/json" || (type === "application/a2a+json" && face.a2a !== undefined);
+}
+
+// From bytes to one JSON-RPC Request, or to the error that says why it is none.
+
+const compiledSchema = z.compile(requestSchema);
+/** A byte order mark is no JSON either. */
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Throws `parse_error` for what is no JSON in UTF-8, and `invalid_request` for JSON that is no Request or nested too deeply. */
+export function parseRequest(body: Uint8Array): JsonRpcRequest {
+  const parsed = compiledSchema.safeParse(parseJson(body));
+  if (!parsed.success || isTooDeep(body)) throw new SekishoError("invalid_request");
+  return parsed.data;
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(strictUtf8.decode(body));
+  } catch (error) {
+    throw new SekishoError("parse_error", { cause: error });
+  }
+}
+
+// The span of one POST, below its caller's: what the host was asked, and how that ended. By the conventions of JSON-RPC.
+
+function serverSpan({ request, trace }: { request: JsonRpcRequest; trace: Trace | undefined }): SpanStart {
+  const method = knownName(request.method);
+  const id = loggedId(request.id);
+  return {
+    name: method,
+    kind: "server",
+    trace,
+    attributes: {
+      "rpc.system.name": "jsonrpc",
+      "rpc.method": method,
+      "jsonrpc.protocol.version": "2.0",
+      "jsonrpc.request.id": id,
+      "sekisho.request_id": method === "execute_task" ? id : undefined,
+    },
+  };
+}
+
+function failWith({ span, error, dialect }: { span: OpenSpan; error: SekishoError; dialect: Dialect }): void {
+  span.set({ "rpc.response.status_code": String(encodeError({ error, dialect }).code) });
+  span.fail(error.reason);
+}
+
+/** A name that nobody knows is whatever a caller liked to send. */
+function knownName(method: string): string {
+  return isMethodName(method) || operationOf(method) !== undefined ? method : "_OTHER";
+}

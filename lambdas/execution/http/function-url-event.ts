@@ -1,0 +1,84 @@
+/** The event of a Lambda Function URL (payload 2.0) as an exchange, and the answer as the event's response. */
+import * as z from "zod";
+import type { Exchange, ExchangeResponse } from "./exchange.ts";
+
+export type FunctionUrlResponse = {
+  statusCode: number;
+  headers: Record<string, string>;
+  body: string;
+  isBase64Encoded: false;
+};
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html, section "Request payload format". */
+const eventSchema = z.object({
+  rawPath: z.string(),
+  rawQueryString: z.string().default(""),
+  headers: z.record(z.string(), z.string()).default({}),
+  body: z.string().optional(),
+  isBase64Encoded: z.boolean().default(false),
+  requestContext: z.object({
+    http: z.object({ method: z.string(), sourceIp: z.string().optional() }),
+    authorizer: z.object({
+      iam: z.object({ userArn: z.string(), accountId: z.string().regex(/^\d{12}$/) }),
+    }),
+  }),
+});
+
+/** Undefined where AWS does not say who calls: such an event came past the URL's IAM check. */
+export function exchangeOf(event: unknown): Exchange | undefined {
+  const parsed = eventSchema.safeParse(event);
+  if (!parsed.success) return undefined;
+  const { rawPath, rawQueryString: search, headers, body = "", isBase64Encoded, requestContext } = parsed.data;
+  const platformPrincipal = principalOf(requestContext.authorizer.iam);
+  if (platformPrincipal === undefined) return undefined;
+  const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
+  return {
+    method: requestContext.http.method,
+    path: rawPath,
+    query: (name) => queryParameter({ search, name }),
+    header: (name) => headers[name],
+    platformPrincipal,
+    sourceAddress: requestContext.http.sourceIp,
+    async readBody({ maxBytes }) {
+      return bytes.byteLength > maxBytes ? "too_large" : bytes;
+    },
+    canStream: false,
+    // AWS does not say when a client goes away.
+    signal: new AbortController().signal,
+  };
+}
+
+/** An answer goes out in one piece, whatever it came in. */
+export async function toFunctionUrlResponse({ status, headers, body }: ExchangeResponse): Promise<FunctionUrlResponse> {
+  let whole = "";
+  for await (const piece of typeof body === "string" ? [body] : body) whole += piece;
+  return { statusCode: status, headers, body: whole, isBase64Encoded: false };
+}
+
+/**
+ * Who calls, the same for all sessions of a role: the name of an assumed role's session changes by itself, and a repeated
+ * request must find its task. Undefined for what is no caller's ARN of that account.
+ */
+function principalOf({ userArn, accountId }: { userArn: string; accountId: string }): string | undefined {
+  const [, account, caller] = /^arn:aws[a-z-]*:(?:iam|sts)::(\d{12}):([^\s]+)$/.exec(userArn) ?? [];
+  if (caller === undefined || account !== accountId) return undefined;
+  const [, role] = /^assumed-role\/([^/]+)\/[^/]+$/.exec(caller) ?? [];
+  return `${account}:${role === undefined ? caller : `role/${role}`}`;
+}
+
+/** The role as `exchangeOf` names it when it calls. A role's name is unique in its account, whatever its path. */
+export function principalOfRole(roleArn: string): string {
+  const [, account = "", name = ""] = /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^\s]*\/)?([^/\s]+)$/.exec(roleArn) ?? [];
+  if (name === "") throw new Error(`${roleArn} is not the ARN of a role.`);
+  return `${account}:role/${name}`;
+}
+
+// One parameter of a URL's query.
+
+/** `search` with or without its question mark. The first of that name, in any letter case; undefined where there is none. */
+export function queryParameter({ search, name }: { search: string; name: string }): string | undefined {
+  if (search === "") return undefined;
+  const wanted = name.toLowerCase();
+  for (const [key, value] of new URLSearchParams(search)) if (key.toLowerCase() === wanted) return value;
+  return undefined;
+}

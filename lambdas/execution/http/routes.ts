@@ -1,0 +1,168 @@
+/** The HTTP face of the host: which path does what. */
+
+import type { Dialect } from "../../../contracts/dialects.ts";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { readBody } from "../../shared/http/read-body.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
+import { cardPaths } from "../a2a/card-endpoint.ts";
+import type { A2aEndpoint } from "../a2a/endpoint.ts";
+import type { ServedCards } from "../a2a/late-cards.ts";
+import { askedVersion } from "../a2a/version.ts";
+import { openRpc } from "../methods/methods.ts";
+import type { Admit } from "./admission.ts";
+import { createPost, type Face, type PostSettings } from "./answer-post.ts";
+import { type Exchange, type ExchangeResponse, empty, json } from "./exchange.ts";
+import { queryParameter } from "./function-url-event.ts";
+
+type Settings = PostSettings & {
+  /** Without it the host is no A2A agent. */
+  a2a: { endpoint: A2aEndpoint; card: ServedCards["endpoint"] } | undefined;
+  /** Further paths of the zone contract, and how errors are written there. */
+  dialects: Readonly<Record<string, Dialect>>;
+  busy: () => boolean;
+  exposition: Exposition;
+};
+
+/** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
+export function createRoutes({
+  a2a,
+  dialects,
+  busy,
+  exposition,
+  ...settings
+}: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
+  const post = createPost(settings);
+  const a2aEndpoint = a2a?.endpoint;
+  const faces = new Map<string, Face>([
+    ...Object.entries(dialects).map(([path, dialect]): [string, Face] => [path, { zoneDialect: dialect }]),
+    ["/", { zoneDialect: "zone", a2a: a2aEndpoint }],
+    ["/invocations", { zoneDialect: "zone", a2a: a2aEndpoint }],
+  ]);
+  const pages = new Map<string, (exchange: Exchange) => ExchangeResponse | Promise<ExchangeResponse>>([
+    // Only the platform in front of the entry learns whether an agent is at work. Anyone else learns that the host is up.
+    [
+      "/ping",
+      ({ platformPrincipal: known }) => json({ status: known !== undefined && busy() ? "HealthyBusy" : "Healthy" }),
+    ],
+    ["/healthz", () => json({ status: "ok" })],
+    ["/openrpc.json", () => json(openRpc())],
+    ["/metrics", createMetricsPage({ ...settings, exposition })],
+  ]);
+  if (a2a !== undefined) {
+    // Clients that join URLs add a slash.
+    for (const path of ["/a2a", "/a2a/"]) faces.set(path, { a2a: a2a.endpoint });
+    const card = (exchange: Exchange) => a2a.card({ version: askedVersion(exchange), header: exchange.header });
+    for (const path of cardPaths) pages.set(path, card);
+  }
+
+  return async (exchange) => {
+    const { method, path } = exchange;
+    const face = faces.get(path);
+    if (face !== undefined) {
+      if (method !== "POST") return empty({ status: 405, allow: "POST" });
+      const response = await post({ exchange, face });
+      return path === "/invocations" ? { ...response, status: 200 } : response;
+    }
+    const page = pages.get(path);
+    if (page === undefined) return empty({ status: 404 });
+    // A response to HEAD has the headers of the one to GET; the server leaves its body out (RFC 9110, section 9.3.2).
+    return method === "GET" || method === "HEAD" ? page(exchange) : empty({ status: 405, allow: "GET, HEAD" });
+  };
+}
+
+// The web-standard rim: Request in, Response out.
+
+export function webHandler(
+  exchange: (exchange: Exchange) => Promise<ExchangeResponse>,
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const { pathname, search } = new URL(request.url);
+    const abort = new AbortController();
+    const { status, headers, body } = await exchange({
+      method: request.method,
+      path: pathname,
+      query: (name) => queryParameter({ search, name }),
+      header: (name) => request.headers.get(name) ?? undefined,
+      readBody: ({ maxBytes }) => readBody({ body: request.body ?? noBody(), maxBytes }),
+      canStream: true,
+      get signal() {
+        return AbortSignal.any([request.signal, abort.signal]);
+      },
+    });
+    return new Response(bodyOf({ status, body, abort }), { status, headers });
+  };
+}
+
+function bodyOf({ status, body, abort }: Pick<ExchangeResponse, "status" | "body"> & { abort: AbortController }) {
+  if (typeof body !== "string") return streamOf({ pieces: body[Symbol.asyncIterator](), abort });
+  // A Response of this status takes no body, not even an empty one.
+  return status === 304 ? null : body;
+}
+
+/** Reads a piece when one is wanted, and no more once the stream is canceled. */
+function streamOf({
+  pieces,
+  abort,
+}: {
+  pieces: AsyncIterator<string>;
+  abort: AbortController;
+}): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+      async cancel() {
+        abort.abort();
+        await pieces.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function* noBody(): AsyncGenerator<Uint8Array> {}
+
+// `GET /metrics`: what the process counts, to whoever may call the host.
+
+/** Absent where the process is not one that goes on running. */
+export type Exposition = ProcessTelemetry["exposition"] | undefined;
+
+const statuses: { readonly [reason: string]: number | undefined } = {
+  unauthenticated: 401,
+  permission_denied: 403,
+};
+
+/**
+ * The same authenticator as for a request: on loopback without one anybody on this machine, elsewhere whoever may run tasks. 404
+ * where metrics are switched off, 503 where nobody can tell for now who asks. Never rejects.
+ */
+function createMetricsPage({
+  exposition = async () => undefined,
+  admit,
+  log,
+}: {
+  exposition: Exposition;
+  admit: Admit;
+  log: Log;
+}): (exchange: Exchange) => Promise<ExchangeResponse> {
+  return async (exchange) => {
+    try {
+      await admit(exchange);
+      const shown = await exposition();
+      if (shown === undefined) return empty({ status: 404 });
+      const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+      return { status: 200, headers: { ...headers, "content-type": shown.contentType }, body: shown.body };
+    } catch (thrown) {
+      const status = thrown instanceof SekishoError ? statuses[thrown.reason] : undefined;
+      if (status === undefined) log.error("metrics_failed", { cause_kind: errorKind(thrown) });
+      const refused = empty({ status: status ?? 503 });
+      return status === 401 ? { ...refused, headers: { ...refused.headers, "www-authenticate": "Bearer" } } : refused;
+    }
+  };
+}

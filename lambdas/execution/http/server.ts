@@ -1,0 +1,182 @@
+/** The Execution zone's HTTP server: node:http under the host, for a machine, a container or AgentCore. */
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { readIncoming } from "../../shared/http/read-body.ts";
+import { close, listen } from "../../shared/http/server.ts";
+import { type Log, silentLog } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { Host } from "../host.ts";
+import type { Exchange } from "./exchange.ts";
+import { queryParameter } from "./function-url-event.ts";
+
+export type ExecutionServer = { url: string; port: number; close(): Promise<void> };
+
+/** A client gets this long for its headers, and for the whole request, which is more than the host waits for a body. */
+const headersTimeoutMs = 10_000;
+const requestTimeoutMs = 30_000;
+/** Longer than clients keep theirs, so that it is they who close. */
+const keepAliveTimeoutMs = 65_000;
+/** After an answer to a request that is still being sent, the rest is read and dropped for this long. */
+const lingerMs = 1000;
+/** A client that takes nothing of a stream for so long is cut off. */
+const defaultStallMs = 60_000;
+
+/**
+ * Listens on loopback unless another `hostname` is asked for, which takes an authenticator that knows its callers; port 0
+ * takes a free one. Rejects with a message for a person. A client that hangs up cancels nothing: the task goes on. Closing
+ * ends the streams, and lets other answers be written.
+ */
+export async function startExecutionServer({
+  host,
+  hostname = "127.0.0.1",
+  port,
+  portSetting = "SEKISHO_EXECUTION_PORT or --port",
+  platformPrincipal,
+  stallMs = defaultStallMs,
+  log = silentLog,
+}: {
+  host: Pick<Host, "exchange" | "authenticatorKind">;
+  hostname?: string;
+  port: number;
+  /** How another port is chosen, for the message where this one is taken. */
+  portSetting?: string;
+  /** Who everyone is that gets through to this server, where a platform in front of it has authenticated them. */
+  platformPrincipal?: string;
+  stallMs?: number;
+  log?: Log;
+}): Promise<ExecutionServer> {
+  const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const { authenticatorKind } = host;
+  const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
+  if (!isKnown && !isLoopbackHost(urlHost)) {
+    const known =
+      '"bearer", "jwt" or "web-identity", or to "platform" in a container behind one that lets nobody else through';
+    const remedy = `Set execution.authenticator to ${known}; or listen on 127.0.0.1.`;
+    throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`);
+  }
+  const server = createServer({
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    connectionsCheckingInterval: 1000,
+    maxHeaderSize: 16 * 1024,
+  });
+  const closing = new AbortController();
+  server.on("request", (request, response) => {
+    answer({ host, platformPrincipal, stallMs, closing: closing.signal, request, response }).catch((error: unknown) => {
+      log.error("request_failed", { cause_kind: errorKind(error) });
+      response.destroy();
+    });
+  });
+  const bound = await listen({ server, hostname, port, portSetting });
+  return {
+    url: `http://${urlHost}:${bound}`,
+    port: bound,
+    close() {
+      closing.abort();
+      return close(server);
+    },
+  };
+}
+
+type Asked = {
+  host: Pick<Host, "exchange">;
+  platformPrincipal: string | undefined;
+  stallMs: number;
+  closing: AbortSignal;
+  request: IncomingMessage;
+  response: ServerResponse;
+};
+
+async function answer(asked: Asked): Promise<void> {
+  const { host, stallMs, closing, request, response } = asked;
+  const { status, headers, body } = await host.exchange(exchangeOf(asked));
+  if (typeof body === "string") {
+    // RFC 9110, section 8.6: the length beside a 304 would be that of what was not sent.
+    response.writeHead(status, status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) });
+    response.end(body);
+  } else {
+    response.writeHead(status, headers);
+    await streamResponse({ response, pieces: body, stallMs });
+    // Kept for a next request, the connection would hold up the close.
+    if (closing.aborted) request.socket.end();
+  }
+  if (!request.complete) linger(request);
+}
+
+function exchangeOf({ platformPrincipal, closing, request, response }: Asked): Exchange {
+  const { method = "", url = "" } = request;
+  const search = url.indexOf("?");
+  return {
+    method,
+    path: search === -1 ? url : url.slice(0, search),
+    query: (name) => (search === -1 ? undefined : queryParameter({ search: url.slice(search), name })),
+    header: (name) => headerOf(request, name),
+    platformPrincipal,
+    sourceAddress: request.socket.remoteAddress,
+    readBody: ({ maxBytes }) => readIncoming({ message: request, maxBytes }),
+    canStream: true,
+    get signal() {
+      const gone = new AbortController();
+      if (response.destroyed) gone.abort();
+      else response.once("close", () => gone.abort());
+      return AbortSignal.any([gone.signal, closing]);
+    },
+  };
+}
+
+/** Closing at once could reset the connection before the client has read its answer (RFC 9112, section 9.6). */
+function linger(request: IncomingMessage): void {
+  const { socket } = request;
+  const timer = setTimeout(() => request.destroy(), lingerMs);
+  // A request whose answer has been sent hears nothing of the end of its connection.
+  const over = () => {
+    clearTimeout(timer);
+    socket.off("close", over);
+  };
+  socket.once("close", over);
+  request.once("close", over);
+  request.resume();
+}
+
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+// Writes an answer that comes in pieces to node:http: no faster than the client reads, and no longer than it stays.
+
+/**
+ * Resolves when all is written, or the client is gone, or it has taken nothing for `stallMs`: then its connection is cut.
+ * Whichever it is, `pieces` is at its end or returned. Rejects as `pieces` does.
+ */
+async function streamResponse({
+  response,
+  pieces,
+  stallMs,
+}: {
+  response: ServerResponse;
+  pieces: AsyncIterable<string>;
+  stallMs: number;
+}): Promise<void> {
+  for await (const piece of pieces) {
+    if (response.destroyed) return;
+    if (!response.write(piece)) await drained({ response, stallMs });
+  }
+  response.end();
+}
+
+/** Resolves when more can be written, or the connection is closed. */
+async function drained({ response, stallMs }: { response: ServerResponse; stallMs: number }): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  const cut = setTimeout(() => response.destroy(), stallMs);
+  try {
+    await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
+  } finally {
+    clearTimeout(cut);
+    over.abort();
+  }
+}

@@ -1,0 +1,206 @@
+/** Runs the agent to its end: updates go in, one outcome comes out, whatever the agent does. */
+
+import * as z from "zod";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { maxPartialTextLength, maxResultBytes } from "../../../contracts/limits.ts";
+import { type Artifact, artifactSchema, optionIdSchema, questionOptionSchema } from "../../../contracts/methods.ts";
+import { isTooDeep } from "../../shared/json-depth.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { OpenSpan, SpanStart } from "../../shared/telemetry/spans.ts";
+import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
+import type { Report } from "../tasks/changes.ts";
+import { type ExecutionTask, loggedId, type Outcome, type Question } from "../tasks/execution-task.ts";
+
+const maxProgressLength = 1000;
+
+/** As JSON, with the escapes that a text may need: an item of DynamoDB holds 400 KB, and the record's own fields are small. */
+const maxStoredBytes = 384_000;
+
+/** How a turn of the agent ended: with the task's outcome, or with a question. */
+type Ended = Outcome | ({ type: "question" } & Omit<Question, "messageId">);
+export type Turn = { ended: Ended; artifacts: Artifact[] };
+
+/**
+ * Never rejects: a throw, an update that is none, and an end without an answer are `execution_failed`; more than
+ * `maxResultBytes` of text and inline artifacts, or more than a record holds, is `payload_too_large`. After an abort nothing
+ * more is taken from the agent. `made` is what earlier turns of the task left.
+ */
+export async function collectOutcome({
+  agent,
+  task,
+  context,
+  made = [],
+  onNews,
+}: {
+  agent: Agent;
+  task: AgentTask;
+  context: AgentContext;
+  made?: readonly Artifact[] | undefined;
+  onNews: (news: Report) => void;
+}): Promise<Turn> {
+  const artifacts = [...made];
+  let progress: Report["progress"];
+  let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
+  const turn = (ended: Ended): Turn => ({ ended, artifacts });
+  const tooLarge = (): Turn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
+  try {
+    for await (const yielded of agent(task, context)) {
+      if (context.signal.aborted) break;
+      const update = readUpdate({ yielded, log: context.log });
+      if (update === undefined) return turn({ type: "failure", reason: "execution_failed" });
+      switch (update.type) {
+        case "failure":
+          return turn({ type: "failure", reason: update.reason });
+        case "question":
+          return turn(update);
+        case "progress":
+          progress = nextProgress({ update, known: progress });
+          onNews({ progress, artifacts: [...artifacts] });
+          continue;
+        case "artifact":
+          bytes += jsonBytes(update.artifact);
+          artifacts.push(update.artifact);
+          if (bytes > maxResultBytes || jsonBytes(artifacts) > maxStoredBytes) return tooLarge();
+          onNews({ progress, artifacts: [...artifacts] });
+          continue;
+        case "answer": {
+          bytes += answerBytes(update);
+          const outcome = success(update);
+          const isTooLarge = bytes > maxResultBytes || jsonBytes(outcome) + jsonBytes(artifacts) > maxStoredBytes;
+          return isTooLarge ? tooLarge() : turn(outcome);
+        }
+      }
+    }
+    context.log.warn("agent_without_answer", { reason: "execution_failed" });
+  } catch (error) {
+    // What an agent throws because it was told to stop is no fault of it.
+    if (!context.signal.aborted) {
+      context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: errorKind(error) });
+    }
+  }
+  return turn({ type: "failure", reason: "execution_failed" });
+}
+
+type Answer = { text: string; usage?: Record<string, unknown> | undefined; direct?: boolean | undefined };
+
+function success({ text, usage, direct }: Answer): Outcome {
+  return { type: "success", text, ...(usage && { usage }), ...(direct === true && { direct: true }) };
+}
+
+function answerBytes({ text, usage }: Answer): number {
+  return Buffer.byteLength(text) + (usage === undefined ? 0 : jsonBytes(usage));
+}
+
+/** Throws for what JSON cannot say, such as a cycle, and for what is nested too deeply. */
+function jsonBytes(value: unknown): number {
+  const json = Buffer.from(JSON.stringify(value));
+  if (isTooDeep(json)) throw new SekishoError("invalid_params");
+  return json.length;
+}
+
+type Progress = { text?: string | undefined; percent?: number | undefined; partial?: string | undefined };
+
+/** It replaces the last one; only what is written of the answer stays written. */
+function nextProgress({ update, known }: { update: Progress; known: Report["progress"] }): Report["progress"] {
+  const { text, percent, partial } = update;
+  const written =
+    partial === undefined ? known?.partial_text : beginning({ text: partial, most: maxPartialTextLength });
+  return {
+    ...(text !== undefined && { text: beginning({ text, most: maxProgressLength }) }),
+    ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
+    ...(written !== undefined && { partial_text: written }),
+  };
+}
+
+/** Never half a character at its end, wherever it was cut: a reader of JSON need not take one. */
+function beginning({ text, most }: { text: string; most: number }): string {
+  return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+}
+
+// What an agent yields, checked like everything that crosses a boundary: an agent may be plain JavaScript.
+
+const maxPromptLength = 10_000;
+const maxOptions = 20;
+const maxLabelLength = 200;
+
+const updateSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("progress"),
+    text: z.string().optional(),
+    percent: z.number().optional(),
+    partial: z.string().optional(),
+  }),
+  z.object({ type: z.literal("artifact"), artifact: artifactSchema }),
+  z.object({
+    type: z.literal("answer"),
+    text: z.string(),
+    usage: z.looseObject({}).optional(),
+    direct: z.boolean().optional(),
+  }),
+  z.object({
+    type: z.literal("question"),
+    prompt: z.string().min(1).max(maxPromptLength),
+    options: z
+      .array(questionOptionSchema.extend({ id: optionIdSchema, label: z.string().min(1).max(maxLabelLength) }))
+      .min(1)
+      .max(maxOptions)
+      .optional(),
+    kind: z.literal("auth").optional(),
+  }),
+  z.object({ type: z.literal("failure"), reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]) }),
+]);
+type Update = z.infer<typeof updateSchema>;
+
+/** Undefined for what is no update; the log says what is wrong at which place (`options.0.id: too_big`), and no value. */
+function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | undefined {
+  const { data, error } = updateSchema.safeParse(yielded);
+  const [issue] = error?.issues ?? [];
+  if (issue === undefined) return data;
+  const cause_kind = `${["update", ...issue.path].join(".")}: ${issue.code}`;
+  log.warn("agent_update_refused", { reason: "execution_failed", cause_kind });
+  return undefined;
+}
+
+// The span of one turn of an agent, by the semantic conventions for generative AI: names, ids and counts, never what is said.
+
+/** It goes on with the trace of the record, whichever process runs the agent. */
+export function agentSpan(request: {
+  agentName: string;
+  task: Pick<ExecutionTask, "id" | "requestId" | "trace">;
+  /** As the agent gets it, never in the caller's words. */
+  contextId: string | undefined;
+}): SpanStart {
+  const { agentName, task, contextId } = request;
+  return {
+    name: `invoke_agent ${agentName}`,
+    kind: "internal",
+    trace: task.trace,
+    attributes: {
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.name": agentName,
+      "gen_ai.conversation.id": contextId,
+      "sekisho.request_id": loggedId(task.requestId),
+      "sekisho.task_id": task.id,
+    },
+  };
+}
+
+/** `turn` is undefined where the agent was stopped, for `cause`. */
+export function endAgentSpan(request: { span: OpenSpan; turn: Turn | undefined; cause: string | undefined }): void {
+  const { span, turn, cause } = request;
+  const ended = turn?.ended;
+  span.set({ "sekisho.outcome": ended?.type ?? "stopped" });
+  if (ended?.type === "success") span.set(tokensOf(ended.usage));
+  if (ended?.type === "failure") span.fail(ended.reason);
+  if (ended === undefined) span.fail(cause ?? "stopped");
+}
+
+/** Every maker of models names them otherwise. */
+function tokensOf(usage: Record<string, unknown> = {}): Record<string, number | undefined> {
+  const first = (...names: string[]) => names.map((name) => usage[name]).find((value) => typeof value === "number");
+  return {
+    "gen_ai.usage.input_tokens": first("input_tokens", "inputTokens", "prompt_tokens"),
+    "gen_ai.usage.output_tokens": first("output_tokens", "outputTokens", "completion_tokens"),
+  };
+}

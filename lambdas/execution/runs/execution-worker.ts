@@ -1,0 +1,108 @@
+/** The Execution worker: runs the tasks whose ids come out of the queue of tasks, each to its stored outcome, and looks after others. */
+import { randomUUID } from "node:crypto";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { type Log, silentLog } from "../../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
+import { createLookAfter, type LookAfter } from "../a2a/look-after.ts";
+import { createPushOutbox, type PushOutbox } from "../a2a/push-outbox.ts";
+import type { Agent } from "../agents/agent.ts";
+import { createChangeSignal, createChangeTask } from "../tasks/change-task.ts";
+import { isUnstarted } from "../tasks/changes.ts";
+import { createCompletionPush } from "../tasks/completion-push.ts";
+import { loggedIds, runDefaults } from "../tasks/execution-task.ts";
+import { type ExecutionStore, guardedStore } from "../tasks/guarded-store.ts";
+import { createAdvanceIfDue } from "./advance-if-due.ts";
+import { createQueuedRuns, createRuns } from "./runs.ts";
+
+export type ExecutionWorker = {
+  /**
+   * Resolves when the task's run is over, its outcome stored and its push done with; at once for a task that is over, unknown,
+   * or run by
+   * someone else. When `signal` aborts, the agent is stopped and the task stored as lost. Rejects with `unavailable`
+   * where the store is away, and as the signal says where it aborted before: then nothing was started.
+   */
+  run(request: { taskId: string; signal: AbortSignal }): Promise<void>;
+  /** Does what is due to a task whose caller waits for notifications; nothing without `notifications`. */
+  look: LookAfter;
+};
+
+/** The times must be those of the host that queues the tasks. */
+export function createExecutionWorker({
+  agent,
+  agentName = "agent",
+  store,
+  completions,
+  notifications,
+  syncBudgetMs = runDefaults.syncBudgetMs,
+  leaseMs = runDefaults.leaseMs,
+  renewMs = leaseMs / 2,
+  lostAfterMs = runDefaults.lostAfterMs,
+  retentionMs = runDefaults.retentionMs,
+  questionMs = runDefaults.questionMs,
+  progressMs = runDefaults.progressMs,
+  storeTimeoutMs = runDefaults.storeTimeoutMs,
+  log = silentLog,
+  telemetry: { metrics, spans } = noTelemetry,
+  now = Date.now,
+  newId = randomUUID,
+  random = Math.random,
+}: {
+  agent: Agent;
+  agentName?: string;
+  store: ExecutionStore;
+  /** Where the ends of accepted tasks are pushed to. */
+  completions?: TaskQueue | undefined;
+  /** The queue of tasks itself, where notices for the push configurations of A2A are queued as well. */
+  notifications?: TaskQueue | undefined;
+  /** How long the host waits before it accepts a task. */
+  syncBudgetMs?: number;
+  leaseMs?: number;
+  renewMs?: number;
+  lostAfterMs?: number;
+  retentionMs?: number;
+  /** As the host's, which has no say in it where workers run its tasks. */
+  questionMs?: number;
+  progressMs?: number;
+  storeTimeoutMs?: number;
+  log?: Log;
+  telemetry?: Telemetry | undefined;
+  now?: () => number;
+  newId?: () => string;
+  random?: () => number;
+}): ExecutionWorker {
+  const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
+  const pushed = push.after(createChangeTask({ store: guarded, changeSignal: createChangeSignal(), now }));
+  const outbox = notifications && createPushOutbox({ queue: notifications, lostAfterMs, now, log });
+  const changeTask = outbox?.after(pushed) ?? pushed;
+  const times = { leaseMs, renewMs, lostAfterMs, retentionMs, questionMs, progressMs };
+  const runs = createRuns({ ...times, agent, agentName, changeTask, metrics, spans, log, now, newId, random });
+
+  function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): LookAfter {
+    const queued = createQueuedRuns({ taskQueue: queue, changeTask, timeoutMs: storeTimeoutMs, now, log });
+    const advanceIfDue = createAdvanceIfDue({ runs: queued, changeTask, lostAfterMs, retentionMs, metrics, now, log });
+    return createLookAfter({ store: guarded, advanceIfDue, outbox });
+  }
+
+  return {
+    look: notifications && outbox ? createLook({ queue: notifications, outbox }) : async () => {},
+    async run({ taskId, signal }) {
+      signal.throwIfAborted();
+      const task = await guarded.get({ id: taskId });
+      if (task === undefined || !isUnstarted(task)) {
+        log.info("task_not_due", { task_id: taskId, ...(task && loggedIds(task)), state: task?.state });
+        return;
+      }
+      const stop = () => runs.stop({ id: taskId, cause: "stopped" });
+      signal.addEventListener("abort", stop);
+      try {
+        await runs.start({ task, isSubmission: false });
+        if (signal.aborted) stop();
+        await runs.ended(taskId);
+        await push.settled();
+      } finally {
+        signal.removeEventListener("abort", stop);
+      }
+    },
+  };
+}

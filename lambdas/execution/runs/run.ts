@@ -1,0 +1,304 @@
+/** One run of one task: the agent works, the lease is renewed, progress is stored, and the outcome is, exactly once. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Part } from "../../../contracts/a2a/part.ts";
+import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
+import { backoffMs } from "../../shared/async/retry-delay.ts";
+import type { Log } from "../../shared/log.ts";
+import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { OpenSpan, Spans } from "../../shared/telemetry/spans.ts";
+import type { Agent, AgentTask } from "../agents/agent.ts";
+import type { ChangeTask } from "../tasks/change-task.ts";
+import { ask, type Change, end, type Report, renew, report } from "../tasks/changes.ts";
+import {
+  callerIdOf,
+  conversationIdOf,
+  type ExecutionTask,
+  type Outcome,
+  type TaskInput,
+} from "../tasks/execution-task.ts";
+import { firstThatFits, withoutHistory } from "../tasks/guarded-store.ts";
+import { createReadAttachment } from "./attachments.ts";
+import { agentSpan, collectOutcome, endAgentSpan, type Turn } from "./collect-outcome.ts";
+
+/** Why an agent is told to stop before its end. `superseded`: the record is no longer ours to write. */
+export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
+
+const reasonsForAgents: Record<StopCause, ClientReason> = {
+  timeout: "timeout",
+  canceled: "canceled",
+  stopped: "unavailable",
+  superseded: "canceled",
+};
+
+export type Run = {
+  stop(cause: StopCause): void;
+  /** Resolves when the outcome is stored, or is known not to be ours to store. Never rejects. */
+  ended: Promise<void>;
+  /** Resolves when the agent's function has returned as well: one that ignores its signal works on after the end. Never rejects. */
+  returned: Promise<void>;
+};
+
+export type RunSettings = {
+  agent: Agent;
+  changeTask: ChangeTask;
+  leaseMs: number;
+  renewMs: number;
+  lostAfterMs: number;
+  retentionMs: number;
+  /** How long a question may wait; no longer than a task is known after its end. */
+  questionMs: number;
+  progressMs: number;
+  /** How attachments are read, where not from public addresses alone. */
+  publicFetch?: PublicFetch;
+  now: () => number;
+  newId: () => string;
+  random: () => number;
+  /** Under which the agent is counted and logged. */
+  agentName: string;
+  metrics: Metrics;
+  spans: Spans;
+};
+
+/** What the agent is to do, with the token that the record does not keep. */
+export type RunInput = TaskInput & { bot_token?: string };
+
+/** `task` holds a lease of `owner`. */
+export function startRun(
+  request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
+): Run {
+  const {
+    agent,
+    agentName,
+    spans,
+    changeTask,
+    owner,
+    params,
+    log,
+    leaseMs,
+    renewMs,
+    lostAfterMs,
+    retentionMs,
+    progressMs,
+  } = request;
+  const { questionMs, now, newId, random, publicFetch = createPublicFetch() } = request;
+  const startedAtMs = now();
+  const abort = new AbortController();
+  const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
+  const news = createLatestWriter<Report>({
+    // What is not stored is soon replaced; what ends the run shows at the next renewal.
+    write: (value) => write(newsOf(value)).then(noop, noop),
+    intervalMs: progressMs,
+  });
+  let cause: StopCause | undefined;
+  let isSettled = false;
+  let latest = request.task;
+  let working: Promise<unknown> | undefined;
+  let renewTimer = setTimeout(keepLease, renewMs);
+  const deadlineTimer = setTimeout(() => stop("timeout"), Math.max(0, latest.deadlineAtMs - startedAtMs));
+
+  function stop(why: StopCause): void {
+    if (cause !== undefined || isSettled) return;
+    cause = why;
+    resolveStopped(undefined);
+    abort.abort(new SekishoError(reasonsForAgents[why]));
+  }
+
+  function settle(): void {
+    isSettled = true;
+    clearTimeout(renewTimer);
+    clearTimeout(deadlineTimer);
+    news.close();
+  }
+
+  /** Stops the agent where the record is no longer ours. */
+  async function write(change: Change): Promise<void> {
+    const { task, changed } = await changeTask({ task: latest, change });
+    if (changed && task !== undefined) latest = task;
+    else stop(task?.state === "canceled" ? "canceled" : "superseded");
+  }
+
+  function doubtedFromMs(): number {
+    return (latest.lease?.untilMs ?? 0) + lostAfterMs;
+  }
+
+  async function keepLease(): Promise<void> {
+    try {
+      await write(renew({ owner, untilMs: now() + leaseMs }));
+    } catch {
+      // The store is away; others will give the task up by then.
+      if (now() >= doubtedFromMs()) stop("superseded");
+    }
+    if (!isSettled) renewTimer = setTimeout(keepLease, renewMs);
+  }
+
+  /** Beside what the task works on there may be no room for all that was made or written: then it is stored at the end. */
+  function newsOf(news: Report): Change {
+    const { artifacts: _made, ...rest } = news;
+    const { partial_text: _written, ...progress } = news.progress ?? {};
+    const least = { ...(news.progress && { progress }) };
+    return firstThatFits([news, rest, least].map((each) => report({ owner, news: each })));
+  }
+
+  function changeOf({ ended, artifacts: made }: Turn): Change {
+    const artifacts = made.length > 0 ? { artifacts: made } : {};
+    const ends = (outcome: Outcome, rest = {}) => end({ owner, outcome, ...rest, expiresAtMs: now() + retentionMs });
+    const tooLarge = ends({ type: "failure", reason: "payload_too_large" });
+    if (ended.type !== "question") {
+      const all = ends(ended, artifacts);
+      return firstThatFits([all, withoutHistory(all), tooLarge]);
+    }
+    const { type: _type, ...question } = ended;
+    const endAtMs = now() + Math.min(questionMs, retentionMs);
+    const asked = { ...question, messageId: newId(), expiresAtMs: endAtMs };
+    return firstThatFits([ask({ owner, question: asked, expiresAtMs: endAtMs + retentionMs, ...artifacts }), tooLarge]);
+  }
+
+  async function store(turn: Turn): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await write(changeOf(turn));
+      } catch (error) {
+        if (now() >= doubtedFromMs()) {
+          return log.error("outcome_not_stored", { reason: "unavailable", cause_kind: errorKind(error) });
+        }
+        await sleep(backoffMs({ attempt, baseMs: 100, capMs: 2000, random }));
+      }
+    }
+  }
+
+  async function run(): Promise<void> {
+    const { requestId, principal, id: taskId, deadlineAtMs, answers, a2a, artifacts: made } = latest;
+    const { signal } = abort;
+    const readAttachment = createReadAttachment({ publicFetch, signal, log });
+    const messageId = answers?.at(-1)?.id ?? String(requestId);
+    const conversation = a2a?.contextId ?? params.session_id;
+    const contextId = conversation === undefined ? undefined : conversationIdOf({ principal, conversation });
+    const ids = { requestId: String(requestId), taskId, messageId, contextId, caller: callerIdOf(principal) };
+    if (startedAtMs >= deadlineAtMs) stop("timeout");
+    const task = agentTask({ params, answers });
+    const work = async (span: OpenSpan) => {
+      const context = { ...ids, signal, readAttachment, trace: span.trace, log };
+      const collecting = collectOutcome({ agent, task, context, made, onNews: news.put });
+      working = collecting;
+      const turn = await Promise.race([collecting, stopped]);
+      endAgentSpan({ span, turn, cause });
+      return turn;
+    };
+    const span = agentSpan({ agentName, task: latest, contextId: ids.contextId });
+    const turn = cause === undefined ? await spans.within(span, work) : undefined;
+    const outcome = cause === undefined ? undefined : outcomeOfStop(cause);
+    const final = cause === undefined ? turn : outcome && { ended: outcome, artifacts: [] };
+    settle();
+    const workedMs = now() - startedAtMs;
+    if (final !== undefined) await store(final);
+    const { state, outcome: stored } = latest;
+    const reason = stored?.type === "failure" ? stored.reason : cause;
+    countRun({ ...request, task: latest, cause, workedMs });
+    log.info(state === "input_required" ? "task_asks" : "task_ended", {
+      state,
+      reason,
+      duration_ms: now() - startedAtMs,
+    });
+  }
+
+  async function returned(): Promise<void> {
+    await ended;
+    await working;
+  }
+
+  const ended = run();
+  return { stop, ended, returned: returned() };
+}
+
+function noop(): void {}
+
+/** Undefined where the record already says how the task ended. */
+function outcomeOfStop(cause: StopCause): Outcome | undefined {
+  if (cause === "timeout") return { type: "failure", reason: "timeout" };
+  if (cause === "stopped") return { type: "failure", reason: "execution_failed", lost: true };
+  return undefined;
+}
+
+/** The parts of a Slack message are its text and its attachments. The session id is not passed on, because a caller can send any. */
+function agentTask({
+  params: { parts, text, attachments = [], session_id: _callersWord, ...params },
+  answers = [],
+}: {
+  params: RunInput;
+  answers: ExecutionTask["answers"];
+}): AgentTask {
+  const files = attachments.map(({ url, name, mimetype }) => ({ url, filename: name, mediaType: mimetype }));
+  const own: Part[] = [...(text === "" ? [] : [{ text }]), ...files];
+  const said = answers.map(({ id: _id, questionId: _questionId, fingerprint: _fingerprint, ...answer }) => answer);
+  return { ...params, text, ...(attachments.length > 0 && { attachments }), parts: parts ?? own, answers: said };
+}
+
+// What one run of an agent counts.
+
+/** `task` is as the run knows it: of a cancel elsewhere it knows the cause alone. What another run took over is that one's to count. */
+function countRun({
+  metrics,
+  agentName: agent,
+  task: { state, outcome },
+  cause,
+  workedMs,
+}: {
+  metrics: Metrics;
+  agentName: string;
+  task: Pick<ExecutionTask, "state" | "outcome">;
+  cause: StopCause | undefined;
+  workedMs: number;
+}): void {
+  metrics.observe("sekisho_agent_seconds", { agent }, Math.max(0, workedMs) / 1000);
+  if (cause === "superseded") return;
+  const failure = outcome?.type === "failure" ? outcome : undefined;
+  const reason = failure?.lost ? "lost" : (failure?.reason ?? "none");
+  metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : state, reason });
+}
+
+// Writes the latest of many values, and at most one in an interval.
+
+export type LatestWriter<T> = {
+  put(value: T): void;
+  /** Nothing is written from now on. */
+  close(): void;
+};
+
+/** The first value is written at once; of those that come within the interval, the last one is written when it is over. */
+export function createLatestWriter<T>({
+  write,
+  intervalMs,
+}: {
+  write: (value: T) => Promise<void>;
+  intervalMs: number;
+}): LatestWriter<T> {
+  let waiting: { value: T } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isBusy = false;
+  let isClosed = false;
+
+  async function writeWaiting(): Promise<void> {
+    if (isClosed) return;
+    isBusy = waiting !== undefined;
+    if (waiting === undefined) return;
+    const { value } = waiting;
+    waiting = undefined;
+    await write(value);
+    // It may have been closed meanwhile: a timer would keep the process alive.
+    if (!isClosed) timer = setTimeout(writeWaiting, intervalMs);
+  }
+
+  return {
+    put(value) {
+      waiting = { value };
+      if (!isBusy) void writeWaiting();
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/** The runs of this process: starts them by winning the lease, stops them, and knows whether any is under way. */
+
+import { SekishoError } from "../../../contracts/errors.ts";
+import { waitAtMost } from "../../shared/async/deadline.ts";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import { type PlaceCount, unlimited } from "../http/caller-limits.ts";
+import type { ChangeTask } from "../tasks/change-task.ts";
+import { requeue, start } from "../tasks/changes.ts";
+import { type ExecutionTask, loggedIds } from "../tasks/execution-task.ts";
+import { encodeTaskMessage, queueGroupOf } from "../tasks/task-message.ts";
+import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
+import { createTimeLimit } from "./time-limit.ts";
+
+type Start = {
+  task: ExecutionTask;
+  /** Whether it is the task's own request that asks, and not a read that finds the task unstarted. */
+  isSubmission: boolean;
+  /** There only while the request that brought it is at hand. */
+  botToken?: string | undefined;
+};
+
+/** Where tasks run: in this process, or (queued-runs.ts) wherever their ids are received. */
+export type Runs = {
+  /** Does what starts a task that nobody has started. Resolves to the record as it stands then, undefined where it expired. */
+  start(request: Start): Promise<ExecutionTask | undefined>;
+  stop(request: { id: string; cause: StopCause }): void;
+  has(id: string): boolean;
+  count(): number;
+  /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
+  stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
+};
+
+export type AgentRuns = Runs & {
+  /** Resolves when the run of this task is over and its outcome stored; at once where it does not run here. Never rejects. */
+  ended(id: string): Promise<void>;
+};
+
+/** `start` starts the agent if this process wins the task's lease. */
+export function createRuns(
+  settings: RunSettings & {
+    log: Log;
+    /** Counts the runs of each caller. Whoever asks for a start has looked there before. */
+    places?: PlaceCount;
+  },
+): AgentRuns {
+  const { agentName, newId, metrics, log, changeTask, now, leaseMs, places = unlimited } = settings;
+  /** Keeps only the latest run per task, because an answer can arrive before the run that asked has finished. */
+  const runs = new Map<string, Run>();
+  const underWay = new Set<Run>();
+  /** Leases that are being asked for: a run may come of each. */
+  const starting = new Set<Promise<unknown>>();
+  let stopping = false;
+
+  async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
+    const owner = newId();
+    const claim = () => changeTask({ task, change: start({ owner, untilMs: now() + leaseMs }) });
+    // The store may have given the lease and not have said so: then nobody else would ever start the task.
+    const won = await claim().catch(claim);
+    if (!won.changed || won.task?.params === undefined) return won.task;
+    const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
+    const ofTask = log.with({ ...loggedIds(task), agent: agentName });
+    ofTask.info("task_started");
+    const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
+    runs.set(task.id, run);
+    const release = places.occupy(task);
+    // Not at its end: a caller that cancels agents which ignore their signal would have any number of them at work.
+    void run.returned.then(release);
+    underWay.add(run);
+    metrics.set("sekisho_runs_under_way", {}, underWay.size);
+    void run.ended.then(() => {
+      underWay.delete(run);
+      metrics.set("sekisho_runs_under_way", {}, underWay.size);
+      if (runs.get(task.id) === run) runs.delete(task.id);
+    });
+    return won.task;
+  }
+
+  async function allEnded(): Promise<void> {
+    await Promise.allSettled(starting);
+    await Promise.all([...underWay].map(({ ended }) => ended));
+  }
+
+  return {
+    async start(request) {
+      if (stopping) return request.task;
+      const started = startOne(request);
+      starting.add(started);
+      try {
+        return await started;
+      } finally {
+        starting.delete(started);
+      }
+    },
+    stop: ({ id, cause }) => runs.get(id)?.stop(cause),
+    ended: async (id) => runs.get(id)?.ended,
+    has: (id) => runs.has(id),
+    count: () => underWay.size,
+    async stopAll({ graceMs, settleMs }) {
+      stopping = true;
+      await waitAtMost({ work: allEnded(), timeoutMs: graceMs });
+      for (const run of underWay) run.stop("stopped");
+      await waitAtMost({ work: allEnded(), timeoutMs: settleMs });
+    },
+  };
+}
+
+// Runs elsewhere: a task is started by sending its id to a queue, where an Execution worker receives it.
+
+/** A task that nobody has started for so long may have lost its message; one that merely waits its turn gets few too many. */
+const requeueAfterMs = 60_000;
+
+/**
+ * A request of its own always enqueues a task that nobody has started, and rejects with `unavailable` where that fails, so
+ * that its repetition enqueues again. A read does so once in a while and bears a failure. A message too many is harmless:
+ * only the winner of the lease starts. A cancel needs nothing here: the worker sees it when it renews its lease.
+ */
+export function createQueuedRuns({
+  taskQueue,
+  changeTask,
+  timeoutMs,
+  now,
+  log,
+}: {
+  taskQueue: TaskQueue;
+  changeTask: ChangeTask;
+  timeoutMs: number;
+  now: () => number;
+  log: Log;
+}): Runs {
+  const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
+
+  async function enqueue(task: ExecutionTask): Promise<void> {
+    try {
+      await withinTime(taskQueue.send({ body: encodeTaskMessage({ taskId: task.id }), group: queueGroupOf(task) }));
+    } catch (error) {
+      const fields = { reason: "unavailable", cause_kind: errorKind(error) };
+      log.error("enqueue_failed", { ...loggedIds(task), ...fields });
+      throw new SekishoError("unavailable", { cause: error });
+    }
+  }
+
+  return {
+    async start({ task, isSubmission }) {
+      if (isSubmission) {
+        await enqueue(task);
+        return task;
+      }
+      const change = requeue({ nowMs: now(), everyMs: requeueAfterMs });
+      const { task: current, changed } = await changeTask({ task, change });
+      if (changed) await enqueue(task).catch(() => {});
+      return current;
+    },
+    stop() {},
+    has: () => false,
+    count: () => 0,
+    async stopAll() {},
+  };
+}

@@ -1,0 +1,226 @@
+/** The changes that a task's record may see, as pure functions: each gives the next record, or undefined where the state forbids it. */
+import { type Message, textOf } from "../../../contracts/a2a/part.ts";
+import type { Artifact } from "../../../contracts/methods.ts";
+import { isTerminal, mayFollow, type TaskState } from "../../../contracts/task.ts";
+import {
+  type Answer,
+  answerMessage,
+  type ExecutionTask,
+  type Outcome,
+  type PassedState,
+  type Question,
+  questionMessage,
+  withMessages,
+} from "./execution-task.ts";
+
+export type Change = (task: ExecutionTask) => ExecutionTask | undefined;
+
+/**
+ * Takes the lease of a task that nobody has started; this is what lets an agent start at most once. Whoever has not heard
+ * whether the lease was given may ask again: it is still its own.
+ */
+export function start({ owner, untilMs }: { owner: string; untilMs: number }): Change {
+  return (task) =>
+    isUnstarted(task) || isHeldBy(task, owner) ? { ...task, state: "working", lease: { owner, untilMs } } : undefined;
+}
+
+/** A repetition that was claimed and not sent, because its process died, is made up for after that long. */
+const longestGapMs = 15 * 60_000;
+
+/**
+ * Claims the repetition of a queue message that may have been lost: whoever is first within `everyMs` sends it. The gap
+ * doubles each time, up to a quarter of an hour: a message that merely waits its turn is not to be joined by one more every minute.
+ */
+export function requeue({ nowMs, everyMs }: { nowMs: number; everyMs: number }): Change {
+  return (task) => {
+    const { queuedAtMs = task.changedAtMs } = task;
+    const gapMs = Math.max(everyMs, Math.min(queuedAtMs - task.changedAtMs, longestGapMs));
+    return isUnstarted(task) && nowMs - queuedAtMs > gapMs ? { ...task, queuedAtMs: nowMs } : undefined;
+  };
+}
+
+export function renew({ owner, untilMs }: { owner: string; untilMs: number }): Change {
+  return (task) => (isHeldBy(task, owner) ? { ...task, lease: { owner, untilMs } } : undefined);
+}
+
+/** What the agent tells on its way: the latest progress, and all that it has made. */
+export type Report = { progress?: ExecutionTask["progress"]; artifacts?: Artifact[] };
+
+export function report({ owner, news }: { owner: string; news: Report }): Change {
+  return (task) => (isHeldBy(task, owner) ? { ...task, ...news } : undefined);
+}
+
+/** The turn ends with a question: nobody holds the task until it is answered. `expiresAtMs`: the record is needed until then. */
+export function ask({
+  owner,
+  question,
+  expiresAtMs,
+  ...news
+}: {
+  owner: string;
+  question: Question;
+  expiresAtMs: number;
+  artifacts?: Artifact[];
+}): Change {
+  return (task) => {
+    if (!isHeldBy(task, owner)) return undefined;
+    const { lease: _lease, progress: _progress, queuedAtMs: _queuedAtMs, ...rest } = task;
+    return {
+      ...rest,
+      ...news,
+      state: "input_required",
+      question,
+      expiresAtMs: Math.max(task.expiresAtMs, expiresAtMs),
+    };
+  };
+}
+
+/**
+ * The question is answered: whoever wins the lease goes on with the task, which has as much time left as when it asked.
+ * `message` is the answer as A2A brought it.
+ */
+export function answer(request: {
+  answer: Answer;
+  message?: Message | undefined;
+  nowMs: number;
+  retentionMs: number;
+}): Change {
+  const { answer, message, nowMs, retentionMs } = request;
+  return (task) => {
+    if (task.state !== "input_required") return undefined;
+    const { question: _question, ...rest } = task;
+    const said = [questionMessage(task), message ?? answerMessage({ task, answer })].filter(
+      (each) => each !== undefined,
+    );
+    const answers = [...(task.answers ?? []), answer];
+    // A question is open since its state was entered.
+    const deadlineAtMs = task.deadlineAtMs + Math.max(0, nowMs - task.changedAtMs);
+    const expiresAtMs = Math.max(task.expiresAtMs, deadlineAtMs + retentionMs);
+    return withMessages({ task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs }, messages: said });
+  };
+}
+
+/** The end as its own runner tells it. */
+export function end(request: { owner: string; outcome: Outcome; artifacts?: Artifact[]; expiresAtMs: number }): Change {
+  const { owner, outcome, artifacts, expiresAtMs } = request;
+  return (task) =>
+    isHeldBy(task, owner)
+      ? over({ task: { ...task, ...(artifacts && { artifacts }) }, state: stateOf(outcome), outcome, expiresAtMs })
+      : undefined;
+}
+
+/** A question that nobody answered in its time. */
+export function expire({ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number }): Change {
+  const outcome: Outcome = { type: "failure", reason: "timeout" };
+  return (task) => (isUnanswered({ task, nowMs }) ? over({ task, state: "failed", outcome, expiresAtMs }) : undefined);
+}
+
+export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): boolean {
+  return task.state === "input_required" && nowMs >= questionEndAtMs(task);
+}
+
+/** When a question ends by itself; one of a record from before questions had an end of their own ends with the task's time. */
+export function questionEndAtMs({ question, deadlineAtMs }: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
+  return question?.expiresAtMs ?? deadlineAtMs;
+}
+
+/** The end as others tell it: the lease lapsed, and `lostAfterMs` more went by without a word. The agent never runs again. */
+export function giveUp(request: { nowMs: number; lostAfterMs: number; expiresAtMs: number }): Change {
+  const outcome: Outcome = { type: "failure", reason: "execution_failed", lost: true };
+  const { expiresAtMs } = request;
+  return (task) => (isLost({ task, ...request }) ? over({ task, state: "failed", outcome, expiresAtMs }) : undefined);
+}
+
+export function cancel({ expiresAtMs }: { expiresAtMs: number }): Change {
+  return (task) => over({ task, state: "canceled", expiresAtMs });
+}
+
+export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterMs: number }): boolean {
+  const { task, nowMs, lostAfterMs } = request;
+  return task.state === "working" && task.lease !== undefined && nowMs >= task.lease.untilMs + lostAfterMs;
+}
+
+/** Whoever wins the lease starts it: it is new, or its question was answered. */
+export function isUnstarted({ state, lease }: Pick<ExecutionTask, "state" | "lease">): boolean {
+  return state === "submitted" || (state === "working" && lease === undefined);
+}
+
+export function isOver(task: Pick<ExecutionTask, "state">): boolean {
+  return isTerminal(task.state);
+}
+
+/** An answer that needed no task is none to be listed. */
+export const unlist: Change = ({ listedAtMs: _listedAtMs, ...task }) => task;
+
+/** Whether it is the user's turn. */
+export function isAsking(task: Pick<ExecutionTask, "state">): boolean {
+  return task.state === "input_required";
+}
+
+function isHeldBy(task: ExecutionTask, owner: string): boolean {
+  return task.state === "working" && task.lease?.owner === owner;
+}
+
+function stateOf(outcome: Outcome): TaskState {
+  if (outcome.type === "success") return "completed";
+  return outcome.reason === "plan_error" ? "rejected" : "failed";
+}
+
+/** What was needed to run the task goes; ids, outcome, what was made and times stay until the record expires. */
+function over(request: {
+  task: ExecutionTask;
+  state: TaskState;
+  outcome?: Outcome;
+  expiresAtMs: number;
+}): ExecutionTask | undefined {
+  const { state, outcome, expiresAtMs } = request;
+  const { params: _params, lease: _lease, progress: _progress, question: _question, ...task } = request.task;
+  if (!mayFollow({ from: task.state, to: state })) return undefined;
+  const answers = task.answers?.map(({ id, questionId, fingerprint }) => ({
+    ...{ id, questionId, fingerprint },
+    prompt: "",
+    text: "",
+  }));
+  const asked = questionMessage(request.task);
+  const ended = { ...task, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
+  return withMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
+}
+
+// The states that a task has left: who follows it by its records may see two states at once, and is to hear of each.
+
+/** Of a task that is followed no more than a second behind, more do not pass unseen. */
+const maxPassed = 10;
+
+/** The record with the state that it is about to leave among those that it has left. Only tasks of A2A are followed so. */
+export function leaving({ from, task }: { from: ExecutionTask; task: ExecutionTask }): ExecutionTask {
+  if (task.a2a === undefined) return task;
+  const { state, changedAtMs: atMs, question } = from;
+  const left: PassedState = {
+    state,
+    atMs,
+    ...(question && { messageId: question.messageId }),
+    ...(question?.kind && { kind: question.kind }),
+  };
+  return { ...task, a2a: { ...task.a2a, passed: [...(task.a2a.passed ?? []), left].slice(-maxPassed) } };
+}
+
+/** The states between two records as records of their own, and then the later record itself. */
+export function recordsBetween({ previous, next }: { previous: ExecutionTask; next: ExecutionTask }): ExecutionTask[] {
+  const passed = next.a2a?.passed ?? [];
+  const place = passed.findIndex(({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs);
+  const unseen = place < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(place + 1);
+  return [...unseen.map((state) => asItWas({ record: next, passed: state })), next];
+}
+
+function asItWas({
+  record: { outcome: _outcome, progress: _progress, question: _question, ...record },
+  passed: { state, atMs, messageId, kind },
+}: {
+  record: ExecutionTask;
+  passed: PassedState;
+}): ExecutionTask {
+  const was = { ...record, state, changedAtMs: atMs };
+  if (messageId === undefined) return was;
+  const asked = record.a2a?.messages.find((message) => message.messageId === messageId);
+  return { ...was, question: { prompt: textOf(asked?.parts ?? []), messageId, ...(kind && { kind }) } };
+}

@@ -1,0 +1,270 @@
+/** The record of one task in the Execution zone's store: all that any instance needs to start it, answer for it or give it up. */
+
+import { hash } from "node:crypto";
+import * as z from "zod";
+import { type Message, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
+import { pushConfigSchema } from "../../../contracts/a2a/push.ts";
+import { type RequestId, requestIdSchema, uuidPattern } from "../../../contracts/envelope.ts";
+import {
+  artifactSchema,
+  dedupedIdSchema,
+  type ExecuteTaskParams,
+  executeTaskParamsSchema,
+  progressSchema,
+  questionOptionSchema,
+} from "../../../contracts/methods.ts";
+import { taskStateSchema } from "../../../contracts/task.ts";
+import type { LogFields } from "../../shared/log.ts";
+import { traceIdOf } from "../../shared/trace.ts";
+
+/** The Slack token of the params is handed to the agent and kept nowhere. */
+const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
+
+/** What the agent is asked to do. Without a channel it came over A2A; `parts` are there only where they say more than the rest. */
+const taskInputSchema = z.object({
+  ...storedParams,
+  channel: channel.optional(),
+  parts: z.array(partSchema).optional(),
+});
+export type TaskInput = z.infer<typeof taskInputSchema>;
+
+const questionSchema = z.object({
+  prompt: z.string(),
+  options: z.array(questionOptionSchema).optional(),
+  kind: z.literal("auth").optional(),
+  /** The question's own id, which is that of the message that asks for those who speak A2A. */
+  messageId: z.string(),
+  /** When it ends, where nobody answers it. */
+  expiresAtMs: z.number().optional(),
+});
+export type Question = z.infer<typeof questionSchema>;
+
+/** `id` is of the request or message that brought it, `questionId` of the question that it answers, `fingerprint` is of what it says. */
+const answerSchema = z.object({
+  id: z.string(),
+  questionId: z.string().optional(),
+  fingerprint: z.string(),
+  prompt: z.string(),
+  text: z.string(),
+  option_id: z.string().optional(),
+  user_id: z.string().optional(),
+  parts: z.array(partSchema).optional(),
+});
+export type Answer = z.infer<typeof answerSchema>;
+
+/** Where news of a task goes, in the shape of the version that it was registered in. Its token and credentials are secrets. */
+const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: true }).extend({
+  id: z.string(),
+  version: z.enum(["1.0", "0.3"]),
+  /** Of this very registration: one that replaces it has another. */
+  registrationId: z.string().optional(),
+});
+export type StoredPushConfig = z.infer<typeof storedPushConfigSchema>;
+
+/** A state that the task has left: when it was entered, and which message asked in it. */
+const passedStateSchema = z.object({
+  state: taskStateSchema,
+  atMs: z.number(),
+  messageId: z.string().optional(),
+  kind: z.literal("auth").optional(),
+});
+export type PassedState = z.infer<typeof passedStateSchema>;
+
+/** What a task has of its own because its caller speaks A2A. */
+const a2aSchema = z.object({
+  contextId: z.string(),
+  /** What was said in the task, oldest first; older messages go where there are too many. */
+  messages: z.array(messageSchema),
+  pushConfigs: z.array(storedPushConfigSchema).optional(),
+  /** The latest states that it has left, oldest first. */
+  passed: z.array(passedStateSchema).optional(),
+});
+
+const failureReasonSchema = z.enum([
+  "execution_failed",
+  "plan_error",
+  "budget_exceeded",
+  "timeout",
+  "payload_too_large",
+]);
+
+/** How a task ended by itself. `lost`: its host went away, and nobody knows how far the agent came. */
+const outcomeSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("success"),
+    text: z.string(),
+    usage: z.looseObject({}).optional(),
+    /** An answer that needs no task: whoever still waits for it over A2A gets a message. */
+    direct: z.literal(true).optional(),
+  }),
+  z.object({ type: z.literal("failure"), reason: failureReasonSchema, lost: z.literal(true).optional() }),
+]);
+export type Outcome = z.infer<typeof outcomeSchema>;
+
+/** Times in milliseconds since the epoch. */
+const executionTaskSchema = z.object({
+  id: z.string(),
+  revision: z.int(),
+  state: taskStateSchema,
+  principal: z.string(),
+  expiresAtMs: z.number(),
+  /** Of the request or the A2A message that began it; the latter may be longer. */
+  requestId: requestIdSchema.or(messageSchema.shape.messageId),
+  correlationId: z.string(),
+  /** Of the content that a repeated request must share. */
+  fingerprint: z.string(),
+  trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
+  createdAtMs: z.number(),
+  /** When the state was last entered. */
+  changedAtMs: z.number(),
+  /** The same, where the task is one that its caller may list. */
+  listedAtMs: z.number().optional(),
+  /** When a read last sent its id to the queue of tasks; absent where only its own request did, and without a queue. */
+  queuedAtMs: z.number().optional(),
+  /** When its own time is over. While it asks that stands still: the answer moves this moment by the time it took. */
+  deadlineAtMs: z.number(),
+  /** Whether its end is to be pushed. */
+  callback: z.literal(true).optional(),
+  /** Gone when the task is over, like the text in them. */
+  params: taskInputSchema.optional(),
+  /** Who runs the agent, and until when nobody may doubt it. */
+  lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
+  progress: progressSchema.optional(),
+  /** What the agent made so far. */
+  artifacts: z.array(artifactSchema).optional(),
+  /** Present in the state input_required. */
+  question: questionSchema.optional(),
+  /** To the questions so far; when the task is over, their ids and fingerprints stay and their texts go. */
+  answers: z.array(answerSchema).optional(),
+  /** Present in the states completed, failed and rejected. */
+  outcome: outcomeSchema.optional(),
+  a2a: a2aSchema.optional(),
+});
+export type ExecutionTask = z.infer<typeof executionTaskSchema>;
+
+/** Throws where the stored JSON is none of ours. */
+export function parseExecutionTask(json: unknown): ExecutionTask {
+  return executionTaskSchema.parse(upToDate(json));
+}
+
+/** A record from before agents could ask did not say when its state was entered, and kept what the agent made in its outcome. */
+function upToDate(json: unknown): unknown {
+  if (typeof json !== "object" || json === null || "changedAtMs" in json) return json;
+  const { createdAtMs, outcome } = json as { createdAtMs?: unknown; outcome?: { artifacts?: unknown } };
+  return { changedAtMs: createdAtMs, artifacts: outcome?.artifacts, ...json };
+}
+
+// Which task a request means: its id follows from principal and request id, so that a repetition finds it in one read.
+
+/** The task's id for a request id that is a UUID (in any letter case), undefined for all others: those are not deduplicated. */
+export function taskIdOf({ principal, requestId }: { principal: string; requestId: RequestId }): string | undefined {
+  if (!dedupedIdSchema.safeParse(requestId).success) return undefined;
+  return derivedId([principal, String(requestId).toLowerCase()]);
+}
+
+/** The task that an A2A message begins. Every message id counts: A2A asks its clients for unique ones (section 4.1.4). */
+export function taskIdOfMessage({ principal, messageId }: { principal: string; messageId: string }): string {
+  return derivedId(["a2a", principal, messageId]);
+}
+
+/** The same for two requests that ask for the same. What changes by itself (signed URLs, history, time left) is not in it. */
+export function fingerprintOf({ channel, text, thread_ts, user_id, attachments = [] }: ExecuteTaskParams): string {
+  return digest([channel, text, thread_ts ?? null, user_id ?? null, attachments.map(({ id }) => id)]);
+}
+
+/** Of any JSON; members that are undefined do not count. */
+export function digest(content: readonly unknown[]): string {
+  return hash("sha256", JSON.stringify(content));
+}
+
+/** A UUID of version 8 (RFC 9562, section 5.8) from the SHA-256 of a JSON array. */
+export function derivedId(names: readonly string[]): string {
+  const hex = digest(names);
+  const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+// How an agent knows its caller and the conversation: stable ids that do not name either. They are digests without a key,
+// because the zone has no secret in most places where it runs. So whoever sees an id and guesses the principal can confirm the
+// guess. An id gives no access: the host takes neither from a caller.
+
+/** The same for every task of one principal. */
+export function callerIdOf(principal: string): string {
+  return derivedId(["caller", principal]);
+}
+
+/**
+ * `conversation` is what the caller named it, on the wire. The principal is part of the id, so that no caller can reach what
+ * an agent remembers of another caller's conversation.
+ */
+export function conversationIdOf({ principal, conversation }: { principal: string; conversation: string }): string {
+  return derivedId(["conversation", principal, conversation]);
+}
+
+// What was said in a task that came over A2A, as far as its record keeps it.
+
+/** Beside what the task works on and what it made, a record has room for no more. */
+const maxMessagesBytes = 32 * 1024;
+
+/** The newest messages that fit, one that is too large by itself without what is in it. A task of the zone contract keeps none. */
+export function withMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
+  if (task.a2a === undefined || messages.length === 0) return task;
+  const kept: Message[] = [];
+  let bytes = 0;
+  for (const said of [...task.a2a.messages, ...messages].reverse()) {
+    const ownBytes = jsonBytes(said);
+    const message = ownBytes > maxMessagesBytes ? emptied(said) : said;
+    bytes += message === said ? ownBytes : jsonBytes(message);
+    if (bytes > maxMessagesBytes) break;
+    kept.unshift(message);
+  }
+  return { ...task, a2a: { ...task.a2a, messages: kept } };
+}
+
+/** The question that a task waits with, as the agent's message. */
+export function questionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
+  if (question === undefined) return undefined;
+  const { messageId, prompt } = question;
+  return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts: [{ text: prompt }] };
+}
+
+/** An answer that did not come over A2A, as the message that it would have been. */
+export function answerMessage({ task: { id, a2a }, answer }: { task: ExecutionTask; answer: Answer }): Message {
+  const { id: messageId, text, option_id = "", parts = [{ text: text || option_id }] } = answer;
+  return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_USER", parts };
+}
+
+/** Its ids are what a client knows it by. */
+function emptied({ messageId, taskId, contextId, role }: Message): Message {
+  return { messageId, taskId, contextId, role, parts: [{ text: "" }] };
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+// Which ids of a task and of a request a log line carries.
+
+/** With the operation that began the task. */
+export function loggedIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {
+  const operation = a2a === undefined ? "execute_task" : "SendMessage";
+  return { task_id: id, request_id: loggedId(requestId), trace_id: traceIdOf(trace), operation };
+}
+
+/** An id that is no UUID is whatever a caller liked to send: it stays out of the log. */
+export function loggedId(id: unknown): string | undefined {
+  return typeof id === "string" && uuidPattern.test(id.toLowerCase()) ? id : undefined;
+}
+
+/** The times of tasks and their runs, alike for every process that shares a store, unless the configuration says otherwise. */
+export const runDefaults = {
+  syncBudgetMs: 20_000,
+  leaseMs: 20_000,
+  lostAfterMs: 30_000,
+  retentionMs: 24 * 3600_000,
+  questionMs: 24 * 3600_000,
+  progressMs: 1000,
+  storeTimeoutMs: 5000,
+  pollAfterMs: 1000,
+  limits: { runsPerCaller: 1000, openCallsPerCaller: 1000 },
+} as const;

@@ -1,0 +1,206 @@
+/** The operations on tasks: submit, find, answer, cancel, list, and wait for changes. Each is scoped to the principal. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import { transitionRefused } from "../../../contracts/task.ts";
+import { type CallerLimits, tooManyAtOnce, unlimited } from "../http/caller-limits.ts";
+import { type AdvanceIfDue, gone } from "../runs/advance-if-due.ts";
+import type { Runs } from "../runs/runs.ts";
+import { type ChangeSignal, type ChangeTask, waitForChange, watchTask } from "./change-task.ts";
+import { type Change, cancel, isAsking, isOver, isUnstarted } from "./changes.ts";
+import { type ExecutionTask, taskIdOf } from "./execution-task.ts";
+import type { ExecutionStore } from "./guarded-store.ts";
+import {
+  answerOnce,
+  checkRepetition,
+  endless,
+  type Lifetime,
+  newTask,
+  type Said,
+  type Submission,
+  sessionEnding,
+} from "./submission.ts";
+
+type TaskName = { principal: string; taskId?: string | undefined; requestId?: string | undefined };
+
+export type Tasks = {
+  /**
+   * Creates the task, or finds the one of the same request id; starts it where nobody has. Rejects with `session_ending`, and
+   * stores nothing, where the task would have to start in a process that ends before it may, and with `rate_limited` where the
+   * caller has as many runs here as it may.
+   */
+  submit(submission: Submission): Promise<ExecutionTask>;
+  /** The task as it stands, after it was started or given up where that was due. Rejects with `task_not_found`. */
+  find(name: TaskName): Promise<ExecutionTask>;
+  /**
+   * Answers the question that the task waits with, and lets it go on. The same answer again changes nothing. Rejects with
+   * `invalid_state` where nothing was asked, with `already_exists` where the id came before with another answer, with
+   * `invalid_params` for what answers nothing, with `payload_too_large`, and with `session_ending` or `rate_limited` like `submit`.
+   */
+  answer(request: TaskName & Said): Promise<ExecutionTask>;
+  cancel(name: TaskName): Promise<ExecutionTask>;
+  /** Changes what may change in any state, such as where news of it goes. Rejects with `task_not_found`. */
+  update(request: TaskName & { change: Change }): Promise<ExecutionTask>;
+  /** Does what is due to a task that was found in another way. */
+  advanceIfDue: AdvanceIfDue;
+  /** The principal's listed tasks, the newest change of state first. Rejects with a RangeError for a foreign cursor. */
+  list(request: {
+    principal: string;
+    cursor?: string | undefined;
+    limit: number;
+  }): Promise<{ items: ExecutionTask[]; cursor?: string }>;
+  /** The task's records from this one on, to the end of its turn or as `until` says, until `signal` aborts, or the host stops. */
+  watch(request: {
+    task: ExecutionTask;
+    until?: ((task: ExecutionTask) => boolean) | undefined;
+    signal: AbortSignal;
+  }): AsyncIterable<ExecutionTask>;
+  /**
+   * Resolves to the record when `until` holds for it, or as it stands after `timeoutMs`; at once where the caller may not wait,
+   * or has as many calls open as it may.
+   */
+  wait(request: {
+    task: ExecutionTask;
+    until: (task: ExecutionTask) => boolean;
+    timeoutMs: number;
+  }): Promise<ExecutionTask>;
+};
+
+export type TaskSettings = {
+  store: ExecutionStore;
+  runs: Runs;
+  changeSignal: ChangeSignal;
+  changeTask: ChangeTask;
+  advanceIfDue: AdvanceIfDue;
+  lifetime?: Lifetime;
+  callerLimits?: CallerLimits;
+  /** Whose calls may be held open; everybody's where absent. */
+  mayWait?: ((principal: string) => boolean) | undefined;
+  maxTaskMs: number;
+  retentionMs: number;
+  now: () => number;
+  newId: () => string;
+  random?: () => number;
+  /** Whether the host has stopped: then nobody waits any longer. */
+  isStopped: () => boolean;
+};
+
+export function createTasks(settings: TaskSettings): Tasks {
+  const { store, runs, changeSignal, changeTask, advanceIfDue, lifetime = endless, maxTaskMs } = settings;
+  const { retentionMs, now, newId, random = Math.random, isStopped } = settings;
+  const { callerLimits = { runs: unlimited, calls: unlimited }, mayWait = () => true } = settings;
+
+  async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
+    const id = taskId ?? (requestId === undefined ? undefined : taskIdOf({ principal, requestId }));
+    const task = id === undefined ? undefined : await store.get({ id });
+    if (task?.principal !== principal) throw new SekishoError("task_not_found");
+    return task;
+  }
+
+  async function start(request: Parameters<Runs["start"]>[0]): Promise<ExecutionTask> {
+    return (await runs.start(request)) ?? gone();
+  }
+
+  type Refusal = SekishoError | undefined;
+
+  /** Why the task is not begun here. A repetition of a task that was begun finds it all the same. */
+  async function createOrFind(wanted: ExecutionTask, refusal: Refusal): Promise<ExecutionTask> {
+    const created = refusal === undefined ? await store.create({ item: wanted }) : undefined;
+    const task = created ?? (await store.get({ id: wanted.id }));
+    if (task !== undefined) return task;
+    // Where it was not refused here, it expired between the two: the next attempt creates it.
+    throw refusal ?? new SekishoError("unavailable");
+  }
+
+  /** Holds a place of the caller while `work` begins the task. A run that comes of it holds the place as well. */
+  async function withPlace<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
+    const release = callerLimits.runs.take(task);
+    try {
+      return await work(release === undefined ? tooManyAtOnce({ random }) : undefined);
+    } finally {
+      release?.();
+    }
+  }
+
+  async function createAndStart(
+    wanted: ExecutionTask,
+    { submission, refusal }: { submission: Submission; refusal: Refusal },
+  ): Promise<ExecutionTask> {
+    const task = await createOrFind(wanted, refusal);
+    if (task.fingerprint !== wanted.fingerprint)
+      throw new SekishoError("already_exists", { details: { task_id: task.id } });
+    if (!isUnstarted(task)) return advanceIfDue(task);
+    requireTime(task);
+    return start({ task, isSubmission: true, botToken: submission.botToken });
+  }
+
+  function requireTime(task: ExecutionTask): void {
+    if (!lifetime.canFinish(task)) throw sessionEnding();
+  }
+
+  function followed(task: ExecutionTask) {
+    const isRunningHere = () => runs.has(task.id);
+    const reread = async () => advanceIfDue((await store.get({ id: task.id })) ?? gone());
+    return { task, changeSignal, isRunningHere, isStopped, reread };
+  }
+
+  return {
+    async submit(submission) {
+      const wanted = newTask({ submission, maxTaskMs, leftMs: lifetime.leftMs(), retentionMs, newId });
+      const canFinish = lifetime.canFinish(wanted);
+      const begin = (tooMany: Refusal) =>
+        createAndStart(wanted, { submission, refusal: canFinish ? tooMany : sessionEnding() });
+      return withPlace(wanted, begin).catch((thrown: unknown) => {
+        const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
+        // The task may be stored, and be started by whoever reads it: who asked is not to ask elsewhere.
+        throw isUnavailable
+          ? new SekishoError("unavailable", { details: { task_id: wanted.id }, cause: thrown })
+          : thrown;
+      });
+    },
+    async find(name) {
+      return advanceIfDue(await read(name));
+    },
+    async answer({ answer, message, alongside, ...name }) {
+      const task = await advanceIfDue(await read(name));
+      const isToBegin = isAsking(task) || isUnstarted(task);
+      if (isToBegin) requireTime(task);
+      return withPlace(task, async (tooMany) => {
+        if (isToBegin && tooMany !== undefined) throw tooMany;
+        const change = answerOnce({ answer, message, alongside, nowMs: now(), retentionMs });
+        const { task: current = gone(), changed } = await changeTask({ task, change });
+        if (!changed) checkRepetition({ task: current, answer, message });
+        // A repetition of the answer starts it as well, where the first one could not.
+        return isUnstarted(current) ? start({ task: current, isSubmission: true }) : current;
+      });
+    },
+    async cancel(name) {
+      const task = await read(name);
+      const { task: current = gone(), changed } = await changeTask({
+        task,
+        change: cancel({ expiresAtMs: now() + retentionMs }),
+      });
+      if (changed) runs.stop({ id: task.id, cause: "canceled" });
+      if (current.state === "canceled") return current;
+      const { id: taskId, correlationId, state: from } = current;
+      throw transitionRefused({ taskId, correlationId, from, to: "canceled" });
+    },
+    async update({ change, ...name }) {
+      return (await changeTask({ task: await read(name), change })).task ?? gone();
+    },
+    advanceIfDue,
+    async list({ principal, cursor, limit }) {
+      return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
+    },
+    watch: ({ task, ...rest }) => watchTask({ ...followed(task), ...rest }),
+    async wait({ task, until, timeoutMs }) {
+      const isDone = (seen: ExecutionTask) => isOver(seen) || until(seen);
+      if (timeoutMs <= 0 || isDone(task) || !mayWait(task.principal)) return task;
+      const release = callerLimits.calls.take({ principal: task.principal, id: newId() });
+      if (release === undefined) return task;
+      try {
+        return await waitForChange({ ...followed(task), until: isDone, timeoutMs });
+      } finally {
+        release();
+      }
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/** Answers an operator's requests as the deployed worker: with its role, its secrets, and the configuration that is in effect. */
+import { randomUUID } from "node:crypto";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
+import { addressOf } from "../../shared/config/destination-address.ts";
+import type { Destination } from "../../shared/config/destination-schema.ts";
+import type { Config } from "../../shared/config/schema.ts";
+import type { SecretReference } from "../../shared/config/values.ts";
+import { type Log, silentLog } from "../../shared/log.ts";
+import { createDestinations } from "../destinations.ts";
+import type { Transport } from "../transport/transport.ts";
+import { botIdentity } from "./bot-identity.ts";
+import { type Checked, checkDestination } from "./check-destination.ts";
+import type { DestinationsAnswer, OperatorRequest, Reach, WorkerAnswer } from "./operator-call.ts";
+import { createRedaction, type Redaction, redactTransport } from "./redaction.ts";
+
+export type OperatorDependencies = {
+  /** Never rejects. */
+  effective: () => Promise<{ config: Config; liveSettings: WorkerAnswer["liveSettings"] }>;
+  readSecret: (reference: SecretReference) => Promise<string>;
+  slackApiUrl: string;
+  aws: Pick<AwsDependencies, "credentials" | "region">;
+  /** Asks the store for a task that does not exist. Rejects where the store does not answer. */
+  askStore: (request: { requestId: string }) => Promise<unknown>;
+  /** Rejects where the queue does not answer. */
+  askQueue: (request: { signal: AbortSignal }) => Promise<unknown>;
+  log: Log;
+  newId?: () => string;
+};
+
+/** The share of the invocation's remaining time for one call: there are two, with secrets before and closing after them. */
+const shareOfCall = 0.4;
+const slackTimeoutMs = 5000;
+/** Lambda takes no answer above 6 MB. */
+const mostAnswerBytes = 1_000_000;
+const mostText = 1000;
+
+export type AnswerOperator = (request: {
+  request: OperatorRequest;
+  /** Ends before the function does. */
+  remainingMs: number;
+  signal: AbortSignal;
+}) => Promise<DestinationsAnswer | WorkerAnswer>;
+
+/** Never rejects because of what it checks. */
+export function createAnswerOperator({
+  effective,
+  readSecret,
+  slackApiUrl,
+  aws,
+  askStore,
+  askQueue,
+  log,
+  newId = randomUUID,
+}: OperatorDependencies): AnswerOperator {
+  async function checkDestinations({
+    names,
+    remainingMs,
+    signal,
+  }: {
+    names: readonly string[] | undefined;
+    remainingMs: number;
+    signal: AbortSignal;
+  }): Promise<DestinationsAnswer> {
+    const { config } = await effective();
+    const redaction = createRedaction();
+    const readNoted = noteSecrets(redaction);
+    // It is sent to some destinations, which may repeat it.
+    await readNoted(config.slack.botToken).catch(() => {});
+    const wanted = [...new Set(names ?? Object.keys(config.destinations))];
+    const timeoutMs = Math.max(1, Math.min(config.limits.callTimeoutMs, Math.floor(remainingMs * shareOfCall)));
+    const checked = await Promise.all(
+      wanted.flatMap((name) => {
+        const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
+        if (destination === undefined) return [];
+        const address = addressOf(destination);
+        const open = async () => openDestination({ config, name, destination, redaction, readSecret: readNoted });
+        return [checkDestination({ name, destination, address, timeoutMs, readSecret: readNoted, open, signal })];
+      }),
+    );
+    const unknown = wanted.filter((name) => !Object.hasOwn(config.destinations, name));
+    return { checked: bounded(checked.map((each) => redacted({ checked: each, redaction }))), unknown };
+  }
+
+  /** Apart from the worker's own connections: a check is to show what a first call meets. */
+  function openDestination({
+    config,
+    name,
+    destination,
+    redaction,
+    readSecret,
+  }: {
+    config: Config;
+    name: string;
+    destination: Destination;
+    redaction: Redaction;
+    readSecret: OperatorDependencies["readSecret"];
+  }) {
+    let transport: Transport | undefined;
+    const destinations = createDestinations({
+      config: { ...config, destinations: { [name]: destination } },
+      readSecret,
+      botTokenOf: () => readSecret(config.slack.botToken),
+      ...aws,
+      async credentials() {
+        const credentials = await aws.credentials();
+        for (const value of [credentials.secretAccessKey, credentials.sessionToken ?? ""]) redaction.add(value);
+        return credentials;
+      },
+      onCredential: redaction.addHeaders,
+      log: silentLog,
+      wrap: ({ transport: bare }) => {
+        transport = bare;
+        return bare;
+      },
+    });
+    const client = destinations.get(name)?.client;
+    if (transport === undefined || client === undefined) throw new Error("A stage cannot call it.");
+    return { transport: redactTransport({ transport, redaction }), close: () => client.close() };
+  }
+
+  function noteSecrets(redaction: Redaction): OperatorDependencies["readSecret"] {
+    return async (reference) => {
+      const value = await readSecret(reference);
+      redaction.add(value);
+      return value;
+    };
+  }
+
+  async function checkWorker({ signal }: { signal: AbortSignal }): Promise<WorkerAnswer> {
+    const { config, liveSettings } = await effective();
+    const redaction = createRedaction();
+    const readNoted = noteSecrets(redaction);
+    const readToken = () => readNoted(config.slack.botToken);
+    const [store, queue, bot] = await Promise.all([
+      reach(() => askStore({ requestId: newId() })),
+      reach(() => askQueue({ signal })),
+      botIdentity({ readToken, apiUrl: slackApiUrl, timeoutMs: slackTimeoutMs, signal }),
+    ]);
+    return { liveSettings, store, queue, bot: redactedBot({ bot, redaction }) };
+  }
+
+  return async ({ request, remainingMs, signal }) => {
+    log.info("operator_request", { operation: request.operator });
+    if (request.operator === "check_worker") return checkWorker({ signal });
+    return checkDestinations({ names: request.names, remainingMs, signal });
+  };
+}
+
+function redacted({ checked, redaction }: { checked: Checked; redaction: Redaction }): Checked {
+  const { words, methods } = checked;
+  return {
+    ...checked,
+    words: redaction.text(words).slice(0, mostText),
+    ...(methods === undefined ? {} : { methods: methods.map((method) => redaction.text(method)) }),
+  };
+}
+
+function redactedBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: Redaction }): WorkerAnswer["bot"] {
+  if (bot.state !== "accepted") return { ...bot, error: redaction.text(bot.error) };
+  const { user, team, teamId, scopes } = bot;
+  return {
+    ...bot,
+    user: redaction.text(user),
+    team: redaction.text(team),
+    teamId: redaction.text(teamId),
+    ...(scopes === undefined ? {} : { scopes: scopes.map((scope) => redaction.text(scope)) }),
+  };
+}
+
+/** Where all of it is too long, health goes before methods. */
+function bounded(checked: Checked[]): Checked[] {
+  const isShort = (answer: Checked[]) => Buffer.byteLength(JSON.stringify(answer)) <= mostAnswerBytes;
+  if (isShort(checked)) return checked;
+  const withoutMethods = checked.map(({ methods: _methods, ...rest }) => rest);
+  if (isShort(withoutMethods)) return withoutMethods;
+  return withoutMethods.map((each) => ({ ...each, words: each.words.slice(0, 100) }));
+}
+
+async function reach(ask: () => Promise<unknown>): Promise<Reach> {
+  return ask().then(
+    () => ({ ok: true }),
+    (thrown: unknown) => ({ ok: false, error: thrown instanceof Error ? thrown.name : "Error" }),
+  );
+}

@@ -1,0 +1,44 @@
+/** Asks Slack whose the bot token of a stage is, and which scopes it has (https://docs.slack.dev/reference/methods/auth.test). */
+import * as z from "zod";
+import { callWebApi } from "../slack/api/call.ts";
+import { toSlackError } from "../slack/api/to-slack-error.ts";
+import type { BotAnswer } from "./operator-call.ts";
+
+const answerSchema = z.object({
+  user: z.string().default("unknown"),
+  team: z.string().default("unknown"),
+  team_id: z.string().default("unknown"),
+  /** The package fills it from the header `x-oauth-scopes`. */
+  response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
+});
+
+/** Never rejects. */
+export async function botIdentity({
+  readToken,
+  apiUrl,
+  timeoutMs,
+  signal,
+}: {
+  readToken: () => Promise<string>;
+  apiUrl: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}): Promise<BotAnswer> {
+  let token: string;
+  try {
+    token = (await readToken()).trim();
+  } catch (thrown) {
+    return { state: "unreadable", error: thrown instanceof Error ? thrown.name : "Error" };
+  }
+  try {
+    const call = { apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
+    const { data } = answerSchema.safeParse(await callWebApi({ token: async () => token, ...call }));
+    if (data === undefined) return { state: "unreachable", error: "invalid_response" };
+    const { user, team, team_id: teamId, response_metadata: { scopes } = {} } = data;
+    return { state: "accepted", user, team, teamId, ...(scopes && { scopes }) };
+  } catch (thrown) {
+    const { kind, slackError } = toSlackError(thrown);
+    if (kind === "rate_limited") return { state: "refused", error: "ratelimited" };
+    return slackError === undefined ? { state: "unreachable", error: kind } : { state: "refused", error: slackError };
+  }
+}

@@ -1,0 +1,68 @@
+/** Checks one destination: reads its secrets, opens it, asks it twice and closes it. Used from a machine and by a deployed worker. */
+
+import { authorizerOf, secretsOfDestination } from "../../shared/config/destination-address.ts";
+import type { Destination } from "../../shared/config/destination-schema.ts";
+import { nameOfSecret } from "../../shared/config/secrets.ts";
+import type { SecretReference } from "../../shared/config/values.ts";
+import type { Transport } from "../transport/transport.ts";
+import { type Probe, probe } from "./probe.ts";
+
+export type Checked = Probe & { name: string; address: string };
+
+/**
+ * Never rejects: the reason that a destination cannot be called is part of the result. `address` is shown to people;
+ * undefined where the destination is the stage's own Execution zone and nobody knows where that is.
+ */
+export async function checkDestination({
+  name,
+  destination,
+  address,
+  timeoutMs,
+  readSecret,
+  open,
+  signal,
+}: {
+  name: string;
+  destination: Destination;
+  address: string | undefined;
+  /** For each of two calls. */
+  timeoutMs: number;
+  readSecret: (reference: SecretReference) => Promise<string>;
+  /** `transport` sends the bytes of one request once, with the authorizer's credential. */
+  open: () => Promise<{ transport: Transport; close(): Promise<void> }>;
+  signal: AbortSignal;
+}): Promise<Checked> {
+  const unhealthy = (words: string): Checked => ({ name, address: address ?? "unknown", health: "unhealthy", words });
+  if (address === undefined) {
+    return unhealthy("The stage does not tell where its own Execution zone is: deploy it again, and it will.");
+  }
+  for (const reference of secretsOfDestination(destination)) {
+    const problem = await readSecret(reference).then(() => undefined, secretProblem);
+    if (problem !== undefined) return unhealthy(`Its secret ${nameOfSecret(reference)} cannot be read. ${problem}`);
+  }
+  try {
+    const { transport, close } = await open();
+    try {
+      const authorizer = authorizerOf(destination);
+      const probed = await probe({
+        transport,
+        dialect: destination.dialect,
+        timeoutMs,
+        signal,
+        address,
+        authorizer,
+      });
+      return { name, address, ...probed };
+    } finally {
+      await close();
+    }
+  } catch (thrown) {
+    return unhealthy(thrown instanceof Error ? thrown.message : "It cannot be opened.");
+  }
+}
+
+function secretProblem(thrown: unknown): string {
+  const { name, message } = thrown instanceof Error ? thrown : { name: "", message: "" };
+  const lacksCredentials = /^(CredentialsProviderError|TokenProviderError)$/.test(name);
+  return lacksCredentials ? "There are no AWS credentials here; set AWS_PROFILE." : message;
+}

@@ -1,0 +1,136 @@
+/** What the answer to a question says of a destination, and what to do about it. */
+
+import { codesOf, type Dialect } from "../../../contracts/dialects.ts";
+import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
+import { decodeError } from "../../../contracts/error-data.ts";
+import type { ClientReason, Reason } from "../../../contracts/errors.ts";
+import { statusToReason } from "../transport/read-response.ts";
+import type { TransportResponse } from "../transport/transport.ts";
+
+export type Question = {
+  method: string;
+  params: object;
+  /** Errors that show health as well: the question was understood. */
+  understood: readonly Reason[];
+  /** Of a result, or of such an error. */
+  verdict(answer: { result: unknown } | { code: number }): CheckResult;
+};
+
+/** `unreachable`: nothing answered. `words` are for a person; nothing of what came is in them but what the peer says that it is. */
+export type CheckResult = {
+  health: "healthy" | "unhealthy" | "unreachable";
+  words: string;
+  /** The methods of its OpenRPC document, where it has one. */
+  methods?: string[];
+};
+
+export function answeredCheck({
+  response,
+  id,
+  dialect,
+  authorizer,
+  question,
+}: {
+  response: TransportResponse;
+  id: string;
+  dialect: Dialect;
+  /** The authorizer's type. */
+  authorizer: string;
+  /** What it answers. */
+  question: Question;
+}): CheckResult {
+  const { status } = response;
+  const envelope = envelopeIn(response.body);
+  if (envelope === undefined) return withoutEnvelope({ status, authorizer });
+  if ("error" in envelope) return errorVerdict({ error: envelope.error, dialect, status, authorizer, question });
+  if (envelope.id !== id) return unhealthy("It answers with another id than it was asked with: that is not JSON-RPC.");
+  return question.verdict({ result: envelope.result });
+}
+
+/** What a reason asks for, where it speaks against health; undefined where it does not. */
+export function reasonText({ reason, authorizer }: { reason: ClientReason; authorizer: string }): string | undefined {
+  switch (reason) {
+    case "unauthenticated":
+      return `It does not know the caller. ${credentialHint(authorizer)}`;
+    case "permission_denied":
+      return `It knows the caller, or does not want to know it, and does not let it in. ${credentialHint(authorizer)}`;
+    case "rate_limited":
+      return "It asks for fewer calls. Try again in a minute.";
+    case "unavailable":
+      return "It answers that it is not available now. Try again in a minute; then look at its own log.";
+    case "agent_not_found":
+      return "There is no such agent or runtime: check the address.";
+    case "payload_too_large":
+      return "Its answer is larger than maxResponseBytes, or it takes no request of that size.";
+    case "invalid_response":
+      return "What answers there does not speak JSON (a page, a redirect, something compressed?): check the address and its path.";
+    case "ambiguous":
+      return "It failed, or something before it did. Look at its log.";
+    default:
+      return undefined;
+  }
+}
+
+/** An error that the question does not name shows nothing of whether the peer would take a task. */
+function errorVerdict({
+  error,
+  dialect,
+  status,
+  authorizer,
+  question,
+}: {
+  error: JsonRpcErrorObject;
+  dialect: Dialect;
+  status: number | undefined;
+  authorizer: string;
+  question: Question;
+}): CheckResult {
+  const { code } = error;
+  const { reason, exact } = decodeError({ error, dialect, status });
+  const mayMean = (one: Reason) => (exact ? reason === one : codesOf({ reason: one, dialect }).includes(code));
+  if (question.understood.some(mayMean)) return question.verdict({ code });
+  const words = reasonText({ reason, authorizer });
+  if (words !== undefined && exact) return unhealthy(words);
+  if (reason === "internal" && exact) return unhealthy("It fails with an internal error. Look at its log.");
+  return unhealthy(
+    `It answers with an error that does not say whether it could be used (error ${code}). Look at its log.`,
+  );
+}
+
+function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): CheckResult {
+  const told = status === undefined ? "" : ` (HTTP ${status})`;
+  if (status === 404 || status === 405)
+    return unhealthy(`There is nothing to call at this path${told}: check the url.`);
+  if (status === undefined || status < 400) return unhealthy(`What it answers is not JSON-RPC${told}: check the url.`);
+  const words = reasonText({ reason: statusToReason(status), authorizer });
+  return unhealthy(`${words ?? "It refuses the call."}${told}`);
+}
+
+function credentialHint(authorizer: string): string {
+  switch (authorizer) {
+    case "none":
+      return "Give the destination an authorizer.";
+    case "sigv4":
+      return "Its policy over there must name the role, and the role must be permitted the call.";
+    case "web-identity":
+    case "google":
+    case "azure":
+      return "The other side must know the issuer, the audience and the role: npx sekisho federation show.";
+    case "mtls":
+      return "Is the certificate the one that it expects, and not expired?";
+    default:
+      return "Is the token or secret the one that it expects?";
+  }
+}
+
+function envelopeIn(body: Uint8Array): JsonRpcResponse | undefined {
+  try {
+    return responseSchema.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function unhealthy(words: string): CheckResult {
+  return { health: "unhealthy", words };
+}

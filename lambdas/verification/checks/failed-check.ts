@@ -1,0 +1,122 @@
+/** Why nothing came back from a destination, and what to do about it. Only codes, since texts may hold anything. */
+import { SekishoError } from "../../../contracts/errors.ts";
+import { type CheckResult, reasonText } from "./check-result.ts";
+
+/** `address`: the url, or an ARN. `timedOutMs`: the time that was over, where that is why. */
+export type Failed = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
+
+export function failedCheck({ thrown, address, authorizer, timedOutMs }: Failed): CheckResult {
+  const error = answered(SekishoError.from(thrown));
+  const code = codeIn(error);
+  const before =
+    credentialText({ error, authorizer }) ?? secretFailureText({ error, authorizer }) ?? cardFailureText(error);
+  if (before !== undefined) return { health: "unhealthy", words: before };
+  if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
+  const words = code === undefined ? undefined : networkText({ code, address });
+  if (words !== undefined) return unreachable(words);
+  if ((error.reason === "unavailable" || error.reason === "ambiguous") && !hasAnswered(error)) {
+    if (code !== undefined) return unreachable(`The connection ended before an answer came (${code}).`);
+    if (error.undelivered) return unreachable(`No connection to ${hostOf(address)} came about in time.`);
+    return unreachable("No answer came in time, or the connection ended without one.");
+  }
+  return { health: "unhealthy", words: reasonText({ reason: error.reason, authorizer }) ?? error.message };
+}
+
+/** What is a doubt for the task was an answer all the same, where a bare 503 is the cause. */
+function answered(error: SekishoError): SekishoError {
+  const { reason, cause } = error;
+  return reason === "ambiguous" && cause instanceof SekishoError && cause.reason === "unavailable" ? cause : error;
+}
+
+/** Undefined where it did not fail on the way to a credential; else nothing was sent. */
+export function credentialText({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
+  const names = chain(error).map(({ name }) => name);
+  const code = codeIn(error);
+  if (code === "CredentialsProviderError" || names.includes("CredentialsProviderError")) {
+    return "There are no AWS credentials here. Set AWS_PROFILE, or log in as for the AWS command line.";
+  }
+  if (!names.includes("CredentialError")) return undefined;
+  if (code?.startsWith("OutboundWebIdentityFederationDisabled")) {
+    return "The AWS account does not issue tokens for others yet: npx sekisho federation enable.";
+  }
+  if (code === "NoAwsRegion")
+    return 'Nobody says in which region AWS STS is to be asked: AWS_REGION, or "region" of the authorizer.';
+  if (code?.startsWith("AccessDenied")) {
+    return "AWS STS does not give these credentials what the call needs: they lack the permission, or the role does not trust them.";
+  }
+  if (error.reason !== "unauthenticated") {
+    return `Whoever issues its credential cannot be reached, or gives none (${code}).`;
+  }
+  return authorizer === "mtls"
+    ? `The certificate and key cannot be used (${code}): are both PEM, and do they belong together?`
+    : `Whoever issues its credential refuses (${code}). Check the authorizer, and what the issuer was told.`;
+}
+
+/** What the transport itself refuses to send; an answer of the peer does not come as an error here. */
+function secretFailureText({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
+  return error.reason === "unauthenticated" && error.code === undefined && !hasStatus(error) && authorizer !== "sigv4"
+    ? "What the configuration refers to is no credential that could be sent. Look at the secret."
+    : undefined;
+}
+
+/** What is wrong with an agent card, by which an A2A agent is found; undefined where nothing is, or there is none. */
+export function cardFailureText({ reason, undelivered }: SekishoError): string | undefined {
+  if (!undelivered) return undefined;
+  if (reason === "version_not_supported") return "Its card names no JSON-RPC interface of a version that may be used.";
+  return reason === "invalid_response"
+    ? "At the card's address is no agent card, or one whose interface is at another origin: check the address, or set url."
+    : undefined;
+}
+
+/** What was read from an answer has no cause, or one that has the answer's status. */
+function hasAnswered(error: SekishoError): boolean {
+  return error.cause === undefined || hasStatus(error);
+}
+
+function hasStatus({ cause }: SekishoError): boolean {
+  return typeof Object(cause).status === "number";
+}
+
+function hostOf(address: string): string {
+  return URL.parse(address)?.host || address;
+}
+
+function networkText({ code, address }: { code: string; address: string }): string | undefined {
+  const host = hostOf(address);
+  if (code === "ENOTFOUND") return `There is no host ${host}: check the url, or this machine's DNS.`;
+  if (code.startsWith("EAI_")) return `DNS does not answer for ${host}: check this machine's network.`;
+  if (code === "ECONNREFUSED") return `Nobody listens at ${host}: is it started, and is the port right?`;
+  if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL)$/.test(code)) {
+    return `There is no way to ${host} (${code}): a firewall, a VPN, a proxy?`;
+  }
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return `The certificate of ${host} is for another name.`;
+  if (/^(CERT_|UNABLE_TO_|DEPTH_ZERO|ERR_TLS_CERT|SELF_SIGNED|HOSTNAME_)/.test(code)) {
+    return `The certificate of ${host} is not to be believed (${code}): expired, or issued by someone unknown here.`;
+  }
+  if (/^(EPROTO|ERR_SSL_|ERR_TLS_)/.test(code)) {
+    return `TLS with ${host} fails (${code}): is it https at all, and does it want a client certificate?`;
+  }
+  return undefined;
+}
+
+function unreachable(words: string): CheckResult {
+  return { health: "unreachable", words };
+}
+
+/** The first code of the chain of causes, or of a list of attempts (one for each address of a host). */
+function codeIn(error: SekishoError): string | undefined {
+  const found = chain(error).find(({ code }) => typeof code === "string" && /^[\w.]{1,80}$/.test(code));
+  return typeof found?.code === "string" ? found.code : undefined;
+}
+
+type Link = { name?: unknown; code?: unknown; cause?: unknown };
+
+function chain(error: SekishoError): Link[] {
+  const links: Link[] = [];
+  for (let cause: unknown = error.cause; typeof cause === "object" && cause !== null && links.length < 5; ) {
+    const link: Link = cause;
+    links.push(link);
+    cause = link.cause;
+  }
+  return links;
+}

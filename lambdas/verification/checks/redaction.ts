@@ -1,0 +1,69 @@
+/**
+ * Keeps secrets out of what an operator is told, who need not be permitted to read them: a peer may repeat the credential that
+ * it was sent. A peer that disguises the credential on purpose is not stopped, but that peer has it anyway.
+ */
+import type { PeerDescription, Transport } from "../transport/transport.ts";
+
+export type Redaction = {
+  add(value: string): void;
+  /** Headers with a credential, such as `authorization`. */
+  addHeaders(headers: Readonly<Record<string, string>>): void;
+  text(text: string): string;
+};
+
+/** A shorter text is no secret, and its removal would make texts unreadable. */
+const leastLength = 6;
+
+export function createRedaction(): Redaction {
+  const values = new Set<string>();
+  function add(value: string): void {
+    for (const each of [value, value.trim()]) if (each.length >= leastLength) values.add(each);
+  }
+  return {
+    add,
+    addHeaders(headers) {
+      for (const value of Object.values(headers)) {
+        add(value);
+        // A scheme such as `Bearer` before a token, or the fields of a signature.
+        const parts = value.split(/[\s,]+/).slice(1);
+        for (const part of parts) add(part.replace(/^(Credential|SignedHeaders|Signature)=/, ""));
+      }
+    },
+    text(text) {
+      // The longest first: one value may be part of another.
+      const longestFirst = [...values].sort((one, other) => other.length - one.length);
+      return longestFirst.reduce((rest, value) => rest.replaceAll(value, "[redacted]"), text);
+    },
+  };
+}
+
+/** Redacts what the peer says before anything is cut off it, so that no part of a secret is left at the end of a text. */
+export function redactTransport({ transport, redaction }: { transport: Transport; redaction: Redaction }): Transport {
+  const { describe } = transport;
+  return {
+    ...transport,
+    async send(request) {
+      const response = await transport.send(request);
+      return { ...response, body: redactJson({ body: response.body, redaction }) };
+    },
+    ...(describe && {
+      async describe(request): Promise<PeerDescription> {
+        const { name, url, version } = await describe(request);
+        return { name: redaction.text(name), url: redaction.text(url), version: redaction.text(version) };
+      },
+    }),
+  };
+}
+
+/** A body that is no JSON is not shown. */
+function redactJson({ body, redaction }: { body: Uint8Array; redaction: Redaction }): Uint8Array {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    const redacted = JSON.stringify(value, (_key, field: unknown) =>
+      typeof field === "string" ? redaction.text(field) : field,
+    );
+    return Buffer.from(redacted);
+  } catch {
+    return body;
+  }
+}

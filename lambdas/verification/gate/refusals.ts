@@ -1,0 +1,157 @@
+/** How often people are told that something was not done. Bounded, so that nobody can flood a channel or a worker by asking. */
+import * as z from "zod";
+import { changeRecord } from "../../shared/engine/change-record.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
+import type { Asking } from "./allowlist.ts";
+
+/** A person is told the same once in this time in one place. */
+export const refusalWindowMs = 15 * 60_000;
+/** People who may not ask are told of so many refusals in one workspace in that time. */
+export const maxRefusalsPerTeam = 30;
+/** One of them is told of so many, so that nobody uses up the budget of the others by writing in many channels. */
+export const maxRefusalsPerUser = 3;
+/** A person who may ask is told of so many: of limits, of buttons that are for others. */
+export const maxNoticesPerUser = 10;
+/** The clocks of those who read the record differ. */
+const clockMarginMs = 60_000;
+/** A message that is about to be refused keeps others of that person silent for so long. */
+const reservedMs = 10_000;
+/** The process remembers so many people, places and workspaces. */
+const maxRemembered = 10_000;
+
+/**
+ * A record of the task store: who was told of what within the window. There is one for each workspace, for people who may not ask,
+ * and one for each person who may.
+ */
+const refusalsSchema = z.object({
+  id: z.string(),
+  revision: z.int(),
+  state: z.literal("refusals"),
+  expiresAtMs: z.int(),
+  told: z.array(z.object({ user: z.string(), about: z.string(), atMs: z.int() })),
+});
+export type RefusalRecord = z.infer<typeof refusalsSchema>;
+
+export function parseRefusalRecord(json: unknown): RefusalRecord {
+  return refusalsSchema.parse(json);
+}
+
+export type Refusals = {
+  /**
+   * True where nothing would be said now to that person, who may not ask. Reads nothing but the memory of this process, so that a flood
+   * costs nothing. The first message of a person is not silent, and reserves what is to be said: the others are silent meanwhile.
+   */
+  isSilent(request: { asking: Asking; requestId: string }): boolean;
+  /**
+   * True where that person, who may not ask, is to be told so: once in a channel in the window, within the budgets. False also where
+   * the store is away.
+   */
+  claim(request: { asking: Asking }): Promise<boolean>;
+  /** The same for a person who may ask: once for each `kind` and thread. These have a budget of their own. */
+  claimNotice(request: { asking: Asking; kind: string; threadTs: string | undefined }): Promise<boolean>;
+};
+
+type Budget = { recordId: string; perUser: number; inAll: number };
+type Entry = { user: string; about: string };
+/** `by`: the message that has reserved what is to be said. */
+type Remembered = { untilMs: number } & ({ isTold: true } | { isTold: false; by: string });
+
+export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>; now: () => number }): Refusals {
+  const silences = new Map<string, Remembered>();
+
+  function remember(key: string, silence: Remembered): void {
+    silences.delete(key);
+    silences.set(key, silence);
+    const [oldest] = silences.keys();
+    if (silences.size > maxRemembered && oldest !== undefined) silences.delete(oldest);
+  }
+
+  function silenceOf(key: string): Remembered | undefined {
+    const silence = silences.get(key);
+    return silence !== undefined && silence.untilMs > now() ? silence : undefined;
+  }
+
+  async function claimEntry(budget: Budget, entry: Entry): Promise<boolean> {
+    const { recordId: id } = budget;
+    const nowMs = now();
+    const keys = keysOf(budget, entry);
+    // A reservation does not count: it was made for this claim.
+    const isSilent = [keys.record, keys.user, keys.place].some((key) => silenceOf(key)?.isTold === true);
+    if (isSilent) return false;
+    try {
+      const { isClaimed, untilMs, scope } = await changeRecord({
+        store,
+        id,
+        none: (): RefusalRecord => ({ id, revision: 1, state: "refusals", expiresAtMs: 0, told: [] }),
+        decide: (item) => decide({ item, budget, entry, nowMs }),
+      });
+      remember(keys[scope], { untilMs, isTold: true });
+      return isClaimed;
+    } catch {
+      return false;
+    }
+  }
+
+  return {
+    isSilent({ asking, requestId }) {
+      const keys = keysOf(strangersOf(asking), entryOf(asking));
+      const told = silenceOf(keys.place);
+      const isTaken = told !== undefined && (told.isTold || told.by !== requestId);
+      if (isTaken || silenceOf(keys.user) !== undefined || silenceOf(keys.record) !== undefined) return true;
+      remember(keys.place, { untilMs: now() + reservedMs, isTold: false, by: requestId });
+      return false;
+    },
+
+    claim: ({ asking }) => claimEntry(strangersOf(asking), entryOf(asking)),
+
+    async claimNotice({ asking, kind, threadTs = "" }) {
+      const { team, channel, user } = asking;
+      const budget = { recordId: `notices:${team}/${user}`, perUser: maxNoticesPerUser, inAll: maxNoticesPerUser };
+      return claimEntry(budget, { user, about: `${kind} ${channel}/${threadTs}` });
+    },
+  };
+}
+
+function strangersOf({ team }: Asking): Budget {
+  return { recordId: `refusals:${team}`, perUser: maxRefusalsPerUser, inAll: maxRefusalsPerTeam };
+}
+
+function entryOf({ channel, user }: Asking): Entry {
+  return { user, about: channel };
+}
+
+/** What is silent: the person about that, the person, or everybody whom the record is about. */
+function keysOf({ recordId }: Budget, { user, about }: Entry) {
+  return { record: recordId, user: `${recordId} ${user}`, place: `${recordId} ${user} ${about}` };
+}
+
+/** `untilMs`: until when nothing more is told in that scope. */
+type Decision = { isClaimed: boolean; untilMs: number; scope: "place" | "user" | "record" };
+
+function decide({
+  item,
+  budget: { perUser, inAll },
+  entry: { user, about },
+  nowMs,
+}: {
+  item: RefusalRecord;
+  budget: Budget;
+  entry: Entry;
+  nowMs: number;
+}): { item: RefusalRecord; result: Decision } {
+  const told = item.told.filter(({ atMs }) => atMs + refusalWindowMs > nowMs);
+  const toUser = told.filter((entry) => entry.user === user);
+  const same = toUser.filter((entry) => entry.about === about);
+  const silent = (scope: Decision["scope"], because: typeof told) => {
+    const untilMs = Math.min(...because.map(({ atMs }) => atMs)) + refusalWindowMs;
+    return { item, result: { isClaimed: false, untilMs, scope } };
+  };
+  if (same.length > 0) return silent("place", same);
+  if (toUser.length >= perUser) return silent("user", toUser);
+  if (told.length >= inAll) return silent("record", told);
+  const untilMs = nowMs + refusalWindowMs;
+  return {
+    item: { ...item, told: [...told, { user, about, atMs: nowMs }], expiresAtMs: untilMs + clockMarginMs },
+    result: { isClaimed: true, untilMs, scope: "place" },
+  };
+}

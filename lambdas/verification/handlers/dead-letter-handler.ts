@@ -1,0 +1,83 @@
+/** The entry for dead letters on Lambda: each message is archived for an operator, and its task fails in words. */
+import { randomUUID } from "node:crypto";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { createJsonCall } from "../../shared/aws/json-call.ts";
+import { createReadManagedSecret, managedIdOf } from "../../shared/aws/secrets-manager.ts";
+import { parseConfig } from "../../shared/config/load.ts";
+import type { Config } from "../../shared/config/schema.ts";
+import { dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
+import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
+import { createLog } from "../../shared/log.ts";
+import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
+import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
+import { createPolicy } from "../gate/route.ts";
+import { taskSchema } from "../task/task.ts";
+import {
+  type BatchResponse,
+  batchOf,
+  endingSignal,
+  handleBatch,
+  type InvocationContext,
+  type SqsRecord,
+} from "../worker/batch.ts";
+import { createHandleDeadLetter } from "../worker/dead-letter.ts";
+import { createLiveConfig, readParameter } from "../worker/live-config.ts";
+
+export type DeadLetterHandler = (
+  event: unknown,
+  context: Pick<InvocationContext, "getRemainingTimeInMillis">,
+) => Promise<BatchResponse>;
+
+/**
+ * `config` is the stage's configuration as JSON. Throws at once where it or the environment cannot be used. A message that
+ * fails here as well stays in the dead-letter queue and comes again after its visibility timeout.
+ */
+export function createDeadLetterHandler({ config }: { config: unknown }): DeadLetterHandler {
+  const { aws, logs, table, queueUrl, archiveUrl, routesParameter } = readDeadLetterEnvironment();
+  const deployed = parseConfig({ json: config });
+  const log = createLog({ service: "verification", ...logs });
+  const sqs = new SQSClient(sqsSettings);
+  const queue = createSqsQueue({ client: sqs, queueUrl });
+  const archive = createSqsQueue({ client: sqs, queueUrl: archiveUrl });
+  const store = createDynamoTaskStore({
+    client: new DynamoDBClient(dynamoDbSettings),
+    table,
+    parse: (json) => taskSchema.parse(json),
+  });
+  const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
+  const live = createLiveConfig({ deployed, read: readParameter({ call: ssm, name: routesParameter }), log });
+  const readManagedSecret = createReadManagedSecret(aws);
+  const telemetry = openLambdaTelemetry({
+    config: deployed.telemetry,
+    service: "verification",
+    readSecret: (reference) => readManagedSecret({ id: managedIdOf(reference) }),
+    aws,
+    log,
+  });
+  const handlerFor = (settings: Config) =>
+    createHandleDeadLetter({
+      store,
+      queue,
+      policy: createPolicy({ config: settings }),
+      leaseMs: settings.limits.leaseMs,
+      log,
+      telemetry,
+      queueSystem: "aws_sqs",
+      newId: randomUUID,
+    });
+
+  return async (event, context) => {
+    const { signal, done } = endingSignal({ context });
+    const handleDeadLetter = handlerFor(await live.current());
+    const bury = ({ body, group }: SqsRecord) => {
+      const keep = () => archive.send({ body, ...(group === undefined ? {} : { group }) });
+      return handleDeadLetter({ body, signal, keep });
+    };
+    const response = await handleBatch({ batch: batchOf(event), handle: bury, queue, log });
+    done();
+    await Promise.all([live.settled(), telemetry.flush()]);
+    return response;
+  };
+}

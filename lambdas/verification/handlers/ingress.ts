@@ -1,0 +1,35 @@
+/** The ingress's entry on Lambda. */
+
+import { createCachedSecret } from "../../shared/async/cached-secret.ts";
+import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
+import { readMetricsNamespace } from "../../shared/config/metrics-environment.ts";
+import { createLog } from "../../shared/log.ts";
+import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
+import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
+import { newTrace } from "../../shared/trace.ts";
+import { readIngressEnvironment } from "../config/ingress-environment.ts";
+
+import { createHttpApiHandler, type HttpApiHandler } from "../ingress/http-api.ts";
+import { createIngress } from "../ingress/ingress.ts";
+import { createSendToQueue } from "../ingress/send-to-queue.ts";
+
+const { queueUrl, signingSecret: id, logs, sampleRatio, aws } = readIngressEnvironment();
+const readManagedSecret = createReadManagedSecret(aws);
+
+const namespace = readMetricsNamespace();
+const measured = namespace && createEmfMetrics({ table: entryMetricTable, namespace, zone: "verification" });
+const answer = createHttpApiHandler({
+  ingress: createIngress({
+    signingSecret: createCachedSecret({ readSecret: () => readManagedSecret({ id }) }),
+    queue: createSendToQueue({ ...aws, queueUrl }),
+    newTrace: () => newTrace({ sampleRatio }),
+    log: createLog({ service: "verification", ...logs }),
+    ...(measured && { metrics: measured.metrics }),
+  }),
+});
+
+export const handler: HttpApiHandler = async (event) => {
+  const response = await answer(event);
+  if (measured) measured.flush();
+  return response;
+};

@@ -1,0 +1,220 @@
+/** The worker's entry on Lambda: moves the tasks of a batch from SQS one step each, or wakes those that a completion push names. */
+
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { createJsonCall } from "../../shared/aws/json-call.ts";
+import { createReadManagedSecret, managedIdOf } from "../../shared/aws/secrets-manager.ts";
+import { parseConfig } from "../../shared/config/load.ts";
+import type { Config } from "../../shared/config/schema.ts";
+import { withExecutionAddress } from "../../shared/config/stage-config.ts";
+import type { SecretReference } from "../../shared/config/values.ts";
+import { callLimits, dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
+import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { createLog, type Log } from "../../shared/log.ts";
+import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
+import { createAnswerOperator, type OperatorDependencies } from "../checks/answer-operator.ts";
+import { type DestinationsAnswer, readOperatorRequest, type WorkerAnswer } from "../checks/operator-call.ts";
+import { readWorkerEnvironment, type WorkerEnvironment } from "../config/worker-environment.ts";
+import type { WorkerDestination } from "../destinations.ts";
+import { createDestinations } from "../destinations.ts";
+import { createArtifactFetch } from "../files/artifact-fetch.ts";
+import { createFiles } from "../files/create-files.ts";
+import { createS3FileStore } from "../files/s3-store.ts";
+import { createStageTokens } from "../installations/managed-installations.ts";
+import { createSlackApi } from "../slack/api/web-api.ts";
+import { installationOf, type Task } from "../task/task.ts";
+import {
+  type BatchResponse,
+  batchOf,
+  createRetryLater,
+  endingSignal,
+  handleBatch,
+  type InvocationContext,
+  isOperatorInvocation,
+  type SqsRecord,
+} from "../worker/batch.ts";
+
+import { createLiveConfig, readParameter } from "../worker/live-config.ts";
+import { InterruptedStep } from "../worker/run-step.ts";
+import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
+import type { Worker } from "../worker/worker.ts";
+
+export type WorkerHandler = {
+  (event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
+  /** Whatever an invocation may bring. */
+  (event: unknown, context: InvocationContext): Promise<BatchResponse | DestinationsAnswer | WorkerAnswer>;
+};
+
+/** Time to write the answer to an operator, at the end of the invocation. */
+const graceMs = 10_000;
+
+/**
+ * `config` is the stage's configuration as JSON. Throws at once where it or the environment cannot be used.
+ *
+ * Where a record comes from says what it is, never what it says: another zone writes to the completion queue. What does not
+ * come from the zone's own queue is a completion at most, and its attributes count for nothing, since a record with a delay
+ * is sent on into the own queue.
+ *
+ * An operator invokes the alias `operator`, which takes operator requests only. The event sources invoke the function itself,
+ * which takes batches only. So a permission on the alias is not enough to forge a batch, and no message can look like an
+ * operator request. Everything else is refused.
+ */
+export function createWorkerHandler({ config }: { config: unknown }): WorkerHandler {
+  const environment = readWorkerEnvironment();
+  const { queueUrl, queueArn, logs } = environment;
+  const log = createLog({ service: "verification", ...logs });
+  const client = new SQSClient(sqsSettings);
+  const queue = createSqsQueue({ client, queueUrl });
+  const retryLater = createRetryLater({ client, queueUrl, log });
+  const stage = createStageWorker({ config, environment, queue, log });
+  const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === queueArn;
+
+  const answerOperator = createAnswerOperator({
+    ...stage.operator,
+    askQueue({ signal }) {
+      const command = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["QueueArn"] });
+      return client.send(command, callLimits({ signal }));
+    },
+  });
+
+  async function handleMessages(event: unknown, signal: AbortSignal): Promise<BatchResponse> {
+    const worker = await stage.current();
+    return handleBatch({
+      batch: batchOf(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
+      handle: async (record) => {
+        const message = { body: record.body, signal };
+        await (isOwn(record) ? worker.handle(message) : worker.completion(message));
+      },
+      failed: async (record, reason) => {
+        const notBeforeMs = reason instanceof InterruptedStep ? reason.leaseUntilMs : 0;
+        if (isOwn(record)) await retryLater({ ...record, notBeforeMs });
+      },
+      queue,
+      log,
+    });
+  }
+
+  function handler(event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
+  function handler(event: unknown, context: InvocationContext): ReturnType<WorkerHandler>;
+  async function handler(event: unknown, context: InvocationContext): ReturnType<WorkerHandler> {
+    const { signal, done } = endingSignal({ context });
+    try {
+      if (!isOperatorInvocation(context)) {
+        if (isBatch(event)) return await handleMessages(event, signal);
+        throw new UnknownEventError("The event is not a batch of SQS. Operators invoke the alias of the function.");
+      }
+      const request = readOperatorRequest(event);
+      if (request === undefined) throw new UnknownEventError("The event is not a request of an operator.");
+      const remainingMs = context.getRemainingTimeInMillis() - graceMs;
+      return await answerOperator({ request, remainingMs, signal });
+    } finally {
+      done();
+      await stage.settled();
+    }
+  }
+  return handler;
+}
+
+class UnknownEventError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UnknownEventError";
+  }
+}
+
+function isBatch(event: unknown): boolean {
+  return typeof event === "object" && event !== null && "Records" in event;
+}
+
+// The worker of a stage: made of the deployed configuration, and anew where the live settings have changed.
+
+type StageWorker = {
+  /** The worker for the messages of one invocation. Never rejects. */
+  current(): Promise<Worker>;
+  /** The dependencies of the answers to an operator, beside the queue. */
+  operator: Omit<OperatorDependencies, "askQueue">;
+  /** Resolves when nothing goes on in the background, and spans are sent. */
+  settled(): Promise<void>;
+};
+
+/** `config` is the stage's configuration as JSON. Throws a ConfigError where it cannot be used. */
+function createStageWorker({
+  config,
+  environment,
+  queue,
+  log,
+}: {
+  config: unknown;
+  environment: WorkerEnvironment;
+  queue: TaskQueue;
+  log: Log;
+}): StageWorker {
+  const { aws, table, routesParameter, filesBucket, installationsPrefix } = environment;
+  const { slackApiUrl: apiUrl, executionAddress: address } = environment;
+  const deployed = parseConfig({ json: config });
+  const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
+  const live = createLiveConfig({ deployed, read: readParameter({ call: ssm, name: routesParameter }), log });
+
+  const readManagedSecret = createReadManagedSecret(aws);
+  const readSecret = (reference: SecretReference) => readManagedSecret({ id: managedIdOf(reference) });
+  const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
+  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
+  const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
+  const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
+
+  const client = new DynamoDBClient(dynamoDbSettings);
+  const stores = openWorkerStores((parse) => createDynamoTaskStore({ client, table, parse }));
+  const engine = { ...stores, queue, queueSystem: "aws_sqs" as const };
+  const fileStore = createS3FileStore({ bucket: filesBucket, aws });
+
+  function build(settings: Config): Built {
+    const config = withExecutionAddress({ config: settings, address });
+    const { credentials, region } = aws;
+    const destinations = createDestinations({ config, readSecret, botTokenOf, credentials, region, log, telemetry });
+    const files = createFiles({
+      slack,
+      token: tokens.tokenOf,
+      newerToken: tokens.newerThan,
+      apiUrl,
+      store: fileStore,
+      publicFetch: createArtifactFetch(config),
+      ...config.files,
+      log,
+    });
+    const worker = createVerificationWorker({ config, engine, slack, files, destinations, log, telemetry });
+    return { settings, destinations, worker };
+  }
+
+  let built: Built | undefined;
+  return {
+    async current() {
+      const settings = await live.current();
+      if (built?.settings === settings) return built.worker;
+      const former = built;
+      built = build(settings);
+      // Between two invocations: of the calls of the former one none is under way any more.
+      await Promise.allSettled(
+        [...(former?.destinations.values() ?? [])].map((destination) => destination.client.close()),
+      );
+      return built.worker;
+    },
+    operator: {
+      async effective() {
+        const config = withExecutionAddress({ config: await live.current(), address });
+        return { config, liveSettings: live.state() };
+      },
+      readSecret,
+      slackApiUrl: apiUrl,
+      aws,
+      askStore: ({ requestId }) => stores.store.get({ id: requestId }),
+      log,
+    },
+    settled: async () => {
+      await Promise.all([live.settled(), telemetry.flush()]);
+    },
+  };
+}
+
+type Built = { settings: Config; destinations: ReadonlyMap<string, WorkerDestination>; worker: Worker };

@@ -1,0 +1,52 @@
+/** The installation flow's ledger in the memory of one process. States of an earlier process are void (`state.ts`), so none is forgotten. */
+import { dayOf, defaultMaxInstallsPerDay, type InstallLedger, installSeconds } from "./ledger.ts";
+
+/**
+ * Remembers up to `maxStates` used states. When that is full, it forgets the older half and refuses every state that was issued
+ * no later than those: whoever uses up many states cannot keep others from installing, and no state counts twice.
+ */
+export function createMemoryLedger({
+  maxPerDay = defaultMaxInstallsPerDay,
+  maxStates = 100_000,
+  now = Date.now,
+}: {
+  maxPerDay?: number | undefined;
+  maxStates?: number;
+  now?: () => number;
+} = {}): InstallLedger {
+  const issuedAtByState = new Map<string, number>();
+  let forgottenUntilMs = Number.NEGATIVE_INFINITY;
+  let today = { day: "", installations: 0 };
+
+  function forget(untilMs: number): void {
+    forgottenUntilMs = Math.max(forgottenUntilMs, untilMs);
+    for (const [id, issuedAtMs] of issuedAtByState) {
+      if (issuedAtMs <= untilMs) issuedAtByState.delete(id);
+    }
+  }
+
+  function makeRoom(): void {
+    if (issuedAtByState.size < maxStates) return;
+    // Expired states are refused before they get here.
+    forget(now() - installSeconds * 1000);
+    if (issuedAtByState.size < maxStates) return;
+    const times = [...issuedAtByState.values()].sort((a, b) => a - b);
+    forget(times[Math.floor((times.length - 1) / 2)] ?? 0);
+  }
+
+  return {
+    async useState({ id, issuedAtMs }) {
+      if (issuedAtMs <= forgottenUntilMs || issuedAtByState.has(id)) return false;
+      makeRoom();
+      if (issuedAtMs <= forgottenUntilMs) return false;
+      issuedAtByState.set(id, issuedAtMs);
+      return true;
+    },
+    async countInstallation() {
+      const day = dayOf(now());
+      if (today.day !== day) today = { day, installations: 0 };
+      today.installations += 1;
+      return today.installations <= maxPerDay;
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/** Messages that are there: those of a thread, or those of a channel. */
+
+import * as z from "zod";
+import type { SlackCall } from "./call.ts";
+import { keyOf, metadataSchema } from "./posts.ts";
+import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
+
+/**
+ * Messages a page. Where a page is larger than what is read, it is read again with fewer: a message can take half a megabyte.
+ * Slack may give fewer than asked for (15 to some apps).
+ */
+const pageSizes = [200, 50, 10, 1] as const;
+/** Also ends a cursor that never does. */
+const maxCalls = 50;
+const emptyPage = { messages: [] };
+const tooLarge = Symbol("too large");
+
+type Asked = Parameters<SlackApi["posts"]>[0];
+
+export function createMessages(call: SlackCall): Pick<SlackApi, "replies" | "posts"> {
+  async function readAll({
+    method,
+    place,
+    request: { oldestTs, appId, channel, ...common },
+  }: {
+    method: string;
+    place: { ts?: string };
+    request: Asked;
+  }): Promise<PostedMessage[]> {
+    const args = { channel, ...place, oldest: oldestTs, inclusive: true, include_all_metadata: true };
+    const found = new Map<string, PostedMessage>();
+    let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
+    let cursor = "";
+    for (let calls = 0; calls < maxCalls && size !== undefined; calls++) {
+      // A cursor stays valid with another limit.
+      const page = { ...args, limit: size, ...(cursor === "" ? {} : { cursor }) };
+      // A thread that is gone has no posts.
+      const request = { method, args: page, ...common, repeatable: true, fine: ["thread_not_found"] };
+      const answer = await call(request).catch(unlessTooLarge);
+      if (answer === tooLarge) {
+        [size, ...smaller] = smaller;
+        continue;
+      }
+      const { posts, nextCursor } = readMessagesPage({ page: answer ?? emptyPage, appId });
+      // Slack puts the thread's first message on every page, however old it is.
+      for (const post of posts) if (!isBefore(post.ts, oldestTs)) found.set(post.ts, post);
+      cursor = nextCursor;
+      if (cursor === "") return [...found.values()].sort((a, b) => (isBefore(a.ts, b.ts) ? -1 : 1));
+    }
+    // Another try would come to the same.
+    throw new SlackError("refused");
+  }
+
+  return {
+    replies: ({ threadTs, ...request }) =>
+      readAll({ method: "conversations.replies", place: { ts: threadTs }, request }),
+    posts: (request) => readAll({ method: "conversations.history", place: {}, request }),
+  };
+}
+
+function unlessTooLarge(thrown: unknown): typeof tooLarge {
+  if (thrown instanceof SlackError && thrown.tooLarge) return tooLarge;
+  throw thrown;
+}
+
+/** Compares Slack's `ts` as numbers: seconds, then microseconds (a double does not hold both). */
+function isBefore(a: string, b: string): boolean {
+  const [aSeconds = 0, aMicros = 0] = a.split(".").map(Number);
+  const [bSeconds = 0, bMicros = 0] = b.split(".").map(Number);
+  return aSeconds === bSeconds ? aMicros < bMicros : aSeconds < bSeconds;
+}
+
+// One page of messages, of a thread or of a channel (https://docs.slack.dev/reference/methods/conversations.replies), as the seam's.
+
+const idSchema = z.string().optional().catch(undefined);
+
+/** What a message says of itself is its own affair, of whatever form; all else must be as Slack has it. The last page has no cursor. */
+const messageSchema = z.object({
+  ts: z.string(),
+  text: z.string().catch(""),
+  metadata: metadataSchema,
+  user: idSchema,
+  app_id: idSchema,
+  bot_id: idSchema,
+  subtype: idSchema,
+  bot_profile: z.object({ app_id: idSchema }).optional().catch(undefined),
+  files: z.array(z.object({ id: idSchema }).catch({ id: undefined })).catch([]),
+  blocks: z.array(z.object({ type: z.string() }).catch({ type: "" })).catch([]),
+});
+type Message = z.infer<typeof messageSchema>;
+
+const pageSchema = z.object({
+  messages: z.array(messageSchema),
+  response_metadata: z.object({ next_cursor: z.string().default("") }).default({ next_cursor: "" }),
+});
+
+/**
+ * Throws where the page is none: to take it for an empty one would mean to post again what is there already. Metadata
+ * count only on posts of the app `appId`, since any app may write what it likes into its own.
+ */
+export function readMessagesPage({ page, appId }: { page: unknown; appId: string }): {
+  posts: PostedMessage[];
+  nextCursor: string;
+} {
+  const { data } = pageSchema.safeParse(page);
+  if (data === undefined) throw new SlackError("ambiguous");
+  const posts = data.messages.map((message) => {
+    const from = writerOf({ message, appId });
+    return {
+      ts: message.ts,
+      text: message.text,
+      key: from === "self" ? keyOf(message.metadata) : undefined,
+      from,
+      user: message.user,
+      fileIds: message.files.flatMap(({ id }) => id ?? []),
+      ...(message.blocks.some(({ type }) => type === "actions") && { hasButtons: true as const }),
+    };
+  });
+  return { posts, nextCursor: data.response_metadata.next_cursor };
+}
+
+/** A person's message may name an app too, through which it was written: only a bot has a bot's marks. */
+function writerOf({ message, appId }: { message: Message; appId: string }): PostedMessage["from"] {
+  const { app_id, bot_id, bot_profile, subtype } = message;
+  if ((app_id ?? bot_profile?.app_id) === appId) return "self";
+  return bot_id !== undefined || bot_profile !== undefined || subtype === "bot_message" ? "other_bot" : "person";
+}

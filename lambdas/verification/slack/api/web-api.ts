@@ -1,0 +1,93 @@
+/** The Slack seam over the real Web API (https://docs.slack.dev/reference/methods), or whatever speaks like it at `apiUrl`. */
+
+import * as z from "zod";
+import { isLoopbackHost } from "../../../../contracts/methods.ts";
+import type { Log } from "../../../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry.ts";
+import { createRepeating, createSlackCall, type SlackCall } from "./call.ts";
+import { createFileCalls } from "./files.ts";
+import { createMessages } from "./messages.ts";
+import { createAssistant, createPosts, createStreams } from "./posts.ts";
+import type { Tokens } from "./slack.ts";
+import { type SlackApi, SlackError } from "./slack.ts";
+
+/**
+ * The token of the installation is asked for at every call, so that a rotated one is used; where Slack does not take it,
+ * `tokens` may know a newer one, and the call is made once more. `timeoutMs` bounds one exchange (that of a file's bytes:
+ * `uploadTimeoutMs`) and each wait before it is repeated; the caller's signal bounds the whole. `apiUrl` is https, or http on
+ * loopback.
+ */
+export function createSlackApi({
+  tokens,
+  apiUrl = "https://slack.com/api/",
+  log,
+  telemetry = noTelemetry,
+  now,
+  sleep,
+  random,
+  timeoutMs = 10_000,
+  uploadTimeoutMs = 60_000,
+}: {
+  tokens: Tokens;
+  apiUrl?: string;
+  log: Log;
+  telemetry?: Telemetry | undefined;
+  now?: () => number;
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  random?: () => number;
+  timeoutMs?: number;
+  uploadTimeoutMs?: number;
+}): SlackApi {
+  requireSafeUrl(apiUrl);
+  const repeating = createRepeating({ log, telemetry, maxDelayMs: timeoutMs, now, sleep, random });
+  const call = createSlackCall({ tokens, apiUrl, timeoutMs, repeating });
+  return {
+    ...createPosts(call),
+    ...createMessages(call),
+    ...createPeople(call),
+    ...createStreams(call),
+    ...createFileCalls({ call, repeating, apiUrl, uploadTimeoutMs }),
+    ...createAssistant(call),
+  };
+}
+
+function requireSafeUrl(apiUrl: string): void {
+  const url = URL.parse(apiUrl);
+  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname))) return;
+  throw new Error("The Slack API URL must be https (http only on loopback).");
+}
+
+// People as Slack knows them: their language, their groups, the way to write to one of them alone.
+
+const openedSchema = z.object({ channel: z.object({ id: z.string() }) });
+const personSchema = z.object({ user: z.object({ locale: z.string().optional().catch(undefined) }) });
+const membersSchema = z.object({ users: z.array(z.string()) });
+
+function createPeople(call: SlackCall): Pick<SlackApi, "openDirect" | "person" | "groupMembers"> {
+  return {
+    async openDirect({ user, ...common }) {
+      const args = { users: user };
+      const answer = await call({ method: "conversations.open", args, ...common, repeatable: true });
+      return { channel: parse(openedSchema, answer).channel.id };
+    },
+    async person({ user, ...common }) {
+      const args = { user, include_locale: true };
+      const answer = await call({ method: "users.info", args, ...common, repeatable: true });
+      return { locale: parse(personSchema, answer).user.locale };
+    },
+    async groupMembers({ group, ...common }) {
+      const { team, enterprise } = common.installation;
+      // A group is a workspace's own, and the token of an organization is good for all of them.
+      const args = { usergroup: group, ...(enterprise === undefined ? {} : { team_id: team }) };
+      const answer = await call({ method: "usergroups.users.list", args, ...common, repeatable: true });
+      return parse(membersSchema, answer).users;
+    },
+  };
+}
+
+/** An answer without what was asked for tells nothing; asked again it may. */
+function parse<T>(schema: z.ZodType<T>, answer: unknown): T {
+  const { data } = schema.safeParse(answer);
+  if (data === undefined) throw new SlackError("ambiguous");
+  return data;
+}

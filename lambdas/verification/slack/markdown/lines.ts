@@ -1,0 +1,202 @@
+/** One line of a text, read from its beginning; tabs go to the next column that divides by four. */
+
+export type Align = "left" | "right" | "center" | null;
+
+export type Line = {
+  readonly text: string;
+  /** Up to where it is read. */
+  offset: number;
+  /** The first character from there on that is no blank. */
+  nonspace: number;
+  /** Columns between `offset` and `nonspace`. */
+  indent: number;
+  column: number;
+  nonspaceColumn: number;
+};
+
+export function createLine(text: string): Line {
+  const line = { text, offset: 0, nonspace: 0, indent: 0, column: 0, nonspaceColumn: 0 };
+  findNonspace(line);
+  return line;
+}
+
+export function isBlank(line: Line): boolean {
+  return line.nonspace >= line.text.length;
+}
+
+/** Moves on by columns of blanks; a tab may be taken in part. */
+export function skipColumns(line: Line, columns: number): void {
+  const target = Math.min(line.column + columns, line.nonspaceColumn);
+  while (line.offset < line.nonspace) {
+    const next = columnAfter(line.text, line.offset, line.column);
+    if (next > target) break;
+    line.column = next;
+    line.offset += 1;
+  }
+  line.column = Math.max(line.column, target);
+  line.indent = line.nonspaceColumn - line.column;
+}
+
+/** Moves on to the first character that is no blank, and behind `length` characters more. */
+export function skipMark(line: Line, length: number): void {
+  line.offset = line.nonspace + length;
+  line.column = line.nonspaceColumn + length;
+  findNonspace(line);
+}
+
+/** `>` and one blank behind it. */
+export function skipQuoteMark(line: Line): void {
+  skipMark(line, 1);
+  if (!isBlank(line)) skipColumns(line, Math.min(1, line.indent));
+}
+
+/** The rest of the line, a tab that is taken in part as blanks. */
+export function restOf(line: Line): string {
+  const isPartOfTab = line.text[line.offset] === "\t" && line.column % 4 !== 0;
+  if (!isPartOfTab) return line.text.slice(line.offset);
+  return " ".repeat(4 - (line.column % 4)) + line.text.slice(line.offset + 1);
+}
+
+function findNonspace(line: Line): void {
+  let { offset, column } = line;
+  while (line.text[offset] === " " || line.text[offset] === "\t") {
+    column = columnAfter(line.text, offset, column);
+    offset += 1;
+  }
+  line.nonspace = offset;
+  line.nonspaceColumn = column;
+  line.indent = column - line.column;
+}
+
+function columnAfter(text: string, offset: number, column: number): number {
+  return text[offset] === "\t" ? column + 4 - (column % 4) : column + 1;
+}
+
+// Tells what a line of Markdown begins, from its first character that is no blank. Each expression takes one way through the line.
+
+const atxHeading = /(#{1,6})(?:\s+|$)(.*)$/y;
+const closingMarks = /(?:^|[ \t])#+[ \t]*$/;
+const fence = /(`{3,}|~{3,})(.*)$/y;
+const rule = /(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/y;
+const underline = /(?:=+|-+)[ \t]*$/y;
+const listMark = /(?:([-+*])|(\d{1,9})([.)]))(?=[ \t]|$)/y;
+
+const blockTags =
+  "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|meta|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul";
+/** No `<` stands in an attribute here: so no search for a tag's end goes beyond the next tag. */
+const attributes = "(?:[ \\t]+[a-z_:][\\w.:-]*(?:[ \\t]*=[ \\t]*(?:\"[^\"<]*\"|'[^'<]*'|[^\\s\"'=<>`]+))?)*";
+const wholeTag = new RegExp(`(?:<[a-z][a-z0-9-]*${attributes}[ \\t]*/?>|</[a-z][a-z0-9-]*[ \\t]*>)[ \\t]*$`, "iy");
+
+/** HTML from its beginning up to the line that holds its end; without one, up to an empty line. */
+const htmlStarts: readonly { start: RegExp; end?: RegExp; interrupts: boolean }[] = [
+  { start: /<(?:script|pre|style|textarea)(?:[\s>]|$)/iy, end: /<\/(?:script|pre|style|textarea)>/i, interrupts: true },
+  { start: /<!--/y, end: /-->/, interrupts: true },
+  { start: /<\?/y, end: /\?>/, interrupts: true },
+  { start: /<![a-z]/iy, end: />/, interrupts: true },
+  { start: /<!\[CDATA\[/y, end: /\]\]>/, interrupts: true },
+  { start: new RegExp(`</?(?:${blockTags})(?:[ \\t]|/?>|$)`, "iy"), interrupts: true },
+  { start: wholeTag, interrupts: false },
+];
+
+function match(expression: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  expression.lastIndex = at;
+  return expression.exec(text) ?? undefined;
+}
+
+/** Where the heading's text begins and ends. */
+export function headingAt(text: string, at: number): { start: number; end: number } | undefined {
+  const found = match(atxHeading, text, at);
+  if (found === undefined) return undefined;
+  const [, , said = ""] = found;
+  const start = text.length - said.length;
+  const inner = said.replace(closingMarks, "").trimEnd();
+  return { start, end: start + inner.length };
+}
+
+export type Fence = { mark: string; length: number; lang: string };
+
+export function fenceAt(text: string, at: number): Fence | undefined {
+  const [, marks = "", info = ""] = match(fence, text, at) ?? [];
+  const [mark = ""] = marks;
+  if (mark === "" || (mark === "`" && info.includes("`"))) return undefined;
+  return { mark, length: marks.length, lang: info.trim() };
+}
+
+export function isFenceEnd(text: string, at: number, { mark, length }: Fence): boolean {
+  let end = at;
+  while (text[end] === mark) end += 1;
+  return end - at >= length && text.slice(end).trim() === "";
+}
+
+export function isRule(text: string, at: number): boolean {
+  return match(rule, text, at) !== undefined;
+}
+
+export function isUnderline(text: string, at: number): boolean {
+  return match(underline, text, at) !== undefined;
+}
+
+/** `kind` is the same for all items of a list. */
+export type ListMark = { kind: string; length: number; number: number | undefined };
+
+export function listMarkAt(text: string, at: number): ListMark | undefined {
+  const found = match(listMark, text, at);
+  if (found === undefined) return undefined;
+  const [all, bullet, digits, end = ""] = found;
+  return { kind: bullet ?? end, length: all.length, number: digits === undefined ? undefined : Number(digits) };
+}
+
+/** Not every list may begin right behind a line of text: `2024. That` is none. */
+export function mayInterrupt(text: string, at: number, { number = 1, length }: ListMark): boolean {
+  return number === 1 && text.slice(at + length).trim() !== "";
+}
+
+/** `end` is of the line that ends it; without one, an empty line does. */
+export type HtmlStart = { end?: RegExp; interrupts: boolean };
+
+export function htmlAt(text: string, at: number): HtmlStart | undefined {
+  if (text[at] !== "<") return undefined;
+  return htmlStarts.find(({ start }) => match(start, text, at) !== undefined);
+}
+
+/** The columns of a table by the line below its header; nothing where it is no such line. */
+export function tableRule(line: string): Align[] | undefined {
+  if (!/^[ \t|:-]+$/.test(line) || !/[|:]/.test(line)) return undefined;
+  const aligns: Align[] = [];
+  for (const { start, end } of cellsOf(line)) {
+    const cell = line.slice(start, end);
+    if (!/^:?-+:?$/.test(cell)) return undefined;
+    const [isLeft, isRight] = [cell.startsWith(":"), cell.endsWith(":")];
+    aligns.push(isLeft && isRight ? "center" : isRight ? "right" : isLeft ? "left" : null);
+  }
+  return aligns.length === 0 ? undefined : aligns;
+}
+
+/** The cells of a table's line, without the blanks around them. */
+export function cellsOf(line: string): { start: number; end: number }[] {
+  const cells: { start: number; end: number }[] = [];
+  let from = 0;
+  for (let at = 0; at < line.length; at += 1) {
+    if (line[at] === "\\") at += 1;
+    else if (line[at] === "|") {
+      cells.push(trimmed(line, from, at));
+      from = at + 1;
+    }
+  }
+  cells.push(trimmed(line, from, line.length));
+  const isEmpty = (cell: { start: number; end: number } | undefined) => cell !== undefined && cell.start >= cell.end;
+  if (isEmpty(cells[0])) cells.shift();
+  if (isEmpty(cells.at(-1))) cells.pop();
+  return cells;
+}
+
+function trimmed(line: string, from: number, to: number): { start: number; end: number } {
+  let [start, end] = [from, to];
+  while (start < end && isBlankAt(line, start)) start += 1;
+  while (end > start && isBlankAt(line, end - 1)) end -= 1;
+  return { start, end };
+}
+
+function isBlankAt(line: string, at: number): boolean {
+  return line[at] === " " || line[at] === "\t";
+}

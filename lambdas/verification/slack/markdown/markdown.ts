@@ -1,0 +1,140 @@
+/** The Markdown of an agent as a tree: one parser for all that is made of it, whose work grows with the text's length and is bounded. */
+import { readBlocks } from "./blocks.ts";
+import { createInlineReader } from "./inlines.ts";
+import {
+  type Block,
+  type Cell,
+  createWork,
+  type Inline,
+  type Leaf,
+  type ListItem,
+  type RawBlock,
+  TooMuchWork,
+  type Work,
+} from "./nodes.ts";
+
+export type Markdown = {
+  blocks: readonly Block[];
+  /** Where the labels end by which the text defines addresses. */
+  definitionEnds: readonly number[];
+  /** Whether something was left as it was written, so that there may be links that are not in `blocks`. */
+  isPartial: boolean;
+  /** About the characters that were looked at. */
+  steps: number;
+};
+
+/** Several functions ask for the same text, or for its parts, one after the other. */
+const maxCachedLength = 200_000;
+const cache = new Map<string, Markdown>();
+let cachedLength = 0;
+
+/** CommonMark with GitHub's tables, strikethrough, tasks and addresses. Lines end with "\n". */
+export function parseMarkdown(text: string): Markdown {
+  const cached = cache.get(text);
+  if (cached !== undefined) return cached;
+  const markdown = readMarkdown({ text, work: createWork(text.length) });
+  cache.set(text, markdown);
+  cachedLength += text.length;
+  for (const oldest of cache.keys()) {
+    if (cachedLength <= maxCachedLength) break;
+    cache.delete(oldest);
+    cachedLength -= oldest.length;
+  }
+  return markdown;
+}
+
+/** Where `work` does not suffice, the whole text is there as it was written. */
+export function readMarkdown({ text, work }: { text: string; work: Work }): Markdown {
+  try {
+    const { blocks, references, definitionEnds } = readBlocks({ text, work });
+    const addresses = createAddresses(text);
+    const read = createInlineReader({ references, work, takeAddress: addresses.take });
+    const inlined = blocks.map((block) => withInlines(block, read));
+    return { blocks: inlined, definitionEnds, isPartial: addresses.isExhausted(), steps: work.steps() };
+  } catch (thrown) {
+    if (!(thrown instanceof TooMuchWork)) throw thrown;
+    const blocks: Block[] = [{ type: "as_written", isApart: false, text }];
+    return { blocks, definitionEnds: [], isPartial: true, steps: work.steps() };
+  }
+}
+
+type Read = (leaf: Leaf) => Inline[];
+
+function withInlines(block: RawBlock, read: Read): Block {
+  const { isApart } = block;
+  const cellOf = (leaf: Leaf): Cell => ({ children: cellChildren(leaf, read) });
+  switch (block.type) {
+    case "paragraph":
+    case "heading":
+      return { type: block.type, isApart, children: read(block.leaf) };
+    case "table":
+      return { ...block, header: block.header.map(cellOf), rows: block.rows.map((row) => row.map(cellOf)) };
+    case "quote":
+      return { type: "quote", isApart, blocks: block.blocks.map((inner) => withInlines(inner, read)) };
+    case "list":
+      return { ...block, items: block.items.map(({ blocks }) => itemOf(blocks, read)) };
+    default:
+      return block;
+  }
+}
+
+const task = /^\[([ xX])\][ \t]+(?=\S)/;
+
+function itemOf(blocks: readonly RawBlock[], read: Read): ListItem {
+  const [first, ...others] = blocks;
+  const found = first?.type === "paragraph" ? task.exec(first.leaf.content) : null;
+  if (first?.type !== "paragraph" || found === null) return { blocks: blocks.map((block) => withInlines(block, read)) };
+  const [mark, sign] = found;
+  const leaf = {
+    content: first.leaf.content.slice(mark.length),
+    lines: first.leaf.lines.map(({ at, source }) => ({ at: at - mark.length, source })),
+  };
+  return { isChecked: sign !== " ", blocks: [{ ...first, leaf }, ...others].map((block) => withInlines(block, read)) };
+}
+
+/** The backslash of `\|` in code belongs to the table. */
+function cellChildren(leaf: Leaf, read: Read): Inline[] {
+  const children = read(leaf);
+  if (!leaf.content.includes("\\|")) return children;
+  return children.map((child) =>
+    child.type === "codespan" ? { ...child, text: child.text.replaceAll("\\|", "|") } : child,
+  );
+}
+
+/** Each of many short references repeats an address that stands in the text once. */
+function createAddresses(text: string) {
+  let left = text.length + 10_000;
+  let isExhausted = false;
+  return {
+    take(length: number): boolean {
+      isExhausted ||= length > left;
+      if (length > left) return false;
+      left -= length;
+      return true;
+    },
+    isExhausted: () => isExhausted,
+  };
+}
+
+// Lists and quotes within each other, so deep that nobody could tell the levels apart, and another parser would take long.
+
+/** Behind it a line begins with no mark any more. */
+const wordJoiner = "\u2060";
+const mostMarks = 12;
+const mostColumns = 60;
+
+const marks = new RegExp(`^(?:[ \\t]*(?:>|(?:[-+*]|\\d{1,9}[.)])[ \\t])){${mostMarks + 1}}`);
+const farItem = new RegExp(`^[ \\t>]{${mostColumns},}(?:[-+*>]|\\d{1,9}[.)])`);
+const rule = /^[ \t]*(?:(?:-[ \t]*)+|(?:\*[ \t]*)+)$/;
+
+/** Such a line is text of the paragraph before it. */
+export function withoutDepth(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => (isDeepLine(line) ? wordJoiner + line : line))
+    .join("\n");
+}
+
+function isDeepLine(line: string): boolean {
+  return (marks.test(line) || farItem.test(line)) && !rule.test(line);
+}

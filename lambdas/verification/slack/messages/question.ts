@@ -1,0 +1,189 @@
+/** The message that shows a question of the agent: open with its buttons, answered, or closed. */
+import type { Locale, Question, Task } from "../../task/task.ts";
+import type { Block, Content } from "../api/slack.ts";
+import { escapeMrkdwn } from "../markdown/escape.ts";
+import { toMrkdwn } from "../markdown/mrkdwn.ts";
+import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
+import { fencedTables } from "../markdown/tables.ts";
+import { hasVisibleText, isVisible } from "../markdown/visible-text.ts";
+import { type ButtonLook, buttons, context, cut, markdownBlock, maxButtons, section } from "./blocks.ts";
+import { maxMrkdwnLength } from "./split.ts";
+import { type ButtonClickRefusal, shorten, slackDate } from "./text.ts";
+
+const maxPromptLength = 8000;
+const maxPlainLength = 2500;
+const maxAnswerLength = 300;
+const maxFurther = 50;
+
+type Asked = { task: Task; question: Question; locale: Locale };
+
+/** `nowMs` decides whether its time is over. */
+export function questionContent({ task, question, locale, nowMs }: Asked & { nowMs: number }): Content {
+  const prompt = promptOf({ question, locale });
+  const standing = standingOf({ task, question, nowMs });
+  const plainPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxPlainLength });
+  if (question.answer !== undefined || standing !== "open") {
+    const end = question.answer === undefined ? closedText({ standing: closed(standing), locale }) : answered();
+    const text = cut({ text: `${plainPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
+    return { text, ...unlessPlain([markdownBlock(prompt), section(end)]) };
+  }
+  const hint = hintOf({ question, locale, isPlain: task.mrkdwnFallback === true });
+  return {
+    text: cut({ text: `${plainPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
+    ...unlessPlain([markdownBlock(prompt), ...buttonsOf({ task, question }), context(hint)]),
+  };
+
+  function answered(): string {
+    const { option, text = "", ...given } = question.answer ?? { user: "", atMs: 0 };
+    const label = option === undefined ? undefined : labelOf({ question, index: option });
+    const words = answeredText({ ...given, label, locale });
+    return text === "" ? words : `${words}\n> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`;
+  }
+
+  function unlessPlain(blocks: Block[]): { blocks?: Block[] } {
+    return task.mrkdwnFallback ? {} : { blocks };
+  }
+}
+
+/** In Markdown. A prompt may be as long as a response: first of all it is cut. */
+function promptOf({ question, locale }: { question: Question; locale: Locale }): string {
+  const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
+  const markdown = fencedTables(safeMarkdown(written));
+  // An ellipsis says only that it was cut.
+  const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPromptText(locale);
+  return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
+}
+
+function standingOf({ task, question, nowMs }: Omit<Asked, "locale"> & { nowMs: number }): Standing {
+  if (task.cancelReason === "unanswered" || task.outcome?.type === "unanswered") return "expired";
+  if (task.cancelReason !== undefined || task.outcome !== undefined) return "over";
+  return nowMs >= question.expiresAtMs ? "expired" : "open";
+}
+
+function closed(standing: Standing): Exclude<Standing, "open"> {
+  return standing === "open" ? "over" : standing;
+}
+
+/** Credentials are never given here. */
+function buttonsOf({ task, question }: Omit<Asked, "locale">): Block[] {
+  if (question.kind === "auth" || question.options.length === 0) return [];
+  const looks = question.options.map(
+    ({ style }, option): ButtonLook => ({
+      requestId: task.id,
+      button: { type: "answer", question: question.index, option },
+      label: labelOf({ question, index: option }),
+      style,
+    }),
+  );
+  return [buttons(looks)];
+}
+
+function hintOf({ question, locale, isPlain }: { question: Question; locale: Locale; isPlain: boolean }): string {
+  const until = untilText({ expiresAtMs: question.expiresAtMs, locale });
+  if (question.kind === "auth") return hintText({ kind: "auth", locale });
+  const labels = question.options.map((_, index) => escapeMrkdwn(labelOf({ question, index })));
+  const further = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxFurther).map((label) => `• ${label}`);
+  const kind = isPlain || labels.length === 0 ? "words" : further.length > 0 ? "more" : "buttons";
+  const hint = hintText({ kind, locale });
+  // Choices come last: where there are very many of them, they are cut.
+  return (further.length === 0 ? [hint, until] : [until, hint, ...further]).join("\n");
+}
+
+function labelOf({ question, index }: { question: Question; index: number }): string {
+  const { id = "", label = "" } = question.options[index] ?? {};
+  const [text = String(index + 1)] = [label, id]
+    .map((said) => shorten({ text: said, maxLength: 75 }))
+    .filter(isVisible);
+  return text;
+}
+
+// What a user reads around a question of the agent.
+
+type Words = Record<Locale, string>;
+
+/** How a question stands. */
+export type Standing = "open" | "expired" | "over";
+
+const hints: Record<"buttons" | "words" | "more" | "auth", Words> = {
+  buttons: {
+    en: "Press a button, or reply in this thread in your own words.",
+    ja: "ボタンを押すか、このスレッドに返信して回答してください。",
+  },
+  words: { en: "Reply in this thread to answer.", ja: "このスレッドに返信して回答してください。" },
+  more: {
+    en: "Press a button, or reply in this thread; there are further choices:",
+    ja: "ボタンを押すか、このスレッドに返信して回答してください。ほかの選択肢：",
+  },
+  auth: {
+    en: "The agent needs you to sign in, or to give it access. Do that where the agent says, and never write a password or a token here.",
+    ja: "エージェントがサインインまたはアクセスの許可を求めています。エージェントの案内する場所で行い、パスワードやトークンはここに書かないでください。",
+  },
+};
+
+const noPrompt: Words = { en: "The agent needs an answer to go on.", ja: "続けるには回答が必要です。" };
+
+const closingText: Record<Exclude<Standing, "open">, Words> = {
+  expired: { en: "⌛ Nobody answered in time.", ja: "⌛ 期限までに回答がありませんでした。" },
+  over: { en: "The task is over; this needs no answer any more.", ja: "タスクは終了しました。回答は不要です。" },
+};
+
+const until: Record<Locale, (date: string) => string> = {
+  en: (date) => `Answer until ${date}.`,
+  ja: (date) => `回答期限：${date}`,
+};
+
+const inText: Words = { en: "in the thread", ja: "スレッドで回答" };
+
+function hintText({ kind, locale }: { kind: keyof typeof hints; locale: Locale }): string {
+  return hints[kind][locale];
+}
+
+function noPromptText(locale: Locale): string {
+  return noPrompt[locale];
+}
+
+function untilText({ expiresAtMs, locale }: { expiresAtMs: number; locale: Locale }): string {
+  return until[locale](slackDate({ atMs: expiresAtMs, locale }));
+}
+
+function closedText({ standing, locale }: { standing: Exclude<Standing, "open">; locale: Locale }): string {
+  return closingText[standing][locale];
+}
+
+/** `label` is the option's, as it was shown; without it the question was answered in words. */
+function answeredText(request: { label: string | undefined; user: string; atMs: number; locale: Locale }): string {
+  const { label, user, atMs, locale } = request;
+  const what = label === undefined ? inText[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
+  return `✔ ${what} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
+}
+
+const notYours: Words = { en: "This button is for somebody else.", ja: "このボタンはほかの方のためのものです。" };
+const late: Words = { en: "The time to answer this is over.", ja: "この質問の回答期限は過ぎています。" };
+const past: Words = { en: "This question is answered already.", ja: "この質問にはすでに回答がありました。" };
+const filesLeft: Words = {
+  en: "I cannot take files along with an answer. Please say in words what matters in them, or send them in a new message when the task is done.",
+  ja: "回答にはファイルを添えられません。必要な内容を文章で書くか、タスクの終了後に新しいメッセージで送ってください。",
+};
+const over: Words = { en: "This task is over already.", ja: "このタスクはすでに終了しています。" };
+const answered: Record<Locale, (by: string, date: string) => string> = {
+  en: (by, date) => `${by} answered this already (${date}).`,
+  ja: (by, date) => `この質問には、すでに${by}さんが回答しています（${date}）。`,
+};
+
+/** A refusal without words does not compile. */
+export function refusalText({ refusal, locale }: { refusal: ButtonClickRefusal; locale: Locale }): string {
+  switch (refusal.type) {
+    case "not_yours":
+      return notYours[locale];
+    case "expired":
+      return late[locale];
+    case "over":
+      return over[locale];
+    case "past":
+      return past[locale];
+    case "files_left":
+      return filesLeft[locale];
+    case "answered":
+      return answered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }));
+  }
+}

@@ -1,0 +1,338 @@
+/** An answer in parts that Slack takes, cut where a reader would cut it. */
+
+/**
+ * All markdown blocks of one message hold 12,000 characters together (https://docs.slack.dev/reference/block-kit/blocks/markdown-block),
+ * and messages of little more than 13,000 in blocks of any kind have been refused (`msg_blocks_too_long`).
+ */
+export const maxMarkdownLength = 11_500;
+/**
+ * `chat.update` refuses texts above 4,000 characters (`msg_too_long`), and the first part is an edit of the placeholder;
+ * what Slack counts is not said to be UTF-16 units, hence the distance. (`chat.postMessage` would take 40,000, then cuts.)
+ */
+export const maxMrkdwnLength = 3900;
+
+/** A paragraph or a list that would fit into the next part is cut only where this one would stay emptier than that. */
+const goodShare = 0.5;
+/** Less room than that is left empty. */
+const leastRoom = 0.25;
+
+/**
+ * Each part has at most `maxLength` UTF-16 units (at least 200). Cut is between blocks of Markdown before lines, sentences and
+ * words; a code block that has to be cut is closed and opened again with its language, a table gets its header again.
+ * What is lost is white space at the cuts; everything else stays, in order. A text of white space alone has no parts: the
+ * caller has words for it. `text` is Markdown or escaped mrkdwn, of which an entity such as `&amp;` is never cut.
+ */
+export function splitAnswer({ text, maxLength }: { text: string; maxLength: number }): string[] {
+  if (maxLength < 200) throw new RangeError("maxLength must be at least 200");
+  const whole = text.trimEnd();
+  if (whole === "") return [];
+  if (whole.length <= maxLength) return [whole];
+  const parts: string[] = [];
+  const waiting = scanBlocks(whole).reverse();
+  let part: TextBlock[] = [];
+  let partLength = 0;
+  for (let block = waiting.pop(); block !== undefined; block = waiting.pop()) {
+    const room = maxLength - partLength - jointBefore({ block, isFirst: part.length === 0 }).length;
+    if (fitsInto(block, room)) {
+      take(block);
+      continue;
+    }
+    const isShort = room > maxLength * (1 - goodShare);
+    const fitsNext = fitsInto(block, maxLength) && !(isShort && (block.kind === "text" || block.kind === "list"));
+    if (part.length > 0 && (fitsNext || room < maxLength * leastRoom)) {
+      waiting.push(block);
+      // A heading goes along with what it is the heading of.
+      if (part.length > 1 && part.at(-1)?.kind === "heading") waiting.push(...part.splice(-1));
+      flush();
+      continue;
+    }
+    const { kept, rest } = divideBlock({ block, room });
+    take(kept);
+    if (hasText(rest)) waiting.push(rest);
+    flush();
+  }
+  flush();
+  return parts;
+
+  function take(block: TextBlock): void {
+    partLength += jointBefore({ block, isFirst: part.length === 0 }).length + blockText(block).length;
+    part.push(block);
+  }
+
+  function flush(): void {
+    if (part.some(hasText)) parts.push(joinBlocks(part).trimEnd());
+    part = [];
+    partLength = 0;
+  }
+}
+
+function hasText({ kind, head, body }: TextBlock): boolean {
+  return (kind === "table" && head.length > 0) || body.some((line) => line.trim() !== "");
+}
+
+// A block that is too long for one message, in two: what still fits, and what follows.
+
+/** A head larger than this part of the room is not repeated: the messages would show little else. */
+const mostHead = 0.25;
+
+/** `kept` has at most `room` UTF-16 units; both hold something. The block is longer than `room`, which is at least 50. */
+function divideBlock({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
+  const { head, tail } = block;
+  if (head.length === 0) return dividedText({ block, room });
+  const frame = blockText({ ...block, body: [] }).length + 1;
+  if (frame > room * mostHead) {
+    // The header of a table in a fence is told once; the fence is opened in each message.
+    if (block.kind === "fence" && head.length > 1) return divideBlock({ block: withoutHeader(block), room });
+    return dividedText({ block: asText(block), room });
+  }
+  const lines = linesThatFit({ lines: block.body, room: room - frame });
+  if (lines > 0) {
+    const [kept, rest] = [block.body.slice(0, lines), block.body.slice(lines)];
+    return { kept: { ...block, body: kept }, rest: { ...block, body: rest } };
+  }
+  const [long = "", ...others] = block.body;
+  const { end, next } = findCut({ text: long, budget: room - frame });
+  const rest = { ...block, head, tail, body: [long.slice(next), ...others] };
+  return { kept: { ...block, body: [long.slice(0, end)] }, rest };
+}
+
+/** Only the lines around the cut are joined: to join all of them at every cut would take long for a text of many short lines. */
+function dividedText({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
+  const { body } = block;
+  const count = linesThatFit({ lines: body, room: room + lookAhead }) + 1;
+  const text = body.slice(0, count).join("\n");
+  const { end, next } = findCut({ text, budget: room });
+  return {
+    kept: { ...block, body: [text.slice(0, end).trimEnd()] },
+    rest: { ...block, body: [...text.slice(next).split("\n"), ...body.slice(count)] },
+  };
+}
+
+function withoutHeader({ head, body, ...block }: TextBlock): TextBlock {
+  return { ...block, head: head.slice(0, 1), body: [...head.slice(1), ...body] };
+}
+
+function asText(block: TextBlock): TextBlock {
+  return { ...block, kind: "text", head: [], body: [blockText(block)], tail: [] };
+}
+
+function linesThatFit({ lines, room }: { lines: readonly string[]; room: number }): number {
+  let length = -1;
+  let count = 0;
+  for (const line of lines) {
+    length += line.length + 1;
+    if (length > room) break;
+    count += 1;
+  }
+  return count;
+}
+
+// Where to cut a paragraph or a list that is too long for one message.
+
+/** The part ends before `end`, the next one begins at `next`; between them is white space only. */
+export type Cut = { end: number; next: number };
+
+/** A nicer place is taken only where the part is not made much shorter by it: so the parts stay few. */
+const leastShare = 0.6;
+
+/** What begins before the cut may end so far behind it. No more of the text is looked at. */
+const lookAhead = 600;
+
+/** What falls apart when it is cut: links, code and emphasis within a line. */
+const inseparable =
+  /<[^<>\n]{1,500}>|!?\[[^[\]\n]{0,300}\]\([^()\s]{0,500}\)|`[^`\n]{1,300}`|\*\*[^*\n]{1,300}\*\*|\*[^*\s][^*\n]{0,300}\*/g;
+
+/**
+ * The nicest place in the last part of `budget`: between items of a list, lines, sentences (Japanese ones as well), words.
+ * Without any, between two characters as a reader sees them. `budget` is shorter than the text.
+ */
+function findCut({ text, budget }: { text: string; budget: number }): Cut {
+  const least = Math.floor(budget * leastShare);
+  // What follows decides whether the last place is one: a line's end, the blank after a full stop.
+  const window = text.slice(0, budget + 1);
+  const whole = [...text.slice(0, budget + lookAhead).matchAll(inseparable)]
+    .map((match) => ({ from: match.index, to: match.index + match[0].length }))
+    .filter(({ from, to }) => to > least && from < budget);
+  const found =
+    last(/\n(?=[ \t]*(?:[-*+•◦▪☐☑]|\d{1,9}[.)])[ \t])/g) ??
+    last(/\n/g) ??
+    last(/(?<kept>(?<![.!?…])[.!?…]+["'”’)\]]*)[ \t]+|(?<kept>[。．！？]+[”’」』）】]*)[ \t\u3000]*/g) ??
+    last(/[ \t\u3000]+/g);
+  if (found !== undefined) return found;
+  const end = betweenCharacters({ text, budget, least });
+  return { end, next: end };
+
+  /** The last place that is within nothing. Both lists are in the order of the text. */
+  function last(pattern: RegExp): Cut | undefined {
+    let before = whole.length - 1;
+    for (const match of [...window.matchAll(pattern)].reverse()) {
+      const place = match.index + (match.groups?.kept ?? "").length;
+      if (place < least || place === 0) return undefined;
+      while ((whole[before]?.from ?? -1) >= place) before -= 1;
+      const isWithin = before >= 0 && place < (whole[before]?.to ?? 0);
+      if (place <= budget && !isWithin) return { end: place, next: match.index + match[0].length };
+    }
+    return undefined;
+  }
+}
+
+function betweenCharacters({ text, budget, least }: { text: string; budget: number; least: number }): number {
+  // One code point more than the budget: with half of it, the character before it would look whole.
+  const window = text.slice(0, budget + 2);
+  const cutEntity = /&[a-z]{0,3}$/.exec(window.slice(0, budget));
+  if (cutEntity !== null && cutEntity.index >= least) return cutEntity.index;
+  const backticks = /`{1,2}$/.exec(window.slice(0, budget));
+  if (backticks !== null && window[budget] === "`" && backticks.index >= least) return backticks.index;
+  const grapheme = new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(window).containing(budget);
+  if (grapheme !== undefined && grapheme.index >= least && grapheme.index > 0) return grapheme.index;
+  // A "character" without end: at least its surrogate pairs stay whole.
+  const isPair = /[\uD800-\uDBFF]/.test(window[budget - 1] ?? "") && /[\uDC00-\uDFFF]/.test(window[budget] ?? "");
+  return isPair ? budget - 1 : budget;
+}
+
+// A text in Markdown or mrkdwn as the blocks between which a reader would cut it.
+
+/**
+ * `head` is repeated wherever the block is cut (the opening of a fence, the header of a table), `tail` closes each piece of it;
+ * the lines of `body` are told once.
+ */
+export type TextBlock = {
+  kind: "fence" | "table" | "list" | "heading" | "text";
+  head: readonly string[];
+  body: readonly string[];
+  tail: readonly string[];
+  /** An empty line stands before it. */
+  isApart: boolean;
+};
+
+const fenceOpening = /^[ \t>]*(?<ticks>`{3,}(?=[^`]*$)|~{3,})/;
+const fenceClosing = /^[ \t>]*(?<ticks>`+|~+)[ \t]*$/;
+const tableRuleCell = /^:?-+:?$/;
+/** Below the header of a table that stands in a fence. */
+const fencedRule = /^-{3,}(?:\+-{3,})+$/;
+const listItem = /^[ \t]*(?:[-*+•◦▪☐☑]|\d{1,9}[.)])[ \t]+\S/;
+const heading = /^(?:#{1,6}[ \t]+\S.*|\*[^*\n]+\*)$/;
+
+/** Empty lines outside of fences are in none of the blocks. */
+export function scanBlocks(text: string): TextBlock[] {
+  const lines = text.split("\n");
+  const blocks: TextBlock[] = [];
+  let isApart = false;
+  for (let at = 0; at < lines.length; ) {
+    if (isEmpty(lines[at])) {
+      isApart = blocks.length > 0;
+      at += 1;
+      continue;
+    }
+    const { block, next } = fenceAt({ lines, at }) ?? tableAt({ lines, at }) ?? textAt({ lines, at });
+    blocks.push({ ...block, isApart });
+    isApart = false;
+    at = next;
+  }
+  return blocks;
+}
+
+/** The lines of the block as they stand in a message. */
+export function blockText({ head, body, tail }: TextBlock): string {
+  return [...head, ...body, ...tail].join("\n");
+}
+
+/** Whether the block's lines as they stand in a message have at most `maxLength` UTF-16 units. Counts no further. */
+function fitsInto({ head, body, tail }: TextBlock, maxLength: number): boolean {
+  let length = -1;
+  for (const lines of [head, body, tail]) {
+    for (const line of lines) {
+      length += line.length + 1;
+      if (length > maxLength) return false;
+    }
+  }
+  return true;
+}
+
+export function joinBlocks(blocks: readonly TextBlock[]): string {
+  return blocks.map((block, index) => jointBefore({ block, isFirst: index === 0 }) + blockText(block)).join("");
+}
+
+export function jointBefore({ block, isFirst }: { block: TextBlock; isFirst: boolean }): string {
+  return isFirst ? "" : block.isApart ? "\n\n" : "\n";
+}
+
+/** The line that opens the code in which the text ends, with its line end; "" where it ends in none. */
+export function openFence(text: string): string {
+  let opening = "";
+  let closing: ReturnType<typeof closingOf>;
+  for (const line of text.split("\n")) {
+    if (closing?.test(line)) closing = undefined;
+    else if (closing === undefined) [opening, closing] = [line, closingOf(line)];
+  }
+  return closing === undefined ? "" : `${opening}\n`;
+}
+
+/** Tells which lines end the fence that `line` opens; nothing where it opens none. */
+function closingOf(line: string): { test(line: string): boolean } | undefined {
+  const ticks = fenceOpening.exec(line)?.groups?.ticks;
+  if (ticks === undefined) return undefined;
+  return {
+    test(other) {
+      const marks = fenceClosing.exec(other)?.groups?.ticks;
+      return marks !== undefined && marks[0] === ticks[0] && marks.length >= ticks.length;
+    },
+  };
+}
+
+type Found = { block: Omit<TextBlock, "isApart">; next: number };
+type Place = { lines: readonly string[]; at: number };
+
+/** One that nobody closed is closed. */
+function fenceAt({ lines, at }: Place): Found | undefined {
+  const open = lines[at] ?? "";
+  const closing = closingOf(open);
+  if (closing === undefined) return undefined;
+  const end = endOf({ lines, at: at + 1, ends: (line) => closing.test(line) });
+  const isTable = fencedRule.test(lines[at + 2] ?? "") && at + 2 < end;
+  const first = at + (isTable ? 3 : 1);
+  const tail = lines[end] ?? /^[ \t>]*(?:`+|~+)/.exec(open)?.[0] ?? "";
+  return {
+    block: { kind: "fence", head: lines.slice(at, first), body: lines.slice(first, end), tail: [tail] },
+    next: end + 1,
+  };
+}
+
+function tableAt({ lines, at }: Place): Found | undefined {
+  const rule = lines[at + 1] ?? "";
+  if (!lines[at]?.includes("|") || !isTableRule(rule)) return undefined;
+  const end = endOf({ lines, at: at + 2, ends: (line) => isEmpty(line) || !line.includes("|") });
+  return {
+    block: { kind: "table", head: lines.slice(at, at + 2), body: lines.slice(at + 2, end), tail: [] },
+    next: end,
+  };
+}
+
+/** Cell by cell: one expression for the whole line would try every way to divide a long run of blanks. */
+function isTableRule(line: string): boolean {
+  if (!line.includes("|")) return false;
+  const cells = line.trim().replace(/^\|/, "").replace(/\|$/, "").split("|");
+  return cells.every((cell) => tableRuleCell.test(cell.trim()));
+}
+
+function textAt({ lines, at }: Place): Found {
+  const first = lines[at] ?? "";
+  const kind = listItem.test(first) ? "list" : heading.test(first) ? "heading" : "text";
+  const ends = (line: string, index: number) =>
+    isEmpty(line) ||
+    heading.test(line) ||
+    fenceOpening.test(line) ||
+    (kind === "text" && listItem.test(line)) ||
+    tableAt({ lines, at: index }) !== undefined;
+  const end = kind === "heading" ? at + 1 : endOf({ lines, at: at + 1, ends });
+  return { block: { kind, head: [], body: lines.slice(at, end), tail: [] }, next: end };
+}
+
+function endOf({ lines, at, ends }: Place & { ends: (line: string, index: number) => boolean }): number {
+  for (let index = at; index < lines.length; index += 1) if (ends(lines[index] ?? "", index)) return index;
+  return lines.length;
+}
+
+function isEmpty(line: string | undefined): boolean {
+  return (line ?? "").trim() === "";
+}

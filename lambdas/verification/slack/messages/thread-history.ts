@@ -1,0 +1,73 @@
+/** The thread so far, as the contract carries it: the newest messages within its limits, oldest first. */
+
+import { maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
+import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
+import type { AskedMessage } from "../../task/messages.ts";
+import type { Locale } from "../../task/task.ts";
+import type { PostedMessage, PostKey } from "../api/slack.ts";
+import { askedText } from "../api/user-text.ts";
+import { unescapeMrkdwn } from "../markdown/escape.ts";
+import { referenceText } from "./outcome-text.ts";
+import { answerPart, insteadPart, plainPart } from "./post-parts.ts";
+
+const locales: readonly Locale[] = ["en", "ja"];
+
+type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
+
+/**
+ * Of people what they wrote before `message`, of the bot what the agents answered: no placeholders, no questions, no
+ * refusals. Other bots are left out: what they write is not of this conversation, and may be anything.
+ */
+export function threadHistory({
+  messages,
+  message,
+}: {
+  /** Of the thread, in any order. */
+  messages: readonly PostedMessage[];
+  message: Pick<AskedMessage, "ts" | "botUsers">;
+}): HistoryItem[] {
+  const earlier = messages
+    .filter(({ ts }) => Number(ts) < Number(message.ts))
+    .sort((a, b) => Number(a.ts) - Number(b.ts))
+    .flatMap((posted) => itemOf(posted, message.botUsers ?? []));
+  return newestWithin(earlier);
+}
+
+function itemOf({ ts, text, from, user, key }: PostedMessage, botUsers: readonly string[]): HistoryItem[] {
+  if (from === "other_bot") return [];
+  if (from === "self" && (key === undefined || !isAnswer(key.part))) return [];
+  const said = key === undefined ? askedText({ text, botUsers }) : answerIn({ text: unescapeMrkdwn(text), key });
+  if (said.trim() === "") return [];
+  const role = from === "self" ? "assistant" : "user";
+  return [{ role, text: cut(said), ...(from === "person" && user ? { user_id: user } : {}), ts }];
+}
+
+/** Nothing of words of ours: their text ends with the reference, which an answer in blocks has in a block of its own. */
+function answerIn({ text, key: { requestId, part } }: { text: string; key: PostKey }): string {
+  const references = locales.map((locale) => `_${referenceText({ locale, requestId })}_`);
+  const reference = references.find((words) => text.endsWith(words));
+  if (reference === undefined) return text;
+  return part < plainPart ? "" : text.slice(0, -reference.length).trimEnd();
+}
+
+/** In blocks or plain. */
+function isAnswer(part: number): boolean {
+  return part >= answerPart && part < insteadPart;
+}
+
+/** Never half a character. */
+function cut(text: string): string {
+  const short = text.slice(0, maxHistoryTextLength);
+  return /[\uD800-\uDBFF]$/.test(short) ? short.slice(0, -1) : short;
+}
+
+function newestWithin(items: readonly HistoryItem[]): HistoryItem[] {
+  const kept: HistoryItem[] = [];
+  let bytes = 2;
+  for (const item of items.slice(-maxHistoryItems).reverse()) {
+    bytes += Buffer.byteLength(JSON.stringify(item)) + 1;
+    if (bytes > maxHistoryBytes) break;
+    kept.push(item);
+  }
+  return kept.reverse();
+}

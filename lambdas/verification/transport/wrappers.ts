@@ -1,0 +1,286 @@
+/** One log line for each attempt: ids, kinds and how long it took; never params, results or texts of errors. */
+
+import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
+import { dedupedIdSchema } from "../../../contracts/methods.ts";
+import { backoffMs } from "../../shared/async/retry-delay.ts";
+import type { Log, LogFields } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { SpanStart, Spans } from "../../shared/telemetry/spans.ts";
+import { traceIdOf } from "../../shared/trace.ts";
+import type { RunningCall, Wrapper } from "./transport.ts";
+
+export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper {
+  return (next) => async (call) => {
+    const startedAtMs = now();
+    const fields = () => ({ ...fieldsOf(call), duration_ms: now() - startedAtMs });
+    try {
+      const result = await next(call);
+      log.info("call_answered", fields());
+      return result;
+    } catch (thrown) {
+      const error = SekishoError.from(thrown);
+      const { task_id = error.details.task_id, ...others } = fields();
+      const { reason, code } = error;
+      log.warn("call_failed", {
+        task_id,
+        ...others,
+        reason,
+        code,
+        cause_kind: error.cause === undefined ? undefined : errorKind(error.cause),
+      });
+      throw error;
+    }
+  };
+}
+
+function fieldsOf({ method, params, requestId, attempt, trace }: RunningCall): LogFields {
+  const { task_id } = { task_id: undefined, ...params };
+  return { request_id: requestId, task_id, operation: method, attempt, trace_id: traceIdOf(trace) };
+}
+
+// Counts calls to a destination, and what of them is repeated: names of ours and of the configuration alone.
+
+type Measured = { metrics: Metrics; destination: string };
+
+/** A call with all of its attempts is one, also where an open circuit refuses it. */
+export function measureCalls({ metrics, destination, now }: Measured & { now: () => number }): Wrapper {
+  return (next) => async (call) => {
+    const operation = call.method;
+    const startedAtMs = now();
+    const ended = (result: string) => {
+      metrics.add("sekisho_calls_total", { destination, operation, result });
+      metrics.observe("sekisho_call_seconds", { destination, operation }, Math.max(0, now() - startedAtMs) / 1000);
+    };
+    try {
+      const answer = await next(call);
+      ended("ok");
+      return answer;
+    } catch (thrown) {
+      const error = SekishoError.from(thrown);
+      ended(error.reason);
+      throw error;
+    }
+  };
+}
+
+/** To lie within the repetitions. */
+export function measureRetries({ metrics, destination }: Measured): Wrapper {
+  return (next) => (call) => {
+    if (call.attempt > 1) metrics.add("sekisho_retries_total", { destination, operation: call.method });
+    return next(call);
+  };
+}
+
+// A span around every attempt, by the semantic conventions of JSON-RPC; the peer is told of it as the caller.
+
+/** Where the calls go, as far as that is known before the first one. */
+export type Peer = { destination: string; address?: string | undefined; port?: number | undefined };
+
+export function span({ spans, peer }: { spans: Spans; peer: Peer }): Wrapper {
+  return (next) => (call) =>
+    spans.within(start({ call, peer }), async (span) => {
+      try {
+        return await next({ ...call, trace: span.trace, span });
+      } catch (thrown) {
+        const { code } = SekishoError.from(thrown);
+        span.set({ "rpc.response.status_code": code === undefined ? undefined : String(code) });
+        throw thrown;
+      }
+    });
+}
+
+function start({ call, peer }: { call: RunningCall; peer: Peer }): SpanStart {
+  return {
+    name: call.method,
+    kind: "client",
+    trace: call.trace,
+    attributes: {
+      "rpc.system.name": "jsonrpc",
+      "rpc.method": call.method,
+      "jsonrpc.protocol.version": "2.0",
+      "jsonrpc.request.id": call.id,
+      "server.address": peer.address,
+      "server.port": peer.port,
+      "sekisho.request_id": call.requestId,
+      "sekisho.destination": peer.destination,
+      "sekisho.attempt": call.attempt,
+    },
+  };
+}
+
+// After some outages in a row, refuses calls to a destination at once for a while, then lets one through to see.
+
+/**
+ * Advisory, and of this process and destination alone. It refuses before anything is sent and says so (`unavailable`);
+ * it never judges a call that is under way, so the fate of a task that may have been sent is not its business.
+ */
+export function circuitBreaker({
+  log,
+  now,
+  onState = () => {},
+  maxFailures = 5,
+  openMs = 10_000,
+}: {
+  log: Log;
+  now: () => number;
+  /** Told at each call whether the circuit is open then. */
+  onState?: (state: { isOpen: boolean }) => void;
+  maxFailures?: number;
+  openMs?: number;
+}): Wrapper {
+  let failures = 0;
+  let openUntilMs = 0;
+  let probing = false;
+
+  function succeeded(call: RunningCall): void {
+    if (failures >= maxFailures) log.info("circuit_closed", idsOf(call));
+    failures = 0;
+  }
+
+  function failed(call: RunningCall): void {
+    failures += 1;
+    if (failures < maxFailures) return;
+    if (failures === maxFailures) log.warn("circuit_opened", { ...idsOf(call), delay_ms: openMs });
+    openUntilMs = now() + openMs;
+  }
+
+  return (next) => async (call) => {
+    const tripped = failures >= maxFailures;
+    if (tripped) {
+      const waitMs = openUntilMs - now();
+      if (waitMs > 0 || probing) {
+        onState({ isOpen: true });
+        throw new SekishoError("unavailable", {
+          details: { retry_after_ms: Math.max(waitMs, 0) },
+          undelivered: true,
+        });
+      }
+      probing = true;
+    }
+    try {
+      const result = await next(call);
+      succeeded(call);
+      return result;
+    } catch (thrown) {
+      const error = SekishoError.from(thrown);
+      // A caller that gave up says nothing about the peer.
+      if (!call.signal.aborted) isOutage(error) ? failed(call) : succeeded(call);
+      throw error;
+    } finally {
+      onState({ isOpen: failures >= maxFailures });
+      if (tripped) probing = false;
+    }
+  };
+}
+
+/** Of the call that made the difference. */
+function idsOf({ requestId, trace }: RunningCall): LogFields {
+  return { request_id: requestId, trace_id: traceIdOf(trace) };
+}
+
+function isOutage({ reason }: SekishoError): boolean {
+  return reason === "unavailable" || reason === "ambiguous";
+}
+
+// Repeats an attempt, always with the same id: what certainly did nothing, or what the peer is known to deduplicate.
+
+/** Resolves after `ms`, or rejects as soon as `signal` aborts. */
+export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
+
+/**
+ * Full jitter on top of what the peer asked for (`retry_after_ms`); what does not fit into the time left is not tried.
+ * An ambiguous attempt is repeated once; further repetitions are the caller's, who has more time.
+ */
+export function retry({
+  idempotent,
+  now,
+  sleep,
+  random,
+  maxAttempts = 3,
+  baseMs = 200,
+  capMs = 5000,
+}: {
+  idempotent: boolean;
+  now: () => number;
+  sleep: Sleep;
+  random: () => number;
+  maxAttempts?: number;
+  baseMs?: number;
+  capMs?: number;
+}): Wrapper {
+  return (next) => async (call) => {
+    let mayHaveArrived = false;
+    let undelivered = true;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await next({ ...call, attempt });
+      } catch (thrown) {
+        const last = believed({ call, error: SekishoError.from(thrown), idempotent });
+        undelivered &&= last.undelivered;
+        const error = undelivered ? last : delivered(last);
+        const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
+        const repeatable =
+          error.reason === "ambiguous"
+            ? !mayHaveArrived && isDeduplicated({ call, idempotent })
+            : error.exact && isRepeatedInCall(error.reason);
+        const outcome = mayHaveArrived ? inDoubt(call, error) : error;
+        if (!repeatable || attempt >= maxAttempts || call.signal.aborted || now() + ms >= call.endsAtMs) throw outcome;
+        mayHaveArrived ||= error.reason === "ambiguous";
+        await sleep({ ms, signal: call.signal }).catch(() => {
+          throw mayHaveArrived ? inDoubt(call, error) : error;
+        });
+      }
+    }
+  };
+}
+
+/** The same session would refuse again; another one is the caller's choice. */
+export function isRepeatedInCall(reason: ClientReason): boolean {
+  return isRetryable(reason) && reason !== "session_ending";
+}
+
+/**
+ * Who answered a bare 503 is not known: a proxy may have passed the request on before. A peer that would run the task again is
+ * believed only where it says itself that it took nothing.
+ */
+function believed({
+  call,
+  error,
+  idempotent,
+}: {
+  call: RunningCall;
+  error: SekishoError;
+  idempotent: boolean;
+}): SekishoError {
+  const { reason, undelivered, details } = error;
+  const mayHaveRun = call.method === "execute_task" && !idempotent && reason === "unavailable" && !undelivered;
+  return mayHaveRun ? new SekishoError("ambiguous", { details, cause: error }) : error;
+}
+
+/** The host deduplicates UUIDs only; the methods besides `execute_task` may be repeated with any id. */
+function isDeduplicated({ call, idempotent }: { call: RunningCall; idempotent: boolean }): boolean {
+  return idempotent && (call.method !== "execute_task" || dedupedIdSchema.safeParse(call.id).success);
+}
+
+/** An earlier attempt may have left something there, whatever the last one came to. */
+function delivered(error: SekishoError): SekishoError {
+  if (!error.undelivered) return error;
+  const { reason, details, exact, code, cause } = error;
+  return new SekishoError(reason, { details, exact, cause, ...(code === undefined ? {} : { code }) });
+}
+
+/** What says of a call that it was not let in, or that nobody is there for it, and nothing of the task. */
+const saysNothingOfTask: readonly ClientReason[] = [
+  "unauthenticated",
+  "permission_denied",
+  "agent_not_found",
+  "internal",
+];
+
+/** A later attempt that certainly did nothing does not make an earlier ambiguous one certain. */
+function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
+  const isRefusal = method === "execute_task" && saysNothingOfTask.includes(error.reason);
+  if (!error.retryable && !isRefusal) return error;
+  return new SekishoError("ambiguous", { details: error.details, cause: error });
+}

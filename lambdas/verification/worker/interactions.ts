@@ -1,0 +1,129 @@
+/** A button was pressed: the wish to cancel, or the answer to a question. Whoever may not, or comes too late, is told. */
+import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import { traceIdOf } from "../../shared/trace.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { SlackApi } from "../slack/api/slack.ts";
+import type { ButtonClickRefusal, TaskText } from "../slack/messages/text.ts";
+import type { ButtonClick, ConversationOpened } from "../task/messages.ts";
+import { installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
+import type { Notify } from "./questions.ts";
+import { heldDelayMs, type Questions } from "./questions.ts";
+
+export type HandleButtonClick = (request: { press: ButtonClick; signal: AbortSignal }) => Promise<void>;
+
+/** Rejects where store, queue or gate are away, and may then be repeated. */
+export function createHandleButtonClick({
+  store,
+  queue,
+  gate,
+  questions,
+  notify,
+  slack,
+  text,
+  log,
+  now,
+}: {
+  store: TaskStore<Task>;
+  queue: TaskQueue;
+  gate: Gate;
+  questions: Questions;
+  notify: Notify;
+  slack: SlackApi;
+  text: TaskText;
+  log: Log;
+  now: () => number;
+}): HandleButtonClick {
+  async function cancel({ press, task, signal }: Pressed): Promise<ButtonClickRefusal | undefined> {
+    if (!(await gate.mayCancel({ task, user: press.user, signal }))) return { type: "not_yours" };
+    if (task.outcome !== undefined || task.state === "done") return { type: "over" };
+    const body = JSON.stringify({ type: "cancel", requestId: task.id });
+    await queue.send({ body, group: queueGroupOf(task) });
+    return undefined;
+  }
+
+  async function answer({ press, task, signal }: Pressed): Promise<ButtonClickRefusal | undefined> {
+    if (press.button.type !== "answer") return undefined;
+    const { question: index, option } = press.button;
+    // Of a question that is over the options are forgotten, but not who answered it.
+    const { question: asked } = task;
+    const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
+    if (!isOffered) return { type: "over" };
+    const given = { user: press.user, atMs: press.atMs, option };
+    const verdict = await questions.give({ requestId: task.id, index, answer: given, signal });
+    switch (verdict.type) {
+      case "taken":
+        return undefined;
+      case "held":
+        await queue.send({
+          body: JSON.stringify(press),
+          delayMs: heldDelayMs(now() - press.atMs),
+          group: queueGroupOf(task),
+        });
+        return undefined;
+      case "says_nothing":
+        return { type: "over" };
+      case "not_yours":
+        return { type: "not_yours" };
+      default:
+        return verdict;
+    }
+  }
+
+  /** Best effort, once in a while, and seen by that person alone. */
+  async function tell({ press, task, signal }: Pressed, refusal: ButtonClickRefusal): Promise<void> {
+    const { user, channel } = press;
+    const { threadTs } = placeOf(task);
+    const call = { installation: installationOf(task), user, requestId: task.id };
+    const post = async (deadline: AbortSignal) => {
+      const locale = await gate.localeOf({ ...call, signal: deadline }).catch(() => undefined);
+      await slack.postEphemeral({
+        ...call,
+        channel,
+        threadTs,
+        text: text.pressRefused({ refusal, locale }),
+        signal: deadline,
+      });
+    };
+    await notify({ task, user, kind: refusal.type, threadTs, signal, post }).catch(() => {});
+  }
+
+  return async ({ press, signal }) => {
+    const fields = { request_id: press.requestId, operation: press.button.type, user: press.user };
+    const task = await store.get({ id: press.requestId });
+    // What was pressed stands where the task's posts do: anything else is no button of ours.
+    if (task === undefined || placeOf(task).channel !== press.channel) return log.warn("press_without_task", fields);
+    const pressed = { press, task, signal };
+    const refusal = press.button.type === "cancel" ? await cancel(pressed) : await answer(pressed);
+    log.info("button_pressed", { ...fields, trace_id: traceIdOf(task.trace), reason: refusal?.type });
+    if (refusal !== undefined) await tell(pressed, refusal);
+  };
+}
+
+type Pressed = { press: ButtonClick; task: Task; signal: AbortSignal };
+
+// A conversation with the assistant was opened: the prompts of the configuration are suggested.
+
+export type HandleConversationOpened = (request: { greet: ConversationOpened; signal: AbortSignal }) => Promise<void>;
+
+/** Best effort: a conversation can be had without. */
+export function createHandleConversationOpened({
+  slack,
+  prompts,
+}: {
+  slack: SlackApi;
+  prompts: readonly { title: string; message: string }[];
+}): HandleConversationOpened {
+  return async ({ greet: { team, enterprise, channel, threadTs, requestId }, signal }) => {
+    if (prompts.length === 0) return;
+    const suggested = slack.suggestPrompts({
+      installation: { team, enterprise },
+      channel,
+      threadTs,
+      prompts,
+      requestId,
+      signal,
+    });
+    await suggested.catch(() => {});
+  };
+}

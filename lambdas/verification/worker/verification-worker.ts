@@ -1,0 +1,139 @@
+/** Puts the Verification worker together: builds its parts in order and connects them by plain arguments. */
+
+import { randomUUID } from "node:crypto";
+import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
+import { ItemError } from "../../shared/engine/item-json.ts";
+import type { TaskItem, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
+import type { WorkerDestination } from "../destinations.ts";
+import type { Files } from "../files/files.ts";
+import { parseReadableRules } from "../gate/allowlist.ts";
+import { createGate, type Gate } from "../gate/gate.ts";
+import { parseUsage } from "../gate/quotas.ts";
+import { parseRefusalRecord } from "../gate/refusals.ts";
+import { createPolicy, defaultLocaleOf } from "../gate/route.ts";
+import type { SlackApi } from "../slack/api/slack.ts";
+import { createTaskText } from "../slack/messages/answer.ts";
+import type { TaskText } from "../slack/messages/text.ts";
+import type { Policy } from "../task/policy.ts";
+import { taskSchema } from "../task/task.ts";
+import { threadSchema } from "../task/thread.ts";
+import { parseHistoryEntry } from "../usage/entry.ts";
+import { createUsageHistory } from "../usage/usage-history.ts";
+import { createZoneSecret, parseZoneSecret } from "../zone-secret.ts";
+import { createNotify, createRunAct } from "./acts.ts";
+import { createHandleButtonClick, createHandleConversationOpened } from "./interactions.ts";
+import type { Indicators } from "./own-posts.ts";
+import { createSafeText } from "./pure-step.ts";
+import { createQuestions } from "./questions.ts";
+import type { Observation, QueueSystem } from "./run-step.ts";
+import { createThreads } from "./threads.ts";
+import { createWorker, type Worker } from "./worker.ts";
+
+/** Opens a store of the engine for items of one kind. */
+type OpenStore = <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T>;
+
+/** Opens the stores that the worker needs. */
+export function openWorkerStores(open: OpenStore) {
+  return {
+    store: open((json) => taskSchema.parse(json)),
+    threadStore: open((json) => threadSchema.parse(json)),
+    historyStore: open(parseHistoryEntry),
+    secretStore: open(parseZoneSecret),
+    ruleStore: open(parseReadableRules),
+    usageStore: open(parseUsage),
+    refusalStore: open(parseRefusalRecord),
+  };
+}
+
+type WorkerStores = ReturnType<typeof openWorkerStores>;
+
+export type WorkerEngine = Pick<
+  WorkerStores,
+  "store" | "threadStore" | "secretStore" | "usageStore" | "refusalStore"
+> & {
+  historyStore: Pick<WorkerStores["historyStore"], "create">;
+  ruleStore: Pick<WorkerStores["ruleStore"], "get">;
+  queue: TaskQueue;
+  /** What the queue is, for spans. */
+  queueSystem?: QueueSystem | undefined;
+};
+
+/** `policy`, `gate` and `text` are made of the configuration where they are not given. */
+export function createVerificationWorker({
+  config,
+  engine: { queue, queueSystem, ruleStore, usageStore, refusalStore, ...stores },
+  slack,
+  files,
+  destinations,
+  extraRules = [],
+  log,
+  telemetry = noTelemetry,
+  observe,
+  newId = randomUUID,
+  newSecret,
+  now = Date.now,
+  random = Math.random,
+  policy = createPolicy({ config }),
+  gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }),
+  text: unsafeText = createTaskText({ locale: defaultLocaleOf(config.slack), contact: config.slack.contact }),
+}: {
+  config: Config;
+  engine: WorkerEngine;
+  slack: SlackApi;
+  files: Files;
+  destinations: ReadonlyMap<string, WorkerDestination>;
+  /** Who may ask beside the configuration's allowlist. */
+  extraRules?: readonly AllowlistRule[] | undefined;
+  log: Log;
+  telemetry?: Telemetry | undefined;
+  observe?: ((observation: Observation) => void) | undefined;
+  newId?: (() => string) | undefined;
+  /** Makes the zone's secret where there is none yet. */
+  newSecret?: (() => string) | undefined;
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
+  policy?: Policy | undefined;
+  gate?: Gate | undefined;
+  text?: TaskText | undefined;
+}): Worker {
+  const { store, threadStore, historyStore, secretStore } = stores;
+  const { reactions, assistant, streaming } = config.slack;
+  const indicators: Indicators = {
+    reactions: reactions === false ? undefined : reactions,
+    assistant: assistant !== undefined,
+  };
+  const text = createSafeText(unsafeText);
+  const usageHistory = createUsageHistory({ store: historyStore, settings: config.usageHistory, now });
+  const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
+  const threads = createThreads({ store: threadStore, taskOf, queue, now });
+  const notify = createNotify({ gate });
+  const shared = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
+  const questions = createQuestions({ ...shared, store, queue });
+  const runAct = createRunAct({ ...shared, files, usageHistory, questions, streaming, destinations });
+  return createWorker({
+    store,
+    queue,
+    policy,
+    runAct,
+    isKnownThread: threads.isKnown,
+    isIgnored: gate.isIgnored,
+    press: createHandleButtonClick({ store, queue, gate, questions, notify, slack, text, log, now }),
+    greet: createHandleConversationOpened({ slack, prompts: assistant?.prompts ?? [] }),
+    leaseMs: config.limits.leaseMs,
+    zoneSecret: createZoneSecret({ store: secretStore, newSecret }),
+    log,
+    telemetry,
+    queueSystem,
+    newId,
+    now,
+    random,
+    ...(observe === undefined ? {} : { observe }),
+  });
+}
+
+/** One task does not end because the record of another one cannot be read. That one's own messages see to it. */
+function undefinedIfUnreadable(thrown: unknown): undefined {
+  if (!(thrown instanceof ItemError)) throw thrown;
+}

@@ -1,0 +1,42 @@
+/** Whose credentials are at hand, and whether they are of the account that a stage names. */
+import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
+import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
+import { AwsFailure, callAws } from "./aws-failure.ts";
+import type { NamedStage } from "./stage.ts";
+
+/** Whose the credentials at hand are. */
+export async function callerIdentity({
+  region,
+  signal,
+}: {
+  region: string;
+  signal: AbortSignal;
+}): Promise<{ account: string; arn: string }> {
+  const sts = new STSClient({ region });
+  const { Account = "unknown", Arn = "unknown" } = await callAws({
+    doing: "ask AWS whose credentials these are",
+    signal,
+    call: (options) => sts.send(new GetCallerIdentityCommand({}), options),
+  });
+  return { account: Account, arn: Arn };
+}
+
+/** The account of the credentials at hand. */
+export async function callerAccount(request: { region: string; signal: AbortSignal }): Promise<string> {
+  return (await callerIdentity(request)).account;
+}
+
+/** Rejects unless the credentials are of the Verification account, where all of the command line's work but secrets is. */
+export async function requireVerificationAccount({
+  stageName,
+  stage,
+  signal,
+}: NamedStage & { signal: AbortSignal }): Promise<void> {
+  const { account, region } = stage.verification;
+  const actual = await callerAccount({ region, signal });
+  if (actual === account) return;
+  const ofExecution = executionPlaceOf(stage)?.account === actual ? ", the Execution zone's" : "";
+  throw new AwsFailure(
+    `Stage ${stageName} has its Verification zone in account ${account}, but these credentials are of ${actual}${ofExecution}. Set AWS_PROFILE to a profile of ${account}.`,
+  );
+}

@@ -1,0 +1,76 @@
+/** What AWS refused, as one line that says what to do. Never AWS's own text: it may repeat what was sent. */
+
+/** `unreachable`: nothing answered. */
+export class AwsFailure extends Error {
+  readonly unreachable: boolean;
+
+  constructor(message: string, { unreachable = false, cause }: { unreachable?: boolean; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.name = "AwsFailure";
+    this.unreachable = unreachable;
+  }
+}
+
+const callTimeoutMs = 20_000;
+
+/** Runs one call of an SDK client within a deadline. `doing` completes "Could not ..."; rejects with an AwsFailure. */
+export async function callAws<T>({
+  doing,
+  signal,
+  timeoutMs = callTimeoutMs,
+  call,
+}: {
+  doing: string;
+  signal: AbortSignal;
+  timeoutMs?: number;
+  call: (options: { abortSignal: AbortSignal }) => Promise<T>;
+}): Promise<T> {
+  try {
+    return await call({ abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+  } catch (thrown) {
+    if (signal.aborted) throw new AwsFailure(`Interrupted; could not ${doing}.`, { cause: thrown });
+    throw explain({ doing, thrown });
+  }
+}
+
+/** The service's own name of the error, such as `ResourceNotFoundException`. */
+export function errorNameOf(failure: unknown): string {
+  const error = failure instanceof AwsFailure ? failure.cause : failure;
+  return error instanceof Error ? error.name : "";
+}
+
+/** Nothing was asked of AWS, since there are no credentials to ask with. */
+export function lacksCredentials(failure: unknown): boolean {
+  return /^(CredentialsProviderError|TokenProviderError)$/.test(errorNameOf(failure));
+}
+
+function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFailure {
+  const name = errorNameOf(thrown).replace(/[^\w.]/g, "");
+  const status = statusOf(thrown);
+  const failed = (what: string, unreachable = false) =>
+    new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: thrown });
+  if (lacksCredentials(thrown)) {
+    return failed("there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.");
+  }
+  if (/Expired|InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidSignature/.test(name)) {
+    return failed(`AWS does not accept these credentials (${name}). Log in again, or set another AWS_PROFILE.`);
+  }
+  if (status === 403 || /AccessDenied|NotAuthorized/.test(name)) {
+    return failed(`these credentials may not do that (${name}). Use a role that may, by AWS_PROFILE.`);
+  }
+  if (status === 429 || /Throttl|TooManyRequests/.test(name)) {
+    return failed(`AWS asks for fewer calls (${name}). Try again in a minute.`);
+  }
+  if (status === undefined) {
+    return failed("AWS does not answer. Check the network and, if it is set, AWS_ENDPOINT_URL.", true);
+  }
+  if (status >= 500) return failed(`AWS has a problem of its own (${name}, ${status}). Try again in a minute.`, true);
+  return failed(`AWS refused it (${name}, ${status}).`);
+}
+
+/** Undefined where no response came. */
+function statusOf(thrown: unknown): number | undefined {
+  if (typeof thrown !== "object" || thrown === null || !("$metadata" in thrown)) return undefined;
+  const { httpStatusCode } = thrown.$metadata as { httpStatusCode?: number };
+  return httpStatusCode;
+}

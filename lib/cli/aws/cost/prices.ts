@@ -1,0 +1,51 @@
+/** Prices of AWS in one region at one date, each with the page that publishes it. */
+
+type Price = { usd: number; per: number; unit: string; source: string };
+
+const source = (path: string) => `https://aws.amazon.com/${path}/pricing/`;
+
+export const priceList = {
+  region: "us-east-1",
+  /** Without free tiers, volume discounts, savings plans and taxes. */
+  asOf: "2026-06",
+  prices: {
+    httpApiRequest: { usd: 1, per: 1e6, unit: "requests (512 KB each)", source: source("api-gateway") },
+    lambdaRequest: { usd: 0.2, per: 1e6, unit: "requests", source: source("lambda") },
+    lambdaGbSecond: { usd: 0.0000133334, per: 1, unit: "GB-seconds on arm64", source: source("lambda") },
+    sqsRequest: { usd: 0.4, per: 1e6, unit: "requests (64 KB each), standard queue", source: source("sqs") },
+    sqsFairRequest: { usd: 0.1, per: 1e6, unit: "requests with a message group, on top", source: source("sqs") },
+    dynamodbWrite: { usd: 0.625, per: 1e6, unit: "write units (1 KB each), on demand", source: source("dynamodb") },
+    dynamodbRead: { usd: 0.125, per: 1e6, unit: "read units (4 KB each), on demand", source: source("dynamodb") },
+    dynamodbGbMonth: { usd: 0.25, per: 1, unit: "GB of records, a month", source: source("dynamodb") },
+    dynamodbRecoveryGbMonth: {
+      usd: 0.2,
+      per: 1,
+      unit: "GB with point-in-time recovery, a month, on top",
+      source: source("dynamodb"),
+    },
+    kmsKeyMonth: { usd: 1, per: 1, unit: "keys, a month", source: source("kms") },
+    kmsRequest: { usd: 0.03, per: 1e4, unit: "requests", source: source("kms") },
+    secretRead: { usd: 0.05, per: 1e4, unit: "calls", source: source("secrets-manager") },
+    parameterRead: { usd: 0, per: 1, unit: "calls, standard throughput", source: source("systems-manager") },
+    s3Put: { usd: 0.005, per: 1000, unit: "files put into the bucket", source: source("s3") },
+    s3Get: { usd: 0.0004, per: 1000, unit: "files read from the bucket", source: source("s3") },
+    secretMonth: { usd: 0.4, per: 1, unit: "secrets, a month", source: source("secrets-manager") },
+    logGb: { usd: 0.5, per: 1, unit: "GB of logs that are written", source: source("cloudwatch") },
+    metricMonth: { usd: 0.3, per: 1, unit: "custom metrics, a month", source: source("cloudwatch") },
+    alarmMetricMonth: {
+      usd: 0.1,
+      per: 1,
+      unit: "metrics that an alarm watches, a month",
+      source: source("cloudwatch"),
+    },
+    agentcoreVcpuHour: { usd: 0.0895, per: 1, unit: "vCPU-hours in use", source: source("bedrock/agentcore") },
+    agentcoreGbHour: { usd: 0.00945, per: 1, unit: "GB-hours of a session", source: source("bedrock/agentcore") },
+  } satisfies Record<string, Price>,
+} as const;
+
+export type PriceName = keyof typeof priceList.prices;
+
+export function dollarsOf({ price, units }: { price: PriceName; units: number }): number {
+  const { usd, per } = priceList.prices[price];
+  return (units * usd) / per;
+}

@@ -1,0 +1,104 @@
+/** What the other side must be told, so that it trusts the Verification role of a stage: per destination. */
+
+import { type AuthorizerConfig, webIdentityRequestOf } from "../../../lambdas/shared/config/authorizer-schema.ts";
+import { authorizerConfigOf } from "../../../lambdas/shared/config/destination-address.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+
+/** `lines` are for a person to paste; `json` is the same for a script, where it is JSON. */
+export type Trust = { destination: string; authorizer: string; audience: string; lines: string[]; json?: unknown };
+
+/** Of all destinations whose calls begin with a token of AWS STS. */
+export function trustsOf({
+  destinations,
+  issuer,
+  roleArn,
+  stageName,
+}: Pick<Config, "destinations"> & { issuer: string; roleArn: string; stageName: string }): Trust[] {
+  return Object.entries(destinations).flatMap(([destination, configured]) => {
+    const authorizer = authorizerConfigOf(configured);
+    if (authorizer === undefined) return [];
+    const audience = webIdentityRequestOf(authorizer)?.audience;
+    if (audience === undefined) return [];
+    const told = toldTo({ authorizer, audience, issuer, roleArn, stageName });
+    return [{ destination, authorizer: authorizer.type, audience, ...told }];
+  });
+}
+
+type Told = { authorizer: AuthorizerConfig; audience: string; issuer: string; roleArn: string; stageName: string };
+
+function toldTo({ authorizer, ...told }: Told): Pick<Trust, "lines" | "json"> {
+  if (authorizer.type === "google")
+    return { lines: googleCommands({ ...told, ...authorizer, audience: told.audience }) };
+  if (authorizer.type === "azure") return azureCredential({ ...told, clientId: authorizer.clientId });
+  return ownHost(told);
+}
+
+/** The `execution` section of our own host over there. Another host checks the same claims of the JWT. */
+function ownHost({ issuer, audience, roleArn }: Omit<Told, "authorizer">): Pick<Trust, "lines" | "json"> {
+  const json = { authenticator: { type: "web-identity", issuer, audience, roles: [roleArn] } };
+  return {
+    json,
+    lines: [
+      'Our own host there: in the "execution" of its configuration',
+      `"authenticator": ${JSON.stringify(json.authenticator, undefined, 2)}`,
+      `Any other host: a JWT in the header Authorization; iss, aud and sub must be exactly these, and exp in the future.`,
+    ],
+  };
+}
+
+/** https://cloud.google.com/iam/docs/workload-identity-federation-with-other-providers */
+function googleCommands({
+  issuer,
+  audience,
+  roleArn,
+  workloadIdentityProvider,
+  serviceAccount,
+}: Omit<Told, "authorizer"> & { workloadIdentityProvider: string; serviceAccount: string }): string[] {
+  const [pool = "", provider = ""] = workloadIdentityProvider.split("/providers/");
+  const poolId = pool.split("/").at(-1);
+  const where = `--location=global --project=PROJECT_ID`;
+  return [
+    `Once, with gcloud; PROJECT_ID is the project with the number ${pool.split("/")[1]}, SERVICE and REGION are those of Cloud Run:`,
+    "gcloud services enable iam.googleapis.com sts.googleapis.com iamcredentials.googleapis.com --project=PROJECT_ID",
+    `gcloud iam workload-identity-pools create ${poolId} ${where}`,
+    `gcloud iam workload-identity-pools providers create-oidc ${provider} --workload-identity-pool=${poolId} ${where} \\`,
+    `  --issuer-uri=${quoted(issuer)} --allowed-audiences=${quoted(audience)} \\`,
+    `  --attribute-mapping=google.subject=assertion.sub --attribute-condition=${quoted(`assertion.sub == "${roleArn}"`)}`,
+    ...createCommand(serviceAccount),
+    `gcloud iam service-accounts add-iam-policy-binding ${serviceAccount} --role=roles/iam.workloadIdentityUser \\`,
+    `  --member=${quoted(`principal://iam.googleapis.com/${pool}/subject/${roleArn}`)}`,
+    `gcloud run services add-iam-policy-binding SERVICE --region=REGION --project=PROJECT_ID \\`,
+    `  --role=roles/run.invoker --member=serviceAccount:${serviceAccount}`,
+    `Our own host behind it lets in whom Cloud Run lets through: "authenticator": { "type": "platform" }`,
+  ];
+}
+
+/** None for an account that Google makes itself, such as that of Compute Engine. */
+function createCommand(serviceAccount: string): string[] {
+  const [, id, project] = /^([a-z][a-z0-9-]+)@([a-z][a-z0-9-]*)\.iam\.gserviceaccount\.com$/.exec(serviceAccount) ?? [];
+  return id === undefined ? [] : [`gcloud iam service-accounts create ${id} --project=${project}`];
+}
+
+/** https://learn.microsoft.com/entra/workload-id/workload-identity-federation-create-trust */
+function azureCredential({
+  issuer,
+  audience,
+  roleArn,
+  clientId,
+  stageName,
+}: Omit<Told, "authorizer"> & { clientId: string }): Pick<Trust, "lines" | "json"> {
+  const json = { name: `sekisho-${stageName}`, issuer, subject: roleArn, audiences: [audience] };
+  return {
+    json,
+    lines: [
+      "Once, as a federated credential of the app registration: this in a file credential.json, and",
+      `az ad app federated-credential create --id ${clientId} --parameters credential.json`,
+      JSON.stringify(json, undefined, 2),
+    ],
+  };
+}
+
+/** As one word of a shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,113 @@
+/** The switch of an AWS account that lets STS issue tokens for others: IAM has it, CloudFormation does not. */
+import {
+  EnableOutboundWebIdentityFederationCommand,
+  GetOutboundWebIdentityFederationInfoCommand,
+  IAMClient,
+} from "@aws-sdk/client-iam";
+import type { CommandRun } from "../../../bin/commands/command.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { roleNameOf } from "../../cdk/names.ts";
+import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
+import { type Trust, trustsOf } from "./federation-trust.ts";
+import type { NamedStage } from "./stage.ts";
+
+type Place = { region: string; signal: AbortSignal };
+
+/** Resolves to the account's issuer; undefined where it issues no tokens. */
+export async function issuerOf({ region, signal }: Place): Promise<string | undefined> {
+  const iam = new IAMClient({ region });
+  const { IssuerIdentifier, JwtVendingEnabled } = await callAws({
+    doing: "ask whether the account issues tokens for others",
+    signal,
+    call: (options) => iam.send(new GetOutboundWebIdentityFederationInfoCommand({}), options),
+  }).catch((thrown) => {
+    if (errorNameOf(thrown).startsWith("FeatureDisabled"))
+      return { IssuerIdentifier: undefined, JwtVendingEnabled: false };
+    throw thrown;
+  });
+  return JwtVendingEnabled === false ? undefined : IssuerIdentifier;
+}
+
+/** Switching on what is on already is fine; `changed` says whether it was off. */
+export async function enableFederation({ region, signal }: Place): Promise<{ issuer: string; changed: boolean }> {
+  const iam = new IAMClient({ region });
+  const enabled = await callAws({
+    doing: "let the account issue tokens for others",
+    signal,
+    call: (options) => iam.send(new EnableOutboundWebIdentityFederationCommand({}), options),
+  }).catch((thrown) => {
+    if (errorNameOf(thrown).startsWith("FeatureEnabled")) return undefined;
+    throw thrown;
+  });
+  const issuer = enabled?.IssuerIdentifier ?? (await issuerOf({ region, signal }));
+  if (issuer === undefined)
+    throw new AwsFailure("AWS says that it is switched on, but names no issuer. Try again in a minute.");
+  return { issuer, changed: enabled !== undefined };
+}
+
+// What `federation enable` and `federation show` print: the account's issuer, the roles, and what others must be told.
+
+export type FederationReport = {
+  account: string;
+  issuer: string;
+  discovery: string;
+  jwks: string;
+  /** Of all stages; those in other accounts have another issuer. */
+  roles: { stage: string; account: string; arn: string }[];
+  destinations: Trust[];
+};
+
+export function federationReport({
+  config,
+  issuer,
+  stageName,
+  stage,
+}: NamedStage & { config: Config; issuer: string }): FederationReport {
+  const roles = Object.entries(config.stages).map(([name, { verification }]) => ({
+    stage: name,
+    account: verification.account,
+    arn: roleArnOf({ stageName: name, ...verification }),
+  }));
+  const roleArn = roleArnOf({ stageName, ...stage.verification });
+  return {
+    account: stage.verification.account,
+    issuer,
+    discovery: `${issuer}/.well-known/openid-configuration`,
+    jwks: `${issuer}/.well-known/jwks.json`,
+    roles,
+    destinations: trustsOf({ destinations: config.destinations, issuer, roleArn, stageName }),
+  };
+}
+
+export function printReport({
+  report,
+  json,
+  print,
+}: { report: FederationReport; json: boolean } & Pick<CommandRun, "print">): void {
+  if (json) {
+    print(JSON.stringify(report));
+    return;
+  }
+  const { account, issuer, discovery, jwks, roles, destinations } = report;
+  print(`issuer     ${issuer}\ndiscovery  ${discovery}\nkeys       ${jwks}\n`);
+  for (const { stage, account: other, arn } of roles) {
+    print(
+      `role of stage ${stage}  ${arn}${other === account ? "" : " (of another account, with an issuer of its own)"}`,
+    );
+  }
+  if (destinations.length === 0) {
+    print("\nNo destination has the authorizer web-identity, google or azure, so that nobody needs to be told yet.");
+  }
+  for (const { destination, authorizer, audience, lines } of destinations) {
+    print([`\n${destination} (${authorizer}, audience ${audience})`, ...lines].join("\n"));
+  }
+}
+
+function roleArnOf({ stageName, account, region }: { stageName: string; account: string; region: string }): string {
+  return `arn:${partitionOf(region)}:iam::${account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+}
+
+function partitionOf(region: string): string {
+  if (region.startsWith("cn-")) return "aws-cn";
+  return region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
+}

@@ -1,0 +1,208 @@
+/** Brings routes, and what of destinations needs no permission, to a deployed stage: for `config push` and `destinations set`. */
+
+import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
+import * as z from "zod";
+import { type CommandRun, exitCodes } from "../../../bin/commands/command.ts";
+import {
+  type Fingerprints,
+  type LiveSettings,
+  liveSettingsOf,
+  needDeploy,
+} from "../../../lambdas/shared/config/live-settings.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { AwsFailure, callAws } from "./aws-failure.ts";
+import { readStackOutputs } from "./stack-outputs.ts";
+import type { NamedStage } from "./stage.ts";
+
+/** Resolves to the exit code: 1 where it needs a deploy, and nothing is written then. Rejects with an AwsFailure. */
+export async function pushLiveSettings({
+  config,
+  dryRun,
+  signal,
+  print,
+  note,
+  ...named
+}: NamedStage & { config: Config; dryRun: boolean } & Pick<CommandRun, "signal" | "print" | "note">): Promise<number> {
+  const { stageName, stage } = named;
+  const staged = stageConfig({ config, stageName });
+  const outputs = await readStackOutputs({ ...named, signal });
+  const deployed = fingerprintsIn(outputs.deployedDestinations);
+  const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
+  const before = jsonOf(await readLiveParameter(parameter));
+  const { settings, refused, leftOut } = planPush({ config: staged, deployed, before });
+  if (refused.length > 0) {
+    note(`needs a deploy: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
+    note(`Nothing was written. Run npx cdk deploy --all -c stage=${stageName}.`);
+    return exitCodes.failed;
+  }
+  for (const name of leftOut) {
+    note(
+      `Note: ${name} is not deployed as the file has it. No route leads there; it is left out until it is deployed.`,
+    );
+  }
+  const text = JSON.stringify(settings);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) throw new AwsFailure(`The live settings are ${bytes} bytes; a parameter holds ${maxBytes}.`);
+  const after = JSON.parse(text);
+  const changes = jsonChanges({ before, after });
+  if (changes.length === 0) {
+    print("Nothing changes.");
+    return exitCodes.success;
+  }
+  print(changes.join("\n"));
+  for (const name of movedDestinations({ before, after })) note(movedText({ name, stageName }));
+  if (bytes > standardBytes) note(`${bytes} bytes: this makes it an advanced parameter, at $0.05 a month.`);
+  if (dryRun) return exitCodes.success;
+  await writeLiveParameter({ ...parameter, text });
+  print(`Written to ${parameter.name}. The workers of stage ${stageName} see it within a minute.`);
+  return exitCodes.success;
+}
+
+const fingerprintsSchema = z.record(z.string(), z.string());
+
+/** The stack's output that says what was deployed. Throws an AwsFailure where it cannot be read. */
+export function fingerprintsIn(output: string): Record<string, string> {
+  const parsed = fingerprintsSchema.safeParse(jsonOf(output));
+  if (!parsed.success) throw new AwsFailure("The stack's list of deployed destinations cannot be read; deploy again.");
+  return parsed.data;
+}
+
+const addressSchema = z.object({ card: z.string().optional(), url: z.string().optional() });
+const addressesSchema = z.object({ destinations: z.record(z.string(), addressSchema) });
+
+/** Those that had another address before, as far as one was pushed. */
+function movedDestinations({ before, after }: { before: unknown; after: unknown }): string[] {
+  const [old, wanted] = [addressesSchema.safeParse(before).data, addressesSchema.safeParse(after).data];
+  if (old === undefined || wanted === undefined) return [];
+  return Object.entries(wanted.destinations).flatMap(([name, { card, url }]) => {
+    const { card: knownCard = card, url: knownUrl = url } = old.destinations[name] ?? {};
+    return knownCard === card && knownUrl === url ? [] : [name];
+  });
+}
+
+function movedText({ name, stageName }: { name: string; stageName: string }): string {
+  return `Note: ${name} gets another address. What the old one accepted can then be asked for there no longer (npx sekisho tasks list --stage ${stageName} shows what is under way). A new destination and a changed route keep such tasks: the old destination goes on answering for them.`;
+}
+
+/** What is no JSON counts as nothing: it is replaced. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+// What of the configuration a push brings to a stage, what it leaves as it is there, and what it must refuse.
+
+export type PushPlan = {
+  settings: LiveSettings;
+  /** Destinations that need a deploy first. Without any of them in `refused` the push may be made. */
+  refused: { name: string; why: string }[];
+  /** Destinations that need a deploy too, but that no route uses: nothing of them changes in the stage. */
+  leftOut: string[];
+};
+
+/** `before`: what was pushed last, whatever it is. A worker refuses a route to a destination that it does not have. */
+export function planPush({
+  config,
+  deployed,
+  before,
+}: {
+  config: Config;
+  deployed: Fingerprints;
+  before: unknown;
+}): PushPlan {
+  const pushed = new Map(Object.entries(pushedSchema.parse(before).destinations));
+  const { routes, destinations: wanted = {} } = liveSettingsOf(config);
+  const used = new Set(config.routes.flatMap(({ destination }) => destination));
+  const behind = needDeploy({ config, deployed }).map((name) => {
+    const fields = changedFields({ before: pushed.get(name), after: wanted[name] });
+    const edited = fields.length === 0 ? "" : `another ${fields.join(", ")}`;
+    return { name, why: used.has(name) ? "a route leads there" : edited };
+  });
+  const leftOut = behind.filter(({ why }) => why === "").map(({ name }) => name);
+  const brought = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
+  // What was pushed for it before stays: without it the deployed fields would be back in force.
+  const kept = [...pushed].filter(
+    ([name]) => Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
+  );
+  return {
+    settings: { routes, destinations: Object.fromEntries([...brought, ...kept]) },
+    refused: behind.filter(({ why }) => why !== ""),
+    leftOut,
+  };
+}
+
+const fieldsSchema = z.record(z.string(), z.unknown());
+
+/** What cannot be read counts as nothing: it is replaced. */
+const pushedSchema = z
+  .object({ destinations: z.record(z.string(), fieldsSchema).catch({}) })
+  .catch({ destinations: {} });
+
+/** Those that both have, except the fingerprint: another one is what "needs a deploy" already says. */
+function changedFields({
+  before = {},
+  after = {},
+}: {
+  before: Record<string, unknown> | undefined;
+  after: Record<string, unknown> | undefined;
+}): string[] {
+  return Object.keys(after).filter(
+    (field) => field !== "fingerprint" && Object.hasOwn(before, field) && before[field] !== after[field],
+  );
+}
+
+// The parameter of Systems Manager that holds a stage's live settings.
+
+/** Above this a parameter is an advanced one, which costs $0.05 a month; above the other there is none. */
+const standardBytes = 4096;
+const maxBytes = 8192;
+
+type Parameter = { name: string; region: string; signal: AbortSignal };
+
+export async function readLiveParameter({ name, region, signal }: Parameter): Promise<string> {
+  const ssm = new SSMClient({ region });
+  const { Parameter } = await callAws({
+    doing: `read the parameter ${name}`,
+    signal,
+    call: (options) => ssm.send(new GetParameterCommand({ Name: name }), options),
+  });
+  return Parameter?.Value ?? "{}";
+}
+
+/** Intelligent tiering: a standard parameter as long as the text fits, an advanced one from then on. */
+async function writeLiveParameter({ name, region, signal, text }: Parameter & { text: string }): Promise<void> {
+  const ssm = new SSMClient({ region });
+  const input = { Name: name, Value: text, Type: "String", Tier: "Intelligent-Tiering", Overwrite: true } as const;
+  await callAws({
+    doing: `write the parameter ${name}`,
+    signal,
+    call: (options) => ssm.send(new PutParameterCommand(input), options),
+  });
+}
+
+// What differs between two JSON values, one line for each place.
+
+export function jsonChanges({ before, after }: { before: unknown; after: unknown }): string[] {
+  const old = new Map(leaves(before));
+  const wanted = new Map(leaves(after));
+  const places = [...new Set([...old.keys(), ...wanted.keys()])];
+  return places.flatMap((place) => {
+    const [from, to] = [old.get(place), wanted.get(place)];
+    if (from === to) return [];
+    if (from === undefined) return [`+ ${place}: ${to}`];
+    return [to === undefined ? `- ${place}: ${from}` : `  ${place}: ${from} -> ${to}`];
+  });
+}
+
+/** Every value that holds no other, with its path. */
+function leaves(value: unknown, path = ""): [string, string][] {
+  if (typeof value !== "object" || value === null) return [[path, JSON.stringify(value)]];
+  const entries = Object.entries(value);
+  if (entries.length === 0) return path === "" ? [] : [[path, Array.isArray(value) ? "[]" : "{}"]];
+  const joined = (key: string) => (Array.isArray(value) ? `${path}[${key}]` : [path, key].filter(Boolean).join("."));
+  return entries.flatMap(([key, inner]) => leaves(inner, joined(key)));
+}

@@ -1,0 +1,75 @@
+/** The values that are to be written: from the environment, else from the terminal. */
+
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
+import { hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { unexpectedShape } from "./secret-shape.ts";
+import type { SecretState } from "./secret-store.ts";
+import type { StageSecret } from "./stage-secrets.ts";
+
+/** A secret, and how it stands in Secrets Manager. */
+export type Looked = { secret: StageSecret; state: SecretState };
+
+/** All values before the first is written, so that nothing is half done. Undefined where the person ended the input. */
+export async function valuesOf(
+  run: CommandRun,
+  { chosen, force }: { chosen: Looked[]; force: boolean },
+): Promise<(Looked & { value: string })[] | undefined> {
+  const missing = chosen.flatMap(({ secret: { env } }) => (env === undefined || hasSecret({ env }) ? [] : [env]));
+  if (missing.length > 0 && process.stdin.isTTY !== true) {
+    throw new UsageError(`Not set in the environment, and there is no terminal to ask on: ${missing.join(", ")}.`);
+  }
+  const given: (Looked & { value: string })[] = [];
+  const problems: string[] = [];
+  for (const { secret, state } of chosen) {
+    const value = await givenValue(run, secret);
+    if (value === undefined) return undefined;
+    const expected = unexpectedShape({ use: secret.use, value });
+    if (expected !== undefined) problems.push(`${secret.env}: a ${secret.purpose} is ${expected}; this value is not.`);
+    given.push({ secret, state, value });
+  }
+  if (problems.length > 0 && !force) {
+    throw new UsageError([...problems, "Nothing was written. --force writes it all the same."].join("\n"));
+  }
+  for (const problem of problems) run.note(`${problem} Written because of --force.`);
+  return given;
+}
+
+async function givenValue({ signal }: CommandRun, { env = "", purpose }: StageSecret): Promise<string | undefined> {
+  const value = hasSecret({ env })
+    ? await readSecret({ env })
+    : await askHidden({ question: `${purpose} (${env}), not shown: `, signal });
+  if (value?.trim() === "") throw new UsageError(`${env} is empty. Nothing was written.`);
+  return value?.trim();
+}
+
+// Asks for a secret on the terminal without showing what is typed.
+
+/** Resolves to what was typed, or to undefined where the person ended the input (Ctrl-C, Ctrl-D) or the signal did. */
+export async function askHidden({
+  question,
+  signal,
+  input = process.stdin,
+  show = (text) => process.stderr.write(text),
+}: {
+  question: string;
+  signal: AbortSignal;
+  input?: NodeJS.ReadableStream;
+  show?: (text: string) => void;
+}): Promise<string | undefined> {
+  // The terminal's own echo is off while readline reads, and what readline would show goes nowhere.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output: nowhere, terminal: true });
+  const ended = new AbortController();
+  lines.once("SIGINT", () => ended.abort()).once("close", () => ended.abort());
+  show(question);
+  try {
+    return await lines.question("", { signal: AbortSignal.any([signal, ended.signal]) });
+  } catch {
+    return undefined;
+  } finally {
+    lines.close();
+    show("\n");
+  }
+}

@@ -1,0 +1,96 @@
+/** Which endpoint the words of the command line name: a URL with `--auth`, or a destination of the configuration. */
+
+import { UsageError } from "../../../bin/commands/command.ts";
+import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
+import { ConfigError, type ConfigPlace, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+
+export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
+
+type Words = {
+  url: string | undefined;
+  auth: string | undefined;
+  dialect: string | undefined;
+  destination: string | undefined;
+  place: ConfigPlace;
+};
+
+/** Throws a UsageError or a ConfigError. */
+export function endpointOf({ url, auth, dialect, destination: name, place }: Words): Endpoint {
+  if ((url === undefined) === (name === undefined)) {
+    throw new UsageError("Either a URL or --destination NAME is needed.");
+  }
+  if (name !== undefined) {
+    if (auth !== undefined || dialect !== undefined) {
+      throw new UsageError("--auth and --dialect are for a URL; a destination has its own.");
+    }
+    return found({ config: loadConfig(place), name, called: `destination "${name}"` });
+  }
+  if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
+  const destination = { transport: "https", url, authorizer: authorizerOf(auth ?? "none"), dialect };
+  const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
+  return found({ config: checked(json), name: "endpoint", called: String(url) });
+}
+
+/** What is wrong is told of the words that were written, not of the configuration that is made of them. */
+function checked(json: unknown): Config {
+  try {
+    return parseConfig({ json });
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    throw new UsageError(thrown.problems.map(inText).join("\n"));
+  }
+}
+
+function inText(problem: string): string {
+  return problem
+    .replace(/^destinations\.endpoint\.url: /, "The URL must be ")
+    .replace(/^destinations\.endpoint\.authorizer(\.\w+)*: /, "--auth: ")
+    .replace(/^destinations\.endpoint\.dialect: /, "--dialect: ");
+}
+
+function found({ config, name, called }: Omit<Endpoint, "destination">): Endpoint {
+  const destination = config.destinations[name];
+  if (destination?.transport === "a2a") {
+    throw new UsageError(
+      `"${name}" speaks A2A, and these cases are the zone contract's. npx sekisho destinations check ${name} says whether it can be used.`,
+    );
+  }
+  if (destination !== undefined) return { config, name, destination, called };
+  throw new UsageError(`There is no destination "${name}". Known: ${Object.keys(config.destinations).join(", ")}.`);
+}
+
+/** The authorizers that need no more than two words, each as it is written. */
+const forms = new Map([
+  ["none", "none"],
+  ["bearer", "bearer:ENV_NAME"],
+  ["sigv4", "sigv4:SERVICE:REGION"],
+  ["web-identity", "web-identity:AUDIENCE"],
+]);
+
+/** The configuration checks their values as it checks its own. */
+function authorizerOf(auth: string): object {
+  const [type = "", ...rest] = auth.split(":");
+  const form = forms.get(type);
+  if (form === undefined) {
+    throw new UsageError(`--auth: "${type}" is none of ${[...forms.keys()].join(", ")}. ${inTheFile}`);
+  }
+  // An audience may have colons of its own.
+  const words = type === "web-identity" ? [rest.join(":")] : rest;
+  if (words.filter((word) => word !== "").length !== form.split(":").length - 1) {
+    throw new UsageError(`--auth: ${type} is written ${form}.`);
+  }
+  const [first = "", second = ""] = words;
+  switch (type) {
+    case "bearer":
+      return { type, token: { env: first } };
+    case "sigv4":
+      return { type, service: first, region: second };
+    case "web-identity":
+      return { type, audience: first };
+    default:
+      return { type };
+  }
+}
+
+const inTheFile = "Others are configured as a destination and tested by --destination.";

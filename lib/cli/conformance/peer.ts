@@ -1,0 +1,82 @@
+/** The Execution endpoint under test: raw bytes to it over a transport, whatever comes back as an answer. */
+
+import type { Dialect } from "../../../contracts/dialects.ts";
+import type { JsonRpcErrorObject } from "../../../contracts/envelope.ts";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import { newTrace, type Trace } from "../../../lambdas/shared/trace.ts";
+import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
+import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
+import { type Answer, answerOf, noAnswer } from "./answer.ts";
+
+export type Sending = {
+  body: string | Uint8Array;
+  trace?: Trace;
+  sessionId?: string;
+  /** A caller whom the peer does not know, instead of the one that it does. */
+  as?: keyof Strangers;
+};
+
+/** The same endpoint, reached without credentials and with wrong ones. */
+export type Strangers = { nobody: Transport; impostor: Transport };
+
+export type Peer = {
+  dialect: Dialect;
+  /** Rejects only when the command is interrupted. */
+  send(sending: Sending): Promise<Answer>;
+  /** One well-formed Request. */
+  call(request: { method: string; params?: unknown; id: string | number }): Promise<Answer>;
+  /** Why strangers cannot be tried, where they cannot. */
+  withoutStrangers: string | undefined;
+  /** Every error object that has come so far. */
+  errors: readonly JsonRpcErrorObject[];
+};
+
+export function createPeer({
+  transport,
+  strangers,
+  authorizer,
+  dialect,
+  sessionId,
+  timeoutMs,
+  signal: interrupt,
+}: {
+  transport: Transport;
+  strangers: Strangers | string;
+  /** The authorizer's type. */
+  authorizer: string;
+  dialect: Dialect;
+  sessionId: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}): Peer {
+  const errors: JsonRpcErrorObject[] = [];
+
+  async function send({ body, trace = newTrace(), as, ...sending }: Sending): Promise<Answer> {
+    interrupt.throwIfAborted();
+    const late = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.any([interrupt, late]);
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    const carrier = as === undefined || typeof strangers === "string" ? transport : strangers[as];
+    try {
+      const promise = carrier.send({ sessionId, ...sending, body: bytes, trace, signal });
+      const answer = answerOf(await abortable({ promise, signal }));
+      if (answer.response !== undefined && "error" in answer.response) errors.push(answer.response.error);
+      return answer;
+    } catch (thrown) {
+      interrupt.throwIfAborted();
+      const error = SekishoError.from(thrown);
+      const words = credentialText({ error, authorizer });
+      if (words !== undefined) return noAnswer({ failure: "no_credential", timeoutMs, words });
+      return noAnswer({ failure: late.aborted ? "late" : error.reason, timeoutMs });
+    }
+  }
+
+  return {
+    dialect,
+    send,
+    call: ({ method, params, id }) => send({ body: JSON.stringify({ jsonrpc: "2.0", id, method, params }) }),
+    withoutStrangers: typeof strangers === "string" ? strangers : undefined,
+    errors,
+  };
+}

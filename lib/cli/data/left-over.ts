@@ -1,0 +1,50 @@
+/** The Execution zone's records that these credentials do not reach: by which command they are erased with others. */
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { UsageError } from "../../../bin/commands/command.ts";
+import { uuidPattern } from "../../../contracts/envelope.ts";
+import { configPath } from "../../../lambdas/shared/config/load.ts";
+import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
+import type { NamedStage } from "../aws/stage.ts";
+
+/** Writes the request ids, which name nobody, into a file beside the configuration; lines that say what to run, and with what. */
+export async function leaveOver({
+  directory,
+  config,
+  ids,
+  named: { stageName, stage },
+  nowMs,
+}: {
+  directory: string;
+  /** The configuration's file, where another one was named. */
+  config: string | undefined;
+  ids: ReadonlySet<string>;
+  named: NamedStage;
+  nowMs: number;
+}): Promise<string[]> {
+  const path = join(dirname(configPath({ directory, file: config })), `sekisho-request-ids-${nowMs}.txt`);
+  const name = relative(directory, path);
+  const configText = config === undefined ? "" : ` --config ${config}`;
+  await writeFile(path, `${[...ids].join("\n")}\n`, { mode: 0o600, flag: "wx" });
+  const account = executionPlaceOf(stage)?.account ?? "unknown";
+  return [
+    `The Execution zone's records are left: they are in account ${account}. They know these tasks by their request ids alone, and expire`,
+    "a day after the end of each. To erase them now, with credentials of that account (AWS_PROFILE, or aws sso login):",
+    "",
+    `  npx sekisho data delete --request-ids ${name} --stage ${stageName}${configText} --yes`,
+    "",
+    "Then delete that file.",
+  ];
+}
+
+/** What another run left over. */
+export async function readLeftOver({ directory, file }: { directory: string; file: string }): Promise<Set<string>> {
+  const path = resolve(directory, file);
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new UsageError(`${path} cannot be read (${cause.code}).`);
+  });
+  const ids = text.split(/\s+/).filter((word) => word !== "");
+  const odd = ids.find((id) => !uuidPattern.test(id));
+  if (ids.length === 0 || odd !== undefined) throw new UsageError(`${path} holds no request ids, one a line.`);
+  return new Set(ids);
+}

@@ -1,0 +1,28 @@
+/** What stays of a task that is erased: that its message was taken, so that no late delivery of it runs it again. */
+import { maxAgeMs } from "../../../lambdas/verification/task/step.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+
+/** Clocks differ, and a message may be on its way for a while. */
+const marginMs = 3600_000;
+const noTrace = `00-${"0".repeat(32)}-${"0".repeat(16)}-00`;
+
+/** A record without person, place and text; undefined where the message is too old to be taken again, so that nothing needs to stay. */
+export function tombstoneOf({ task, nowMs }: { task: Task; nowMs: number }): Task | undefined {
+  const { id, revision, receivedAtMs, wakeSeq } = task;
+  const expiresAtMs = receivedAtMs + maxAgeMs + marginMs;
+  if (expiresAtMs <= nowMs) return undefined;
+  return {
+    ...{ id, revision, receivedAtMs, wakeSeq, expiresAtMs },
+    state: "done",
+    thread: "",
+    principal: "",
+    attempts: 0,
+    history: [],
+    trace: { traceparent: noTrace },
+    message: { appId: "", team: "", channel: "", user: "", ts: "", direct: false, text: "" },
+    mayHaveArrived: false,
+    polls: 0,
+    cleanupDone: true,
+    textsErased: true,
+  };
+}

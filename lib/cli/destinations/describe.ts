@@ -1,0 +1,78 @@
+/** One destination in words, for a list of them. */
+import { addressOf, authorizerOf } from "../../../lambdas/shared/config/destination-address.ts";
+import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
+import type { Route } from "../../../lambdas/shared/config/schema.ts";
+import { durationText } from "../tasks/text.ts";
+
+export type DestinationRow = {
+  name: string;
+  transport: Destination["transport"];
+  address: string;
+  /** Where the messages go, if the address is that of a card and they do not go where the card says. */
+  url?: string | undefined;
+  authorizer: string;
+  idempotent: boolean;
+  deadlineMs: number;
+  /** The routes that lead here, counted from 1, and whether as the first choice (1) or later. */
+  routes: { place: number; choice: number }[];
+  needsDeploy: boolean;
+};
+
+export function rowOf({
+  name,
+  destination,
+  routes,
+  own,
+  needsDeploy,
+}: {
+  name: string;
+  destination: Destination;
+  routes: readonly Route[];
+  /** Of a destination without an address of its own; `authorizer` where it is not the destination's. */
+  own: { address: string; authorizer?: string };
+  needsDeploy: boolean;
+}): DestinationRow {
+  const { transport, idempotent, deadlineMs } = destination;
+  const address = addressOf(destination);
+  const leading = routes.map((route, index) => ({ place: index + 1, choice: route.destination.indexOf(name) + 1 }));
+  return {
+    name,
+    transport,
+    address: address ?? own.address,
+    url: destination.transport === "a2a" ? destination.url : undefined,
+    authorizer: (address === undefined ? own.authorizer : undefined) ?? authorizerOf(destination),
+    idempotent,
+    deadlineMs,
+    routes: leading.filter(({ choice }) => choice > 0),
+    needsDeploy,
+  };
+}
+
+/** For whom the Execution zone of this machine is out of reach. */
+export const startOwnExecution = "npx sekisho execution or npm start starts it.";
+
+export function rowText({
+  name,
+  transport,
+  address,
+  url,
+  authorizer,
+  idempotent,
+  deadlineMs,
+  ...row
+}: DestinationRow): string {
+  const facts = [
+    `${transport} ${address}`,
+    ...(url === undefined ? [] : [`messages to ${url}`]),
+    `authorizer ${authorizer}`,
+    idempotent ? "idempotent" : "not idempotent",
+    `deadline ${durationText(deadlineMs)}`,
+    row.routes.length === 0 ? "no route leads here" : row.routes.map(routeText).join(", "),
+    ...(row.needsDeploy ? ["not deployed so: needs a deploy"] : []),
+  ];
+  return `${name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
+}
+
+function routeText({ place, choice }: { place: number; choice: number }): string {
+  return choice === 1 ? `route ${place}` : `route ${place} (failover, choice ${choice})`;
+}

@@ -1,0 +1,84 @@
+/** Changes one route in the text of the configuration, and nothing else of the text. */
+import { applyEdits, type Edit, findNodeAtLocation, modify, type Node, parseTree } from "jsonc-parser";
+import type { Route } from "../../../lambdas/shared/config/schema.ts";
+import { covers, type RouteKey } from "./route-key.ts";
+
+/** `before`: where the route led; undefined where there was none. `place` counts from 1. */
+export type RouteChange = { text: string; place: number; before: readonly string[] | undefined };
+
+/**
+ * The route with exactly this key leads to `destination` afterwards. Where there is none, it is put before the first
+ * that would take its messages away. `text` must be JSON and `routes` what it says, or the default where it says nothing.
+ */
+export function setRoute({
+  text,
+  routes,
+  key,
+  destination,
+}: {
+  text: string;
+  routes: readonly Route[];
+  key: RouteKey;
+  destination: readonly string[];
+}): RouteChange {
+  const known = routes.findIndex((route) => covers(route, key) && covers(key, route));
+  const before = routes[known]?.destination;
+  const above = routes.findIndex((route) => covers(route, key));
+  const index = known >= 0 ? known : above >= 0 ? above : routes.length;
+  const done = (edits: Edit[]): RouteChange => ({ text: applyEdits(text, edits), place: index + 1, before });
+
+  const root = parseTree(text);
+  const list = root && findNodeAtLocation(root, ["routes"]);
+  if (list?.children === undefined) {
+    const all = routes.toSpliced(index, known >= 0 ? 1 : 0, { ...key, destination: [...destination] });
+    const value = all.map((route) => ({ ...route, destination: written(route.destination) }));
+    return done(modify(text, ["routes"], value, { formattingOptions: formattingOf(text) }));
+  }
+  if (known >= 0) {
+    const value = findNodeAtLocation(list, [known, "destination"]);
+    return value === undefined ? done([]) : done([replacing(value, spaced(written(destination)))]);
+  }
+  return done([inserted({ text, list, index, route: spaced({ ...key, destination: written(destination) }) })]);
+}
+
+/** On a line of its own where its neighbour is, else beside it. */
+function inserted({ text, list, index, route }: { text: string; list: Node; index: number; route: string }): Edit {
+  const following = list.children?.[index];
+  if (following !== undefined) {
+    return { offset: following.offset, length: 0, content: `${route},${spaceBefore(text, following)}` };
+  }
+  const last = list.children?.at(-1);
+  if (last === undefined) return replacing(list, `[${route}]`);
+  return { offset: last.offset + last.length, length: 0, content: `,${spaceBefore(text, last)}${route}` };
+}
+
+function spaceBefore(text: string, { offset }: Node): string {
+  const [line = ""] = /(\r?\n)?[ \t]*$/.exec(text.slice(0, offset)) ?? [];
+  return line.includes("\n") ? line : " ";
+}
+
+function replacing({ offset, length }: Node, content: string): Edit {
+  return { offset, length, content };
+}
+
+function written(destination: readonly string[]): string | readonly string[] {
+  const [only = "", ...others] = destination;
+  return others.length === 0 ? only : destination;
+}
+
+/** JSON in one line, with the blanks that people write. */
+function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return `{ ${fields.map(([name, field]) => `${JSON.stringify(name)}: ${spaced(field)}`).join(", ")} }`;
+}
+
+function formattingOf(text: string) {
+  const [, indent = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
+  return {
+    insertSpaces: !indent.includes("\t"),
+    tabSize: indent.includes("\t") ? 1 : indent.length,
+    eol: text.includes("\r\n") ? "\r\n" : "\n",
+  };
+}

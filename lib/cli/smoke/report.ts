@@ -1,0 +1,27 @@
+/** The result of a smoke test, for a person or for a script. */
+import type { Assumption, SmokeCheck } from "./checks.ts";
+
+export type SmokeReport = { ok: boolean; checks: SmokeCheck[]; assumptions: Assumption[] };
+
+/** Well where every check is, and nothing that was observed differs from what is assumed. */
+export function reportOf({ checks, assumptions }: Omit<SmokeReport, "ok">): SmokeReport {
+  const ok = checks.every((check) => check.ok) && assumptions.every(({ differs }) => differs !== true);
+  return { ok, checks, assumptions };
+}
+
+export function textOf({ ok, checks, assumptions }: SmokeReport, stageName: string): string {
+  const lines = checks.map((check) => `  ${check.ok ? "✓" : "✗"} ${check.name}\n      ${check.what}`);
+  const points = assumptions.flatMap(({ point, assumed, observed, differs, todo }) => [
+    `  ${differs === undefined ? "–" : differs ? "✗" : "✓"} ${point}`,
+    `      assumed:  ${assumed}`,
+    `      observed: ${observed}`,
+    ...(todo === "" ? [] : [`      to do:    ${todo}`]),
+  ]);
+  const summary = ok ? "The stage works as assumed." : "Something is wrong, or is not as assumed.";
+  return [
+    `sekisho smoke: stage ${stageName}`,
+    ["What was tried", ...lines].join("\n"),
+    ["What was assumed, and what was observed", ...points].join("\n"),
+    summary,
+  ].join("\n\n");
+}

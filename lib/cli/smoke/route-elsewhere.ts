@@ -1,0 +1,30 @@
+/** Whether the tasks of a smoke test go to the stage's own Execution zone. */
+import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { routeOf } from "../../../lambdas/verification/gate/route.ts";
+
+/** Says where the first text leads that is not routed to the stage's own Execution zone; undefined where all are. */
+export function routeElsewhere({
+  config,
+  routes,
+  team,
+  channel,
+  texts,
+}: {
+  config: Pick<Config, "destinations">;
+  /** The routes in force. */
+  routes: Config["routes"];
+  team: string;
+  channel: string;
+  texts: readonly string[];
+}): string | undefined {
+  for (const text of texts) {
+    const [name = ""] = routeOf({ routes, message: { team, channel, text } });
+    const destination = config.destinations[name];
+    // The stage's own destination has no address in the file.
+    if (destination !== undefined && isOwnExecution(destination)) continue;
+    const where = name === "" ? "nowhere" : `to ${name}, which is not the stage's own Execution zone`;
+    return `The route of ${channel} in workspace ${team} leads ${where}: npx sekisho destinations set NAME --channel ${channel} changes it.`;
+  }
+  return undefined;
+}

@@ -1,0 +1,137 @@
+/** The page's source on one machine, and of a stage on AWS. */
+import { join, resolve } from "node:path";
+import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import type { Checked } from "../../../lambdas/verification/checks/check-destination.ts";
+import { AwsFailure } from "../../cli/aws/aws-failure.ts";
+import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
+import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
+import { checkFromHere } from "../../cli/destinations/check.ts";
+import { checkDependencies } from "../../cli/destinations/check-dependencies.ts";
+import { checkInStage, deployedWorker } from "../../cli/destinations/check-in-stage.ts";
+import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
+import { openAwsPlace } from "../../cli/tasks/aws-place.ts";
+import { openLocalPlace } from "../../cli/tasks/local-place.ts";
+import { readLocalRecord, readStageRecord } from "../../cli/trace/execution-record.ts";
+import { pictureOf } from "../../cli/trace/picture.ts";
+import type { Step } from "../recorder/step-recorder.ts";
+import { archivedLetters } from "./dead-letters/archived.ts";
+import { undeliveredLetters } from "./dead-letters/undelivered.ts";
+import { createHealthBoard, type HealthBoard } from "./health.ts";
+import type { Source } from "./source.ts";
+
+/** Nobody else is answered while a lock is waited for, which a zone holds for about a millisecond. */
+const busyTimeoutMs = 500;
+
+/** Throws where there is no file of tasks. `steps`: what the run of this process has seen. */
+export function openLocalSource({
+  config,
+  store,
+  executionPort,
+  steps,
+  signal,
+  now = Date.now,
+}: {
+  config: ConfigPlace;
+  store?: string | undefined;
+  executionPort?: number | undefined;
+  steps?: (() => readonly Step[]) | undefined;
+  signal: AbortSignal;
+  now?: () => number;
+}): Source {
+  const { directory } = config;
+  const place = openLocalPlace({ directory, file: store, busyTimeoutMs, signal });
+  const file = store === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, store);
+  return {
+    name: "this machine",
+    place,
+    async pictureOf({ task }) {
+      const { id: requestId, taskId } = task;
+      const taskIds = taskId === undefined ? [] : [taskId];
+      const record = await readLocalRecord({ beside: file, requestId, taskIds });
+      const seen = { execution: record.task, stepRecorder: steps?.() ?? [] };
+      return { picture: pictureOf({ requestId, task, ...seen, nowMs: now() }), note: record.note };
+    },
+    health: openHealth({ config, stage: undefined, executionPort, signal }),
+    letters: undeliveredLetters({ place }),
+    close: place.close,
+  };
+}
+
+/** Rejects with what to do where the stage is unknown, not deployed, or of another account. */
+export async function openStageSource({
+  config,
+  stage,
+  signal,
+  now = Date.now,
+}: {
+  config: ConfigPlace;
+  stage: string;
+  signal: AbortSignal;
+  now?: () => number;
+}): Promise<Source> {
+  const file = loadConfig(config);
+  const named = chooseStage(file, stage);
+  const place = await openAwsPlace({ config: file, stage, signal });
+  return {
+    name: `stage ${named.stageName}`,
+    place,
+    async pictureOf({ task }) {
+      const { id: requestId, taskId } = task;
+      const record = await readStageRecord({ named, requestId, taskIds: taskId === undefined ? [] : [taskId], signal });
+      return { picture: pictureOf({ requestId, task, execution: record.task, nowMs: now() }), note: record.note };
+    },
+    health: openHealth({ config, stage, executionPort: undefined, signal }),
+    letters: archivedLetters({ named, place, signal }),
+    close: place.close,
+  };
+}
+
+function openHealth({
+  config: place,
+  stage,
+  executionPort,
+  signal,
+}: {
+  config: ConfigPlace;
+  stage: string | undefined;
+  executionPort: number | undefined;
+  signal: AbortSignal;
+}): HealthBoard {
+  function dependencies({ config }: EffectiveConfig) {
+    const found = checkDependencies({ config, place, signal });
+    return executionPort === undefined ? found : { ...found, executionPort };
+  }
+
+  /** Never rejects. */
+  async function checkByWorker({
+    config,
+    named,
+    name,
+  }: EffectiveConfig & { named: NamedStage; name: string }): Promise<Checked> {
+    try {
+      const outputs = await readStackOutputs({ ...named, signal });
+      const worker = deployedWorker({ ...named, config, outputs });
+      const [checked] = await checkInStage({ worker, names: [name], config, signal });
+      if (checked !== undefined) return checked;
+      return { name, address: "unknown", health: "unhealthy", words: "The worker does not tell." };
+    } catch (thrown) {
+      const words = thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.";
+      return { name, address: "unknown", health: "unhealthy", words };
+    }
+  }
+
+  return createHealthBoard({
+    read: () => readEffectiveConfig({ place, stage, signal }),
+    async check({ inForce, name }) {
+      const destination = inForce.config.destinations[name];
+      if (destination === undefined) return { name, address: "unknown", health: "unhealthy", words: "It is gone." };
+      const { named } = inForce;
+      if (named !== undefined) return checkByWorker({ ...inForce, named, name });
+      return checkFromHere({ ...dependencies(inForce), name, destination });
+    },
+    own: (inForce) =>
+      inForce.named === undefined
+        ? { address: `http://127.0.0.1:${dependencies(inForce).executionPort}/` }
+        : { address: "the stage's own Execution zone", authorizer: "sigv4" },
+  });
+}

@@ -1,0 +1,161 @@
+/** The tasks of a place as a list that lives: polled once for all who look at it, and only while somebody does. */
+import { setTimeout } from "node:timers/promises";
+import type { Task } from "../../../../lambdas/verification/task/task.ts";
+import { openStates } from "../../../cli/tasks/items.ts";
+import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
+import type { Explain } from "../explain.ts";
+import { type TaskRow, taskRowOf } from "./task-row.ts";
+
+/** `more`: states of which there are more tasks than are listed. */
+export type News =
+  | { type: "all"; rows: TaskRow[]; more: string[] }
+  | { type: "change"; rows: TaskRow[]; gone: string[]; more: string[] }
+  | { type: "trouble"; words: string };
+
+export type LiveTasks = {
+  /** Calls back with all that is known, then with each change, until the returned function is called. */
+  watch(listener: (news: News) => void): () => void;
+  close(): void;
+};
+
+const maxPerOpenState = 50;
+/** So many open tasks are read at each look. */
+const maxOpen = 350;
+const maxDone = 100;
+/** With those that ended while somebody looked. */
+const maxRows = 500;
+/** For so long what is over is taken for what it was: seldom is its data deleted. */
+const trustedMs = 60_000;
+
+/** `readAtMs`: when the rows of what is over were read, by id. */
+type Seen = { rows: Map<string, TaskRow>; more: string[]; readAtMs: ReadonlyMap<string, number> };
+const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
+
+/** `explain` turns what a poll throws into words for a person. A poll begins `pollMs` after the one before has ended. */
+export function createLiveTasks({
+  place,
+  explain,
+  pollMs = 2000,
+  now = Date.now,
+}: {
+  place: Pick<TaskPlace, "store" | "newestIds" | "openTasks">;
+  explain: Explain;
+  pollMs?: number;
+  now?: () => number;
+}): LiveTasks {
+  const listeners = new Set<(news: News) => void>();
+  let seen: Seen | undefined;
+  let trouble: string | undefined;
+  let polling: AbortController | undefined;
+
+  function tell(news: News): void {
+    for (const listener of listeners) listener(news);
+  }
+
+  async function poll(stop: AbortSignal): Promise<void> {
+    try {
+      const found = await look({ place, before: seen ?? nothing, nowMs: now() });
+      // Nobody looks any more.
+      if (stop.aborted) return;
+      const before = seen;
+      seen = found;
+      const isRecovered = trouble !== undefined;
+      trouble = undefined;
+      if (before === undefined || isRecovered) return tell(allOf(found));
+      const rows = [...found.rows.values()].filter((row) => !isSame(before.rows.get(row.id), row));
+      const gone = [...before.rows.keys()].filter((id) => !found.rows.has(id));
+      if (rows.length + gone.length > 0) tell({ type: "change", rows, gone, more: found.more });
+    } catch (thrown) {
+      if (stop.aborted) return;
+      const words = explain(thrown);
+      if (words !== trouble) tell({ type: "trouble", words });
+      trouble = words;
+    }
+  }
+
+  async function pollWhileWatched(stop: AbortController): Promise<void> {
+    const { signal } = stop;
+    while (!signal.aborted) {
+      await poll(signal);
+      await setTimeout(pollMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  return {
+    watch(listener) {
+      listeners.add(listener);
+      if (seen !== undefined) listener(allOf(seen));
+      if (trouble !== undefined) listener({ type: "trouble", words: trouble });
+      if (polling === undefined) {
+        polling = new AbortController();
+        void pollWhileWatched(polling);
+      }
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        polling?.abort();
+        polling = undefined;
+        // Whoever looks next is told what there is then.
+        seen = undefined;
+        trouble = undefined;
+      };
+    },
+    close() {
+      listeners.clear();
+      polling?.abort();
+    },
+  };
+}
+
+function allOf({ rows, more }: Seen): News {
+  return { type: "all", rows: [...rows.values()], more };
+}
+
+/** What is over is read once in a while; what was listed and is not found where it was is asked for by its id. */
+async function look({
+  place: { store, newestIds, openTasks },
+  before,
+  nowMs,
+}: {
+  place: Pick<TaskPlace, "store" | "newestIds" | "openTasks">;
+  before: Seen;
+  nowMs: number;
+}): Promise<Seen> {
+  const rows = new Map<string, TaskRow>();
+  const readAtMs = new Map<string, number>();
+  const more = new Set<string>();
+  const add = (task: Task | undefined) => task && rows.set(task.id, taskRowOf({ task, nowMs }));
+  const counts = new Map<string, number>();
+  let read = 0;
+  for await (const task of openTasks()) {
+    if (read === maxOpen) {
+      for (const state of openStates) more.add(state);
+      break;
+    }
+    read += 1;
+    const count = counts.get(task.state) ?? 0;
+    counts.set(task.state, count + 1);
+    if (count < maxPerOpenState) add(task);
+    else more.add(task.state);
+  }
+  const { ids, cursor } = await newestIds({ state: "done", limit: maxDone });
+  if (cursor !== undefined) more.add("done");
+  const missed = [...before.rows.values()].filter(({ id }) => !rows.has(id) && !ids.includes(id));
+  for (const id of [...ids, ...missed.map((row) => row.id)]) {
+    const known = before.rows.get(id);
+    const knownAtMs = before.readAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
+    // An operator may have its answer delivered once more.
+    const isTrusted = known?.state === "done" && !known.undelivered && nowMs - knownAtMs < trustedMs;
+    if (isTrusted) rows.set(id, known);
+    else add((await store.get({ id }))?.task);
+    readAtMs.set(id, isTrusted ? knownAtMs : nowMs);
+  }
+  const newestFirst = [...rows.values()].sort((a, b) => b.receivedAtMs - a.receivedAtMs || (a.id < b.id ? -1 : 1));
+  const open = newestFirst.filter(({ state }) => state !== "done");
+  const over = newestFirst.filter(({ state }) => state === "done").slice(0, Math.max(maxDone, maxRows - open.length));
+  return { rows: new Map([...open, ...over].map((row) => [row.id, row])), more: [...more], readAtMs };
+}
+
+function isSame(before: TaskRow | undefined, after: TaskRow): boolean {
+  return JSON.stringify(before) === JSON.stringify(after);
+}

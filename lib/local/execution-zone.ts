@@ -1,0 +1,131 @@
+/** The Execution zone on one machine: the host and its agent around one engine. */
+import { type A2aAgent, createA2aAgent, startPushLoop } from "../../lambdas/execution/a2a/a2a-agent.ts";
+import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { agentNameOf } from "../../lambdas/execution/agents/create-agent.ts";
+import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
+import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
+import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { noAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { createHost, type Host } from "../../lambdas/execution/host.ts";
+import { hostSettings } from "../../lambdas/execution/host-settings.ts";
+import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
+import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/attachments.ts";
+import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
+import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { ConfigError } from "../../lambdas/shared/config/load.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import { safeLines } from "../../lambdas/shared/safe-characters.ts";
+import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+import type { Engine } from "./engine.ts";
+
+export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
+
+/** What a running task gets to end by itself when the zone is closed. */
+const graceMs = 3000;
+
+type HostOptions = {
+  config: Config["execution"];
+  openEngine: () => Engine;
+  directory: string;
+  /** Where the ends of accepted tasks are pushed to, where the Verification zone is at hand. */
+  completions?: TaskQueue | undefined;
+  /** Of the Verification zone on this machine, whose files agents may read; undefined where it is not known. */
+  verificationPort?: () => number | undefined;
+  log: Log;
+  telemetry?: ProcessTelemetry | undefined;
+};
+
+type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<void> };
+
+/** The host alone, to be called as a function. Rejects with a ConfigError where the agent cannot be loaded. */
+export async function openHost({
+  config,
+  openEngine,
+  directory,
+  completions,
+  verificationPort = () => undefined,
+  log,
+  telemetry,
+}: HostOptions): Promise<OpenedHost> {
+  const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
+    throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
+  });
+  const show = (text: string) => process.stderr.write(`${safeLines(text)}\n`);
+  const agent = readEnvironment().showAgentErrors ? showAgentErrors({ agent: loaded, show }) : loaded;
+  const engine = openEngine();
+  const store = engine.taskStore({ parse: parseExecutionTask });
+  const notifications = engine.notifications?.();
+  const a2a = createA2aAgent({ config, notifications, readSecret });
+  const host = createHost({
+    agent,
+    agentName: agentNameOf(config.agent),
+    store,
+    completions,
+    a2a: a2a.settings,
+    ...hostSettings({ execution: config }),
+    authenticator: authenticatorOf(config.authenticator),
+    // Files of messages are on this machine too.
+    publicFetch: createLocalAttachmentFetch({ verificationPort }),
+    log,
+    telemetry,
+  });
+  const { allowLoopback } = config.a2a.push;
+  const pushLoop = notifications && startPushLoop({ host, queue: notifications, store, allowLoopback, log });
+  return {
+    host,
+    publish: a2a.publish,
+    async close() {
+      await host.stop({ graceMs });
+      await pushLoop?.close();
+      await engine.close();
+    },
+  };
+}
+
+export async function startExecutionZone(options: HostOptions & { port: number }): Promise<ExecutionZone> {
+  const { host, publish, close } = await openHost(options);
+  let server: ExecutionServer | undefined;
+  try {
+    server = await startExecutionServer({ host, port: options.port, log: options.log });
+    await publish({ url: `${server.url}/` });
+    const { url, port } = server;
+    return {
+      host,
+      url,
+      port,
+      async close() {
+        // Tasks end first, so that whoever waits for one hears of it on the connection that is open.
+        await host.stop({ graceMs });
+        await server?.close();
+        await close();
+      },
+    };
+  } catch (thrown) {
+    await server?.close();
+    await close();
+    throw thrown;
+  }
+}
+
+/** On this machine no platform is in front of the host: then it is as good as none, and as far as that stays on loopback. */
+function authenticatorOf(config: AuthenticatorConfig): Authenticator {
+  return config.type === "platform" ? noAuthenticator() : createAuthenticator({ config, readSecret });
+}
+
+// For whoever writes an agent: what it threw, on the terminal. Off by default, since an error may hold texts and secrets.
+
+/** The same agent; an error that it throws of its own accord is shown with its stack before the host sees it. */
+export function showAgentErrors({ agent, show }: { agent: Agent; show: (text: string) => void }): Agent {
+  return async function* (task, context) {
+    try {
+      yield* agent(task, context);
+    } catch (error) {
+      if (!context.signal.aborted) show(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      throw error;
+    }
+  };
+}

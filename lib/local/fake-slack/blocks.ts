@@ -1,0 +1,102 @@
+/** Which blocks Slack takes (https://docs.slack.dev/reference/block-kit/blocks), for the kinds that are used here. */
+import * as z from "zod";
+
+export type FakeSlackBlock = Readonly<{ type: string } & Record<string, unknown>>;
+
+const maxBlocks = 50;
+/** Of all markdown blocks of a message together. */
+const maxMarkdownLength = 12_000;
+
+const blockId = z.string().min(1).max(255).optional();
+const plainText = (max: number) =>
+  z.strictObject({ type: z.literal("plain_text"), text: z.string().min(1).max(max), emoji: z.boolean().optional() });
+const anyText = z.discriminatedUnion("type", [
+  plainText(3000),
+  z.strictObject({ type: z.literal("mrkdwn"), text: z.string().min(1).max(3000), verbatim: z.boolean().optional() }),
+]);
+const buttonSchema = z.strictObject({
+  type: z.literal("button"),
+  text: plainText(75),
+  action_id: z.string().min(1).max(255).optional(),
+  value: z.string().max(2000).optional(),
+  url: z.url().max(3000).optional(),
+  style: z.enum(["primary", "danger"]).optional(),
+  accessibility_label: z.string().max(75).optional(),
+  confirm: z
+    .strictObject({
+      title: plainText(100),
+      text: anyText,
+      confirm: plainText(30),
+      deny: plainText(30),
+      style: z.enum(["primary", "danger"]).optional(),
+    })
+    .optional(),
+});
+export type FakeSlackButton = z.infer<typeof buttonSchema>;
+
+const blockSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("markdown"), block_id: blockId, text: z.string().min(1).max(maxMarkdownLength) }),
+  z.strictObject({
+    type: z.literal("section"),
+    block_id: blockId,
+    text: anyText,
+    accessory: buttonSchema.optional(),
+    expand: z.boolean().optional(),
+  }),
+  z.strictObject({ type: z.literal("context"), block_id: blockId, elements: z.array(anyText).min(1).max(10) }),
+  z.strictObject({
+    type: z.literal("actions"),
+    block_id: blockId,
+    elements: z
+      .array(buttonSchema)
+      .min(1)
+      .max(25)
+      .refine((buttons) => new Set(buttons.map((button) => button.action_id ?? button)).size === buttons.length),
+  }),
+  z.strictObject({ type: z.literal("divider"), block_id: blockId }),
+  z.strictObject({ type: z.literal("header"), block_id: blockId, text: plainText(150) }),
+  z.looseObject({ type: z.literal("rich_text"), block_id: blockId, elements: z.array(z.unknown()) }),
+  z.looseObject({
+    type: z.literal("table"),
+    block_id: blockId,
+    rows: z.array(z.array(z.unknown()).max(20)).min(1).max(100),
+  }),
+]);
+
+const blocksSchema = z.array(blockSchema).max(maxBlocks);
+
+/** The blocks, or what is wrong with them in a sentence. Without the argument there are none. */
+export function readBlocks({
+  json,
+  refusesMarkdown,
+}: {
+  json: unknown;
+  refusesMarkdown: boolean;
+}): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
+  const parsed = blocksSchema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return { problem: `[ERROR] ${issue?.message} [json-pointer:/blocks/${issue?.path.join("/")}]` };
+  }
+  const blocks = parsed.data;
+  const ids = blocks.flatMap(({ block_id }) => block_id ?? []);
+  if (new Set(ids).size < ids.length) return { problem: "[ERROR] block_id is not unique" };
+  if (blocks.filter(({ type }) => type === "table").length > 1) return { problem: "[ERROR] only one table is allowed" };
+  const markdown = blocks.flatMap((block) => (block.type === "markdown" ? block.text : []));
+  if (refusesMarkdown && markdown.length > 0) return { problem: "[ERROR] unsupported type: markdown" };
+  if (markdown.join("").length > maxMarkdownLength)
+    return { problem: "[ERROR] markdown blocks: more than 12000 characters" };
+  return { blocks };
+}
+
+/** All buttons of a message, with the block that each is in. */
+export function buttonsOf(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackButton }[] {
+  return blocks.flatMap((block, index) => {
+    const found = block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
+    const blockIdOf = typeof block.block_id === "string" ? block.block_id : `b${index}`;
+    return (found as unknown[]).flatMap((each) => {
+      const button = buttonSchema.safeParse(each).data;
+      return button === undefined ? [] : [{ blockId: blockIdOf, button }];
+    });
+  });
+}

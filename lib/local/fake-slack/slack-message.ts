@@ -1,0 +1,74 @@
+/** A message of the fake Slack as the Web API and events tell of it. */
+import type { FakeSlackFile } from "./files.ts";
+import type { FakeSlackMessage } from "./messages.ts";
+import type { MethodArgs } from "./reply.ts";
+import { channelOf, isOwnBot, otherBot, personOf, workspace } from "./workspace.ts";
+
+/** `filesUrl` is where the fake Slack serves files from, ending with a slash. */
+export function toSlack({
+  message: { channel, ts, threadTs, user, text, metadata, blocks, files, stream, edited, unfurls },
+  withMetadata = true,
+  filesUrl,
+}: {
+  message: FakeSlackMessage;
+  withMetadata?: boolean;
+  filesUrl: string;
+}) {
+  const team = personOf(user)?.team ?? channelOf(channel)?.team ?? workspace.team;
+  return {
+    type: "message",
+    user,
+    ...botFields(user, team),
+    text,
+    ...previews({ text, unfurls }),
+    ts,
+    team,
+    ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+    ...(blocks === undefined ? {} : { blocks }),
+    ...(files === undefined ? {} : { files: files.map((file) => fileToSlack({ file, filesUrl })), upload: true }),
+    ...(stream === undefined ? {} : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
+    ...(edited ? { edited: { user, ts } } : {}),
+    ...(withMetadata && metadata !== undefined ? { metadata } : {}),
+  };
+}
+
+export function fileToSlack({ file, filesUrl }: { file: FakeSlackFile; filesUrl: string }) {
+  const { id, name, title, mimetype, size, team, user } = file;
+  const base = `${filesUrl}files-pri/${team}-${id}/`;
+  return {
+    id,
+    name,
+    title,
+    mimetype,
+    filetype: name.split(".").at(-1) ?? "",
+    size,
+    user,
+    user_team: team,
+    mode: "hosted",
+    is_external: false,
+    file_access: "visible",
+    url_private: `${base}${encodeURIComponent(name)}`,
+    url_private_download: `${base}download/${encodeURIComponent(name)}`,
+  };
+}
+
+function botFields(user: string, team: string) {
+  const bot =
+    user === otherBot.user ? otherBot : isOwnBot(user) ? { bot: workspace.bot, app: workspace.app } : undefined;
+  if (bot === undefined) return {};
+  const profile = { id: bot.bot, app_id: bot.app, name: user, team_id: team, deleted: false };
+  return { bot_id: bot.bot, app_id: bot.app, bot_profile: profile };
+}
+
+// Previews of addresses that a message names: Slack adds them unless a call says that it does not want any.
+
+/** `unfurls` says that a call let Slack add previews. */
+export function unfurling({ unfurl_links: links, unfurl_media: media }: MethodArgs): { unfurls?: true } {
+  return links === "false" && media === "false" ? {} : { unfurls: true };
+}
+
+/** Attachments as Slack adds them: one per address. */
+function previews({ text, unfurls }: { text: string; unfurls?: true | undefined }): { attachments?: unknown[] } {
+  const addresses = unfurls === undefined ? [] : (text.match(/https?:\/\/[^\s|<>()]+/g) ?? []);
+  return addresses.length === 0 ? {} : { attachments: addresses.map((address) => ({ from_url: address })) };
+}

@@ -1,0 +1,90 @@
+/** The Slack that the fake Slack consists of: a workspace, a second one, and an organization of two more. */
+
+/** `team` is the workspace whose channel it is; people of `sharedWith` are in it too, by Slack Connect. */
+export type FakeSlackChannel = {
+  id: string;
+  name: string;
+  direct: boolean;
+  team: string;
+  sharedWith?: string;
+  people: readonly string[];
+};
+
+/** `user` is the bot's user where the app is installed; an organization has one for all of its workspaces. */
+export type FakeSlackTeam = { id: string; name: string; domain: string; enterprise?: string; user: string };
+export type FakeSlackPerson = { id: string; name: string; locale: string; team: string };
+
+export const workspace = {
+  team: "TSTANDIN",
+  app: "ASTANDIN",
+  botUser: "UBOTSTANDIN",
+  bot: "BSTANDIN",
+  person: "UPERSON",
+  channel: { id: "CSTANDIN", name: "general", direct: false, team: "TSTANDIN", people: ["UPERSON", "UHANAKO"] },
+  directMessages: { id: "DSTANDIN", name: "Sekisho", direct: true, team: "TSTANDIN", people: ["UPERSON"] },
+} as const satisfies Record<string, string | FakeSlackChannel>;
+
+/** The organization in which the app is installed as a whole (Enterprise Grid). */
+export const organization = { id: "ESTANDIN", name: "Fake Slack Grid", user: "UBOTGRID" } as const;
+
+/** Another app, which posts in the same channels. */
+export const otherBot = { user: "UOTHERBOT", bot: "BOTHERBOT", app: "AOTHERBOT" } as const;
+
+const teams: readonly FakeSlackTeam[] = [
+  { id: workspace.team, name: "Fake Slack", domain: "fake-slack", user: workspace.botUser },
+  { id: "TSECOND", name: "Second", domain: "second", user: "UBOTSECOND" },
+  { id: "TGRID", name: "Grid one", domain: "grid-one", enterprise: organization.id, user: organization.user },
+  { id: "TGRIDTWO", name: "Grid two", domain: "grid-two", enterprise: organization.id, user: organization.user },
+];
+
+export const people: readonly FakeSlackPerson[] = [
+  { id: workspace.person, name: "You", locale: "en-US", team: workspace.team },
+  { id: "UHANAKO", name: "Hanako", locale: "ja-JP", team: workspace.team },
+  { id: "UOUTSIDER", name: "Olive", locale: "en-GB", team: "TSECOND" },
+  { id: "UGRID", name: "Gustav", locale: "de-DE", team: "TGRID" },
+];
+
+/** User groups and who is in them. */
+export const groups: readonly { id: string; team: string; users: readonly string[] }[] = [
+  { id: "SDEPLOYERS", team: workspace.team, users: ["UHANAKO"] },
+  { id: "SNOBODY", team: workspace.team, users: [] },
+  { id: "SGRID", team: "TGRID", users: ["UGRID"] },
+];
+
+const { team } = workspace;
+export const channels: readonly FakeSlackChannel[] = [
+  workspace.channel,
+  { id: "CRANDOM", name: "random", direct: false, team, people: [workspace.person, "UHANAKO"] },
+  {
+    id: "CSHARED",
+    name: "shared",
+    direct: false,
+    team,
+    sharedWith: "TSECOND",
+    people: [workspace.person, "UOUTSIDER"],
+  },
+  workspace.directMessages,
+  { id: "DHANAKO", name: "Sekisho", direct: true, team, people: ["UHANAKO"] },
+  { id: "CSECOND", name: "second", direct: false, team: "TSECOND", people: ["UOUTSIDER"] },
+  { id: "DSECOND", name: "Sekisho", direct: true, team: "TSECOND", people: ["UOUTSIDER"] },
+  { id: "CGRID", name: "grid", direct: false, team: "TGRID", people: ["UGRID"] },
+  { id: "DGRID", name: "Sekisho", direct: true, team: "TGRID", people: ["UGRID"] },
+  { id: "CGRIDTWO", name: "grid-two", direct: false, team: "TGRIDTWO", people: ["UGRID"] },
+];
+
+export function channelOf(id: string | undefined): FakeSlackChannel | undefined {
+  return channels.find((channel) => channel.id === id);
+}
+
+export function personOf(id: string | undefined): FakeSlackPerson | undefined {
+  return people.find((person) => person.id === id);
+}
+
+export function teamOf(id: string | undefined): FakeSlackTeam | undefined {
+  return teams.find((each) => each.id === id);
+}
+
+/** Whether the user is the app's own bot, wherever it is installed. */
+export function isOwnBot(user: string): boolean {
+  return teams.some((each) => each.user === user);
+}

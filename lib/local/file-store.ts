@@ -1,0 +1,209 @@
+/** Files of messages on one machine: in a folder, served by the Verification zone's server to whoever has a signed URL. */
+
+import { createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { type Log, silentLog } from "../../lambdas/shared/log.ts";
+import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
+import { type FileStore, fileLifeMs } from "../../lambdas/verification/files/file-store.ts";
+import type { Page } from "../../lambdas/verification/ingress/server.ts";
+
+const sweepEveryMs = 3600_000;
+
+export type LocalFileStore = FileStore & {
+  /** Answers what is below `/files/`. */
+  page: Page;
+  close(): void;
+};
+
+/**
+ * All that is made is private to the user who runs it. What is older than a day goes, at the start and then every hour.
+ * `baseUrl` is of the server, which may not listen yet; URLs outlive a restart where that comes back to the same port.
+ */
+export function openFileStore({
+  folder,
+  baseUrl,
+  now = Date.now,
+  log = silentLog,
+}: {
+  folder: string;
+  baseUrl: () => string;
+  now?: () => number;
+  log?: Log;
+}): LocalFileStore {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const signer = openFileSigner({ folder });
+  const sweep = () =>
+    sweepFiles({ folder, olderThanMs: now() - fileLifeMs }).catch((thrown: unknown) => {
+      log.warn("files_not_swept", { cause_kind: errorKind(thrown) });
+    });
+  void sweep();
+  const timer = setInterval(sweep, sweepEveryMs).unref();
+
+  return {
+    async put({ key, bytes, expiresAtMs: wantedMs, signal }) {
+      const file = join(folder, key);
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      await writeWhole({ file, bytes, signal });
+      const expiresAtMs = Math.min(wantedMs, now() + fileLifeMs);
+      return { url: new URL(`${pathOf(key)}?${signer.sign({ key, expiresAtMs })}`, baseUrl()).href, expiresAtMs };
+    },
+    page: createFilePage({ folder, signer, now }),
+    close: () => clearInterval(timer),
+  };
+}
+
+/** Whoever reads meanwhile reads the old bytes or the new ones. */
+async function writeWhole({ file, bytes, signal }: { file: string; bytes: Uint8Array; signal: AbortSignal }) {
+  const part = `${file}.${randomUUID()}.part`;
+  try {
+    await writeFile(part, bytes, { mode: 0o600, flag: "wx", signal });
+    await rename(part, file);
+  } catch (thrown) {
+    await rm(part, { force: true });
+    throw thrown;
+  }
+}
+
+// Serves the files of a folder: each by its own signed URL, as something to save and never as a page to show.
+
+const prefix = "/files/";
+/** Nothing else is ever looked for on the disk: no dot, and one slash. */
+const keyPattern = /^[A-Za-z0-9_-]{1,128}\/[A-Za-z0-9_-]{1,128}$/;
+
+/** Where the file of that key is on the server. */
+function pathOf(key: string): string {
+  return `${prefix}${key}`;
+}
+
+/** 403 for a URL that was not signed here, or whose time is over, whether or not there is such a file. */
+function createFilePage({ folder, signer, now }: { folder: string; signer: FileSigner; now: () => number }): Page {
+  return async (request, response) => {
+    const url = URL.parse(request.url ?? "/", "http://localhost");
+    if (!url?.pathname.startsWith(prefix)) return false;
+    const { pathname, searchParams: query } = url;
+    const key = pathname.slice(prefix.length);
+    if (request.method !== "GET" && request.method !== "HEAD") return refuse(response, 405, { allow: "GET, HEAD" });
+    if (!keyPattern.test(key)) return refuse(response, 404);
+    if (signer.check({ key, query, nowMs: now() }) !== "valid") return refuse(response, 403);
+    await serve({ file: join(folder, key), response, withBody: request.method === "GET" });
+    return true;
+  };
+}
+
+async function serve({
+  file,
+  response,
+  withBody,
+}: {
+  file: string;
+  response: ServerResponse;
+  withBody: boolean;
+}): Promise<void> {
+  const handle = await open(file, "r").catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === "ENOENT") return undefined;
+    throw thrown;
+  });
+  if (handle === undefined) {
+    refuse(response, 404);
+    return;
+  }
+  try {
+    const { size } = await handle.stat();
+    response.writeHead(200, {
+      "content-type": "application/octet-stream",
+      "content-length": size,
+      "content-disposition": "attachment",
+      "content-security-policy": "default-src 'none'; sandbox",
+      "cross-origin-resource-policy": "same-origin",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    });
+    if (!withBody) response.end();
+    // A reader that hangs up is no failure of ours.
+    else await pipeline(handle.createReadStream({ autoClose: false }), response).catch(() => response.destroy());
+  } finally {
+    await handle.close();
+  }
+}
+
+function refuse(response: ServerResponse, status: number, headers: Record<string, string> = {}): true {
+  response.writeHead(status, { "cache-control": "no-store", "content-length": 0, ...headers });
+  response.end();
+  return true;
+}
+
+// Signs the URLs of a folder's files, with a key that lies in the folder.
+
+const keyBytes = 32;
+
+export type FileSigner = {
+  /** The query of the URL. */
+  sign(request: { key: string; expiresAtMs: number }): string;
+  /** `expired` was signed here, but its time is over. */
+  check(request: { key: string; query: URLSearchParams; nowMs: number }): "valid" | "expired" | "forged";
+};
+
+/** The key is made once, and the same after a restart. Throws where it cannot be read, or is none. */
+function openFileSigner({ folder }: { folder: string }): FileSigner {
+  const secret = openKey(join(folder, "signing.key"));
+  const signature = (key: string, expires: string) =>
+    createHmac("sha256", secret).update(`${key}\n${expires}`).digest("base64url");
+
+  return {
+    sign({ key, expiresAtMs }) {
+      const expires = String(expiresAtMs);
+      return new URLSearchParams({ expires, signature: signature(key, expires) }).toString();
+    },
+    check({ key, query, nowMs }) {
+      const expires = query.get("expires") ?? "";
+      const given = Buffer.from(query.get("signature") ?? "");
+      const right = Buffer.from(signature(key, expires));
+      if (given.length !== right.length || !timingSafeEqual(given, right)) return "forged";
+      return nowMs < Number(expires) ? "valid" : "expired";
+    },
+  };
+}
+
+/** Two processes that start at once have the same one: it appears whole, and only if none is there. */
+function openKey(file: string): Buffer {
+  const fresh = `${file}.${randomUUID()}`;
+  try {
+    writeFileSync(fresh, randomBytes(keyBytes), { mode: 0o600, flag: "wx" });
+    linkSync(fresh, file);
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== "EEXIST") throw thrown;
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+  const key = readFileSync(file);
+  if (key.length !== keyBytes) throw new Error(`${file} is no signing key. Delete it: links to files go out of date.`);
+  return key;
+}
+
+// Takes away the files of messages whose day is over.
+
+/** What was last written before that moment, with the folders that it leaves empty. The folder's own files stay. */
+async function sweepFiles({ folder, olderThanMs }: { folder: string; olderThanMs: number }): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries.filter((one) => one.isDirectory())) {
+    const inner = join(folder, entry.name);
+    for (const name of await readdir(inner)) {
+      const file = join(inner, name);
+      // One that was half written a moment ago may be gone by now.
+      const found = await stat(file).catch(() => undefined);
+      if (found !== undefined && found.mtimeMs < olderThanMs) await rm(file, { force: true });
+    }
+    await removeIfEmpty(inner);
+  }
+}
+
+/** A file that was just put there keeps it. */
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((thrown: NodeJS.ErrnoException) => {
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(thrown.code ?? "")) throw thrown;
+  });
+}

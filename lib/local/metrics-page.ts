@@ -1,0 +1,69 @@
+/** `GET /metrics` of the Verification zone on one machine, on a listener of its own: a tunnel to the port of Slack's events never leads to it. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { QueueDepth } from "../../lambdas/shared/engine/ports.ts";
+import { close, listen } from "../../lambdas/shared/http/server.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { refusalOf } from "./web/guard.ts";
+import { one } from "./web/request.ts";
+
+/** What proxies and tunnels add, even those that put the address of this machine in the place of their own. */
+const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+
+const maxConnections = 16;
+
+export type MetricsServer = { url: string; close(): Promise<void> };
+
+/**
+ * Listens on loopback alone; port 0 takes a free one. 403 to web pages and to what a proxy passes on, 404 where metrics are
+ * switched off. `queueDepths` is asked at each read. Rejects with a message for a person where the port is taken.
+ */
+export async function startMetricsServer({
+  telemetry,
+  queueDepths = () => [],
+  port,
+  log,
+}: {
+  telemetry: ProcessTelemetry | undefined;
+  queueDepths?: (() => QueueDepth[]) | undefined;
+  port: number;
+  log: Log;
+}): Promise<MetricsServer> {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isFromHere(request)) return respond(response, 403);
+    if (request.url?.split("?", 1)[0] !== "/metrics") return respond(response, 404);
+    if (request.method !== "GET" && request.method !== "HEAD") return respond(response, 405, { allow: "GET, HEAD" });
+    for (const { queue, messages, oldestMs } of queueDepths()) {
+      telemetry?.metrics.set("sekisho_queue_messages", { queue }, messages);
+      telemetry?.metrics.set("sekisho_queue_oldest_seconds", { queue }, oldestMs / 1000);
+    }
+    const shown = await telemetry?.exposition();
+    if (shown === undefined) return respond(response, 404);
+    respond(response, 200, { "content-type": shown.contentType, "x-content-type-options": "nosniff" }, shown.body);
+  }
+
+  const server = createServer({ headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 });
+  server.maxConnections = maxConnections;
+  server.on("request", (request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      log.error("request_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
+      if (response.headersSent) response.destroy();
+      else respond(response, 500);
+    });
+  });
+  const hostname = "127.0.0.1";
+  const bound = await listen({ server, hostname, port, portSetting: "SEKISHO_METRICS_PORT" });
+  return { url: `http://${hostname}:${bound}/metrics`, close: () => close(server) };
+}
+
+function isFromHere({ headers, socket }: IncomingMessage): boolean {
+  if (forwarded.some((name) => headers[name] !== undefined)) return false;
+  const { host, origin } = headers;
+  const fetchSite = one(headers["sec-fetch-site"]);
+  return refusalOf({ method: "GET", host, origin, fetchSite, port: socket.localPort }) === undefined;
+}
+
+function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {
+  response.writeHead(status, { "cache-control": "no-store", ...headers, "content-length": Buffer.byteLength(body) });
+  response.end(body);
+}

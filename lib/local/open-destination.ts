@@ -1,0 +1,85 @@
+/** One destination of the configuration, opened for a single command. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { readSecret as readSecretHere } from "../../lambdas/shared/config/secrets.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
+import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import type { Transport } from "../../lambdas/verification/transport/transport.ts";
+import { openSqliteEngine } from "./engine.ts";
+import { openHost } from "./execution-zone.ts";
+
+export type OpenedDestination = {
+  destination: WorkerDestination;
+  /** What lies below the client, authorizer included: the bytes of one request, once. */
+  transport: Transport;
+  close(): Promise<void>;
+};
+
+/** For `in-process` a host with a store of its own comes along, gone with `close`. */
+export async function openDestination({
+  config,
+  name,
+  directory,
+  executionPort,
+  readSecret = readSecretHere,
+  region = readEnvironment().awsRegion,
+  log,
+}: {
+  config: Config;
+  name: string;
+  directory: string;
+  executionPort: number;
+  readSecret?: (reference: SecretReference) => Promise<string>;
+  /** Whose STS is asked, where the destination does not say. */
+  region?: string | undefined;
+  log: Log;
+}): Promise<OpenedDestination> {
+  const only = Object.fromEntries(Object.entries(config.destinations).filter(([key]) => key === name));
+  const host = only[name]?.transport === "in-process" ? await openTemporaryHost({ config, directory, log }) : undefined;
+  let transport: Transport | undefined;
+  const destinations = createDestinations({
+    config: { ...config, destinations: only },
+    localUrl: `http://127.0.0.1:${executionPort}/`,
+    handle: async (request) => (host === undefined ? new Response(null, { status: 404 }) : host.handle(request)),
+    readSecret,
+    botTokenOf: () => readSecret(config.slack.botToken),
+    region,
+    log,
+    wrap: ({ transport: bare }) => {
+      transport = bare;
+      return bare;
+    },
+  });
+  const destination = destinations.get(name);
+  if (destination === undefined || transport === undefined) throw new Error(`There is no destination "${name}".`);
+  return {
+    destination,
+    transport,
+    async close() {
+      await destination.client.close();
+      await host?.close();
+    },
+  };
+}
+
+async function openTemporaryHost({ config, directory, log }: { config: Config; directory: string; log: Log }) {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-"));
+  const { host, close } = await openHost({
+    config: config.execution,
+    openEngine: () => openSqliteEngine({ file: join(folder, "execution.db") }),
+    directory,
+    log,
+  });
+  return {
+    handle: (request: Request) => host.handle(request),
+    async close() {
+      await close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** The way of each task, step by step, kept in memory for whoever watches. */
+import { redact } from "../../../lambdas/verification/transport/redact.ts";
+import type { TaskStep } from "../watch-tasks.ts";
+
+/** `event` and `delivery` are what passes between Slack and us. */
+export type Step = Omit<TaskStep, "kind"> & { kind: TaskStep["kind"] | "event" | "delivery" };
+
+export type StepRecorder = {
+  add(step: Omit<Step, "atMs"> & { atMs?: number }): void;
+  /** Of all tasks that are kept, each task's in order. */
+  steps(): Step[];
+  /** Calls back at each new step, until the returned function is called. */
+  onStep(listener: (step: Step) => void): () => void;
+};
+
+/**
+ * Keeps the latest `maxTasks` tasks and of each the first `maxSteps` steps. Tokens and signed URLs are masked by their form
+ * and their names, and each of `secrets` wherever it stands.
+ */
+export function createStepRecorder({
+  secrets = [],
+  maxTasks = 100,
+  maxSteps = 300,
+  now = Date.now,
+}: {
+  secrets?: readonly string[];
+  maxTasks?: number;
+  maxSteps?: number;
+  now?: () => number;
+} = {}): StepRecorder {
+  const byTask = new Map<string, Step[]>();
+  const listeners = new Set<(step: Step) => void>();
+
+  function stepsOf(requestId: string): Step[] {
+    const known = byTask.get(requestId);
+    if (known !== undefined) return known;
+    const [oldest] = byTask.keys();
+    if (oldest !== undefined && byTask.size >= maxTasks) byTask.delete(oldest);
+    const steps: Step[] = [];
+    byTask.set(requestId, steps);
+    return steps;
+  }
+
+  return {
+    add({ atMs = now(), title, detail, ...rest }) {
+      const steps = stepsOf(rest.requestId);
+      if (steps.length >= maxSteps) return;
+      // By way of JSON, so that what a watcher gets is a copy and nothing changes under it.
+      const step: Step = { ...rest, atMs, ...withoutSecrets({ title, detail }, secrets) };
+      steps.push(step);
+      for (const listener of listeners) listener(step);
+    },
+    steps: () => [...byTask.values()].flat(),
+    onStep(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function withoutSecrets(
+  shown: Pick<Step, "title" | "detail">,
+  secrets: readonly string[],
+): Pick<Step, "title" | "detail"> {
+  let json = JSON.stringify(redact(shown));
+  for (const secret of secrets) {
+    if (secret !== "") json = json.replaceAll(JSON.stringify(secret).slice(1, -1), "[redacted]");
+  }
+  return JSON.parse(json);
+}

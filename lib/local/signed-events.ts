@@ -1,0 +1,126 @@
+/** Events and forms as Slack delivers them: signed at the time of sending, events again where they were not taken. */
+import { createHmac } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+
+export type Delivery = {
+  /** The status of the last delivery, or undefined where none was answered. */
+  status: number | undefined;
+  deliveries: number;
+  /** No delivery was taken for certain, but one had no answer or a 5xx, so the entry may have taken it. */
+  isAmbiguous: boolean;
+};
+
+/** Slack waits this long for an answer. */
+const answerTimeoutMs = 3000;
+/** Slack delivers again at once, after a minute, and after five. */
+const slackRetryDelaysMs: readonly number[] = [0, 60_000, 300_000];
+
+/**
+ * Signed with version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack). An answer other than 2xx, or
+ * none, is followed by a redelivery after each of `retryDelaysMs`, unless the answer says `X-Slack-No-Retry: 1`.
+ * Never rejects; `signal` ends it.
+ */
+export async function sendEvent({
+  eventsUrl,
+  signingSecret,
+  payload,
+  retryDelaysMs = slackRetryDelaysMs,
+  now = Date.now,
+  sleep = (ms, signal) => wait(ms, undefined, { signal }),
+  signal = new AbortController().signal,
+}: {
+  eventsUrl: string;
+  signingSecret: string;
+  payload: unknown;
+  retryDelaysMs?: readonly number[];
+  now?: () => number;
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  signal?: AbortSignal;
+}): Promise<Delivery> {
+  const body = JSON.stringify(payload);
+  let retryReason: string | undefined;
+  let isAmbiguous = false;
+  for (let deliveries = 1; ; deliveries++) {
+    const headers = {
+      ...signedHeaders({ signingSecret, body, contentType: "application/json", now }),
+      ...(retryReason === undefined
+        ? {}
+        : { "x-slack-retry-num": String(deliveries - 1), "x-slack-retry-reason": retryReason }),
+    };
+    const answered = await post({ eventsUrl, headers, body, signal });
+    isAmbiguous = !answered.taken && (isAmbiguous || mayHaveArrived(answered.status));
+    const delivery = { status: answered.status, deliveries, isAmbiguous };
+    const delayMs = retryDelaysMs[deliveries - 1];
+    if (answered.taken || answered.noRetry || delayMs === undefined) return delivery;
+    retryReason = answered.status === undefined ? "connection_failed" : "http_error";
+    await sleep(delayMs, signal).catch(() => {});
+    if (signal.aborted) return delivery;
+  }
+}
+
+function mayHaveArrived(status: number | undefined): boolean {
+  return status === undefined || status >= 500;
+}
+
+/** A slash command or a pressed button: signed in the same way, and told of once whatever comes of it. */
+export async function sendForm({
+  url,
+  signingSecret,
+  form,
+  now = Date.now,
+  signal = new AbortController().signal,
+}: {
+  url: string;
+  signingSecret: string;
+  form: Record<string, string>;
+  now?: () => number;
+  signal?: AbortSignal;
+}): Promise<Delivery> {
+  const body = new URLSearchParams(form).toString();
+  const headers = signedHeaders({ signingSecret, body, contentType: "application/x-www-form-urlencoded", now });
+  const { status, taken } = await post({ eventsUrl: url, headers, body, signal });
+  return { status, deliveries: 1, isAmbiguous: !taken && mayHaveArrived(status) };
+}
+
+/** `now` says when it is signed. */
+export function signedHeaders({
+  signingSecret,
+  body,
+  contentType,
+  now,
+}: {
+  signingSecret: string;
+  body: string;
+  contentType: string;
+  now: () => number;
+}): Record<string, string> {
+  const timestamp = String(Math.floor(now() / 1000));
+  const signature = sign({ signingSecret, timestamp, body });
+  return { "content-type": contentType, "x-slack-request-timestamp": timestamp, "x-slack-signature": signature };
+}
+
+function sign({ signingSecret, timestamp, body }: { signingSecret: string; timestamp: string; body: string }): string {
+  return `v0=${createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex")}`;
+}
+
+async function post({
+  eventsUrl,
+  headers,
+  body,
+  signal,
+}: {
+  eventsUrl: string;
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal;
+}): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean }> {
+  try {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
+    const response = await fetch(eventsUrl, { method: "POST", headers, body, redirect: "manual", signal: bounded });
+    await response.body?.cancel();
+    const noRetry = response.headers.get("x-slack-no-retry") === "1";
+    return { status: response.status, taken: response.ok, noRetry };
+  } catch {
+    return { status: undefined, taken: false, noRetry: false };
+  }
+}

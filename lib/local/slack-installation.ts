@@ -1,0 +1,88 @@
+/** Whose token is used for which workspace on one machine, and the flow by which further workspaces install the app. */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import type { Page } from "../../lambdas/verification/ingress/server.ts";
+import { createInstallationFile } from "../../lambdas/verification/installations/installation-file.ts";
+import { createTeamOf } from "../../lambdas/verification/installations/team-of.ts";
+import { createTokens } from "../../lambdas/verification/installations/tokens.ts";
+import { createMemoryLedger } from "../../lambdas/verification/oauth/memory-ledger.ts";
+import { createOauth } from "../../lambdas/verification/oauth/oauth.ts";
+import { botScopes } from "../../lambdas/verification/slack/api/bot-scopes.ts";
+import type { Tokens } from "../../lambdas/verification/slack/api/slack.ts";
+
+/** A rotated client secret is used after that. */
+const secretKeepMs = 60_000;
+
+export type SlackInstallation = { tokens: Tokens; page: Page };
+
+/** Without `slack.install` there is one workspace and one token, and no flow. */
+export function openSlackInstallation({
+  config,
+  dataFolder,
+  botToken,
+  apiUrl,
+  log,
+}: {
+  config: Config;
+  dataFolder: string;
+  /** Undefined where there is none beside those of the flow. */
+  botToken: () => Promise<string | undefined>;
+  apiUrl: string;
+  log: Log;
+}): SlackInstallation {
+  const { install } = config.slack;
+  if (install === undefined) return { tokens: createTokens({ botToken }), page: () => false };
+  const installations = createInstallationFile({ file: join(dataFolder, "installations.json") });
+  // Anybody may open the page: not each request reads the secret from Secrets Manager.
+  const clientSecret = createCachedSecret({
+    readSecret: () => readSecret(install.clientSecret),
+    readTimeoutMs: 2000,
+    keepMs: secretKeepMs,
+  });
+  const oauth = createOauth({
+    clientId: install.clientId,
+    clientSecret: clientSecret.current,
+    scopes: botScopes(config),
+    installations,
+    ledger: createMemoryLedger({ maxPerDay: install.maxPerDay }),
+    teams: install.teams,
+    stateSalt: randomUUID(),
+    apiUrl,
+    log,
+  });
+  return {
+    tokens: createTokens({ botToken, installations, teamOf: createTeamOf({ apiUrl }) }),
+    page: async (request, response) => {
+      const path = request.url ?? "/";
+      if (!/^\/slack\/(install|oauth_redirect)(\?|$)/.test(path)) return false;
+      const headers = new Headers();
+      for (const [name, value] of Object.entries(request.headers)) {
+        if (typeof value === "string") headers.set(name, value);
+      }
+      // Of another method no more has to be known; of some no Request can be made.
+      const method = request.method === "GET" ? "GET" : "POST";
+      const answer = await oauth(new Request(new URL(path, "http://localhost"), { method, headers }));
+      response.writeHead(answer.status, [...answer.headers].flat());
+      response.end(await answer.text());
+      return true;
+    },
+  };
+}
+
+// Which secrets of Slack's the Verification zone cannot do without on one machine.
+
+/** The app token stands for the signing secret; with an installation flow every workspace gets its bot token by that. */
+export function neededSecrets({ appToken, signingSecret, botToken, install }: Config["slack"]): SecretReference[] {
+  return [...(hasSecret(appToken) ? [] : [signingSecret]), install === undefined ? botToken : install.clientSecret];
+}
+
+/** One that is set says that the real Slack is meant. */
+export function isAnySet({ appToken, signingSecret, botToken, install }: Config["slack"]): boolean {
+  const all = [appToken, signingSecret, botToken, ...(install === undefined ? [] : [install.clientSecret])];
+  return all.some(hasSecret);
+}

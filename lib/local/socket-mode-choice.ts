@@ -1,0 +1,92 @@
+/** Which way the real Slack is met on one machine: over Socket Mode where there is an app token, else over HTTP. */
+import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
+import { neededSecrets } from "./slack-installation.ts";
+import { askWhoWeAre, type SlackIdentity } from "./socket-mode-identity.ts";
+
+type Secret = () => Promise<string>;
+
+export type RealSlack = {
+  /** For the Verification zone. */
+  access: {
+    botToken: () => Promise<string | undefined>;
+    signingSecret: Secret | undefined;
+    appToken: Secret | undefined;
+  };
+  /** For the person who started it, once it runs. */
+  text(running: { port: number }): string;
+};
+
+/** The first secret without which Slack cannot be met. */
+export function missingSecret({ slack }: Config): string | undefined {
+  const missing = neededSecrets(slack).find((reference) => !hasSecret(reference));
+  return missing && nameOfSecret(missing);
+}
+
+/** Over Socket Mode the bot token is tried at once; rejects with words for a person. */
+export async function openRealSlack({ config, signal }: { config: Config; signal: AbortSignal }): Promise<RealSlack> {
+  const { appToken, signingSecret, botToken, apiUrl } = config.slack;
+  const reader = (reference: SecretReference): Secret | undefined =>
+    hasSecret(reference) ? () => readSecret(reference) : undefined;
+  const readBotToken = reader(botToken);
+  const access = {
+    botToken: async () => readBotToken?.(),
+    signingSecret: reader(signingSecret),
+    appToken: reader(appToken),
+  };
+  if (access.appToken === undefined) return { access, text: ({ port }) => realSlackText({ port, config }) };
+  if (readBotToken === undefined) return { access, text: installText };
+  const name = nameOfSecret(botToken);
+  const identity = await askWhoWeAre({ botToken: readBotToken, apiUrl, name, signal });
+  return { access, text: () => socketModeText({ identity, config }) };
+}
+
+// What a person does so that the real Slack reaches this machine, or what to type where it does.
+
+function realSlackText({ port, config }: { port: number; config: Config }): string {
+  const eventsUrl = "https://YOUR-TUNNEL.example/slack/events";
+  const manifest = slackManifest({ name: "Sekisho", config, eventsUrl });
+  return `
+Slack must be able to reach this machine: point a tunnel at port ${port} and put its https address
+in place of YOUR-TUNNEL.example below (or: npx sekisho manifest --url https://…). Then create the app from this manifest
+(https://api.slack.com/apps, "Create New App", "From a manifest"), install it, and invite it to a channel.
+Without a tunnel: Socket Mode, see docs/slack.md.
+
+${JSON.stringify(manifest, null, 2)}
+
+${whoMayAsk()}
+`;
+}
+
+/** Said when the connection stands. */
+function socketModeText({ identity, config }: { identity: SlackIdentity; config: Config }): string {
+  const { bot, team, teamId } = identity;
+  const { command } = config.slack;
+  const invite =
+    config.allowlist.length === 0
+      ? `The configuration's allowlist is empty, which means nobody. To let in everyone of ${team}:\n  npx sekisho allow add --team ${teamId}\n\n`
+      : "";
+  const slash = command === undefined ? "" : `, or type  ${command.name} hello`;
+  return `
+Connected to Slack over Socket Mode: @${bot} in ${team} (${teamId})
+
+${invite}In a channel:  /invite @${bot}   and then   @${bot} hello
+Or write to @${bot} directly${slash}.
+${whoMayAsk()}
+`;
+}
+
+/** Connected, but the token of every workspace comes by the installation flow. */
+function installText({ port }: { port: number }): string {
+  return `
+Connected to Slack over Socket Mode. A workspace installs the app at https://YOUR-TUNNEL.example/slack/install:
+a browser must be able to reach port ${port} of this machine there, at the address of npx sekisho manifest --socket --url https://…
+${whoMayAsk()}
+`;
+}
+
+function whoMayAsk(): string {
+  return "Whoever is refused reads which ids to add to the allowlist (npx sekisho allow add, or sekisho.config.json and a restart).";
+}

@@ -1,0 +1,182 @@
+/** The Verification zone on one machine: ingress and worker around one engine. */
+import { join } from "node:path";
+import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
+import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
+import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
+import type { QueueConsumer, ReceivedMessage } from "../../lambdas/shared/engine/ports.ts";
+import type { Log } from "../../lambdas/shared/log.ts";
+import { createOnceAMinute } from "../../lambdas/shared/once-a-minute.ts";
+import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { newTrace } from "../../lambdas/shared/trace.ts";
+import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
+import { createArtifactFetch } from "../../lambdas/verification/files/artifact-fetch.ts";
+import { createFiles } from "../../lambdas/verification/files/create-files.ts";
+import { createIngress, createIntake } from "../../lambdas/verification/ingress/ingress.ts";
+import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
+import { createSlackApi } from "../../lambdas/verification/slack/api/web-api.ts";
+import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
+import { createVerificationWorker, openWorkerStores } from "../../lambdas/verification/worker/verification-worker.ts";
+import type { Engine } from "./engine.ts";
+import { openFileStore } from "./file-store.ts";
+import { startMetricsServer } from "./metrics-page.ts";
+import type { SlackInstallation } from "./slack-installation.ts";
+import { startSocketMode } from "./socket-mode.ts";
+
+/** Steps under way get this long to end by themselves when the zone is closed; then their calls are ended. */
+const closeGraceMs = 3000;
+/** A push that has failed so often is dropped: its task is polled all the same. */
+const maxCompletionReceives = 3;
+/** Pushes must not take the steps' place, however many come. */
+const completionConcurrency = 2;
+
+export type VerificationZone = {
+  url: string;
+  port: number;
+  /** Where metrics are read; undefined where no port is given for them. */
+  metricsUrl: string | undefined;
+  close(): Promise<void>;
+};
+
+export type VerificationOptions = {
+  config: Config;
+  openEngine: () => Engine;
+  /** For what is kept beside the engine: files of messages. */
+  dataFolder: string;
+  port: number;
+  /** For `GET /metrics`, never the port of Slack's events: a tunnel leads to that. Without one nobody reads them. */
+  metricsPort?: number | undefined;
+  /** Without one nothing is taken over HTTP. */
+  signingSecret?: (() => Promise<string>) | undefined;
+  /** Whose token is used for which workspace. */
+  installation: SlackInstallation;
+  /** With one, Slack is met over Socket Mode. */
+  appToken?: (() => Promise<string>) | undefined;
+  slackApiUrl: string;
+  destinations: ReadonlyMap<string, WorkerDestination>;
+  /** The Execution zone to which destinations without an address lead, where that is on this machine. */
+  executionUrl?: string | undefined;
+  /** Who may ask beside the configuration's allowlist. */
+  extraRules?: readonly AllowlistRule[];
+  /** Where the Execution zone pushes the ends of tasks; without it tasks are polled only. */
+  completions?: QueueConsumer | undefined;
+  page?: Page;
+  observe?: (observation: Observation) => void;
+  log: Log;
+  telemetry?: ProcessTelemetry | undefined;
+};
+
+/** Resolves when events can come in and tasks move. `close` lets the steps under way end; what is left goes on at the next start. */
+export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
+  const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log, telemetry } = options;
+  const metrics = telemetry?.metrics;
+  const { concurrency, visibilityTimeoutMs, maxReceiveCount } = config.limits;
+  const engine = options.openEngine();
+  const { queue, deadLetters } = engine.taskQueue({ maxReceiveCount });
+  let url = "";
+  const fileStore = openFileStore({ folder: join(dataFolder, "files"), baseUrl: () => url, log });
+  const { tokens } = installation;
+  const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
+  const stores = openWorkerStores((parse) => engine.taskStore({ parse }));
+  const worker = createVerificationWorker({
+    config,
+    engine: { ...stores, queue, queueSystem: "sqlite" },
+    slack,
+    files: createFiles({
+      slack,
+      token: tokens.tokenOf,
+      newerToken: tokens.newerThan,
+      apiUrl,
+      store: fileStore,
+      publicFetch: createArtifactFetch({ ...config, executionUrl: options.executionUrl }),
+      ...config.files,
+      log,
+    }),
+    destinations: options.destinations,
+    extraRules: options.extraRules,
+    observe: options.observe,
+    log,
+    telemetry,
+  });
+  const stop = new AbortController();
+  const loop = { visibilityTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
+  const complete = async ({ body, receiveCount }: ReceivedMessage, signal: AbortSignal) => {
+    try {
+      await worker.completion({ body, signal });
+    } catch (error) {
+      if (receiveCount < maxCompletionReceives) throw error;
+    }
+  };
+  const loops = [
+    runQueueLoop({
+      ...loop,
+      consumer: queue,
+      handle: ({ body }, signal) => worker.handle({ body, signal }),
+      concurrency,
+    }),
+    runQueueLoop({
+      ...loop,
+      consumer: deadLetters,
+      handle: ({ body }, signal) => worker.deadLetter({ body, signal }),
+      concurrency: 1,
+    }),
+    ...(options.completions === undefined
+      ? []
+      : [
+          runQueueLoop({
+            ...loop,
+            consumer: options.completions,
+            handle: complete,
+            concurrency: completionConcurrency,
+          }),
+        ]),
+  ];
+  /** In the order in which they were opened. */
+  const opened: (() => Promise<void>)[] = [
+    () => engine.close(),
+    async () => fileStore.close(),
+    async () => {
+      stop.abort();
+      await Promise.all(loops);
+    },
+  ];
+  const close = async () => {
+    for (const each of opened.splice(0).reverse()) await each();
+  };
+  async function startMetrics(): Promise<string | undefined> {
+    const { metricsPort: port } = options;
+    if (port === undefined) return undefined;
+    const server = await startMetricsServer({ telemetry, queueDepths: engine.queueDepths, port, log });
+    opened.push(server.close);
+    return server.url;
+  }
+
+  try {
+    const { signingSecret = async () => "", appToken } = options;
+    const { sampleRatio } = config.telemetry.traces;
+    const intake = { queue, log, metrics, newTrace: () => newTrace({ sampleRatio }) };
+    const server = await startVerificationServer({
+      ingress: createIngress({
+        ...intake,
+        signingSecret: createCachedSecret({ readSecret: signingSecret }),
+        isDue: createOnceAMinute({ now: Date.now }),
+      }),
+      page: async (...exchange) => {
+        for (const each of [fileStore.page, installation.page, page]) if (await each(...exchange)) return true;
+        return false;
+      },
+      port: options.port,
+      log,
+    });
+    opened.push(server.close);
+    url = server.url;
+    if (appToken !== undefined) {
+      const socket = await startSocketMode({ appToken, apiUrl, intake: createIntake(intake), log });
+      opened.push(socket.close);
+    }
+    const metricsUrl = await startMetrics();
+    return { url, port: server.port, metricsUrl, close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}

@@ -1,0 +1,249 @@
+/** Entry of the campaign's search for slow texts: which text of 64 KB holds the event loop longest, in which function? */
+import { parseArgs } from "node:util";
+
+import { routeOf } from "../../lambdas/verification/gate/route.ts";
+import { askedText, beginsWithOther, otherBotUser } from "../../lambdas/verification/slack/api/user-text.ts";
+import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
+import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
+import { nameFor } from "../../lambdas/verification/slack/messages/outgoing.ts";
+import { nextPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
+import { isCancelWord } from "../../lambdas/verification/task/received.ts";
+import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
+import { markdownTree } from "../../lib/local/page/markdown-tree.ts";
+import { fragments } from "../verification/slack/markdown-fragments.ts";
+import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
+
+const usage = `Usage: node test/campaign/slow-texts.ts [--seed N] [--seconds N]
+
+Combines pieces of Markdown, repeats them up to 64 KB, and keeps what takes longest. Fails where a text takes more than
+a second of processor time, or more than 60 steps of the Markdown parser per character.`;
+
+const length = 65_536;
+/** A longer answer is attached as a file, and only its beginning is read. */
+const longestShown = 57_500;
+const maxMs = 1000;
+const maxStepsPerCharacter = 60;
+
+const { parts, placeholder, question } = createTaskText({ locale: "en" });
+
+/** Each goes through with one text what one act of the process does: between them others have their turn. */
+const subjects: Record<string, (text: string) => unknown> = {
+  answer: (text) => parts(sampleTask({ outcome: { type: "answer", text } })),
+  "longest answer that may be shown": (text) =>
+    parts(sampleTask({ outcome: { type: "answer", text: text.slice(0, longestShown) } })),
+  // The file that a long answer becomes could not be attached: all of it is told.
+  "answer told whole": (text) => parts(sampleTask({ outcome: { type: "answer", text, uploads: [{ failed: true }] } })),
+  "answer without blocks": (text) =>
+    parts(sampleTask({ mrkdwnFallback: true, outcome: { type: "answer", text, uploads: [{ failed: true }] } })),
+  "label of a link": (text) =>
+    parts(sampleTask({ outcome: { type: "answer", text: `[${text.slice(0, 50_000)}](https://evil.example)` } })),
+  "partial text": (text) =>
+    placeholder(sampleTask({ state: "waiting", progress: { text, partialText: text, shownAtMs: askedAtMs } })),
+  question: (text) => {
+    const asked = { index: 0, prompt: text, options: [{ id: text, label: text }] };
+    const open = { ...asked, askedAtMs, expiresAtMs: askedAtMs + 1000 };
+    return question({ task: sampleTask({ state: "asking", question: open }), nowMs: askedAtMs });
+  },
+  "piece of a stream": (text) => nextPiece({ text, from: 0, shows: undefined }),
+  "file name": (text) =>
+    nameFor({
+      artifact: { name: text, url: `https://a.example/${text}` },
+      content: { url: `https://a.example/${text}` },
+    }),
+  "message from Slack": (text) => {
+    const asked = { text, botUsers: ["U1"], author: "U2" };
+    return [askedText(asked), otherBotUser(asked), beginsWithOther(asked)];
+  },
+  "result with many addresses": (text) => {
+    // A host of its own for each artifact, so that nothing is known of it.
+    const artifacts = Array.from({ length: 100 }, (_, n) => ({
+      url: `https://${text.slice(n * 650, (n + 1) * 650)}.example/`,
+    }));
+    return takeResult({
+      status: "success",
+      response_text: text,
+      artifacts: [{ url: `https://${text}/` }, ...artifacts],
+    });
+  },
+  "word to cancel": (text) => isCancelWord(text),
+  "word of a route": (text) =>
+    routeOf({ routes: [{ word: "deploy", destination: ["a"] }], message: { team: "T1", channel: "C1", text } }),
+  "page of the local Slack": (text) => markdownTree(text),
+};
+
+/**
+ * A text is `before`, then `unit` again and again, and a count of them that differ. With `second`, one half is of `unit` and the other of
+ * `second`: marks of two classes in sequence are what normalization is slowest with.
+ */
+type Recipe = {
+  before: readonly string[];
+  unit: readonly string[];
+  second?: readonly string[] | undefined;
+  isCounted: boolean;
+};
+type Found = { recipe: Recipe; subject: string; ms: number; steps: number };
+
+function textOf({ before, unit, second, isCounted }: Recipe): string {
+  const start = before.join("");
+  if (second === undefined) return (start + filled({ unit, isCounted, upTo: length })).slice(0, length);
+  const half = length / 2;
+  return (start + filled({ unit, isCounted, upTo: half }) + filled({ unit: second, isCounted, upTo: half })).slice(
+    0,
+    length,
+  );
+}
+
+function filled({ unit, isCounted, upTo }: Pick<Recipe, "unit" | "isCounted"> & { upTo: number }): string {
+  const once = unit.join("") || "a";
+  const times = Math.ceil(upTo / once.length);
+  const body = isCounted ? Array.from({ length: times }, (_, n) => once + n).join("") : once.repeat(times);
+  return body.slice(0, upTo);
+}
+
+/** A host of so many characters that differ is what is slowest to convert to ASCII. */
+const manyCharacters = Array.from({ length: 5000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join("");
+/** What is slow outside of Markdown's own signs. */
+const pieces = [
+  ...fragments,
+  "\u0301",
+  "\u0323",
+  "\uff9e",
+  "https://",
+  "a.b ",
+  manyCharacters.slice(0, 200),
+  manyCharacters,
+];
+
+/** What attackers found, what the search found, and each piece alone. */
+const withBeginning: readonly Recipe[] = [
+  { before: ["[a.b](https://a.b) x"], unit: ["\u0301"], second: ["\u0323"], isCounted: false },
+  { before: [`[${"a.b ".repeat(120)}](https://`], unit: [manyCharacters], isCounted: false },
+  { before: ["https://"], unit: [manyCharacters], isCounted: false },
+  {
+    before: [`${`[${"a.b ".repeat(120)}][r]\n\n`.repeat(10)}[r]: https://${manyCharacters}.example/\n`],
+    unit: ["a"],
+    isCounted: false,
+  },
+];
+const repeated: readonly Recipe[] = [
+  ["&lt;(|a|b|\n|\n|-|\nwww.a.b"],
+  ["[[[[](|a|b|\n|-|-|\n"],
+  ["- a\n  "],
+  [`${"a".repeat(53)}!${"@".repeat(26)}`],
+  ['|<br>a](><a@b.c><"![&lt;<!--|-|\n'],
+  ["[a](b '"],
+  ["*a **b "],
+  ["**a *b_"],
+  ["<a b='"],
+  ["="],
+  ["#"],
+  ["-"],
+  ["e\u0301"],
+  ...fragments.map((piece) => [piece]),
+].map((unit) => ({ before: [], unit, isCounted: false }));
+const known: readonly Recipe[] = [...withBeginning, ...repeated];
+
+/** The same numbers for the same seed. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function measure(recipe: Recipe): Found {
+  const text = textOf(recipe);
+  const { steps } = readMarkdown({ text, work: createWork(text.length) });
+  let worst: Found = { recipe, subject: "parser", ms: 0, steps: steps / text.length };
+  for (const [subject, run] of Object.entries(subjects)) {
+    const ms = msOf(() => run(text));
+    if (ms > worst.ms) worst = { ...worst, subject, ms };
+  }
+  return worst;
+}
+
+/** Processor time of this thread, the least of three runs: a busy machine makes it little longer, where a clock would show seconds. */
+function msOf(run: () => unknown): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let times = 0; times < 3 && (times === 0 || least > 30); times += 1) {
+    forgetTexts();
+    const start = process.threadCpuUsage();
+    run();
+    const { user, system } = process.threadCpuUsage(start);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
+
+/** A text that was read before costs next to nothing. Longer ones than all that are kept drive these out. */
+function forgetTexts(): void {
+  parseMarkdown("x".repeat(200_001));
+  parts(sampleTask({ outcome: { type: "answer", text: "x" } }));
+}
+
+function search({ seed, seconds }: { seed: number; seconds: number }): Found[] {
+  const random = createRandom(seed);
+  const pick = () => {
+    const piece = pieces[random(pieces.length)] ?? "";
+    return random(8) === 0 ? piece.repeat(2 ** (1 + random(6))) : piece;
+  };
+  const fresh = (): Recipe => ({
+    before: Array.from({ length: random(3) }, pick),
+    unit: Array.from({ length: 1 + random(8) }, pick),
+    second: random(5) === 0 ? Array.from({ length: 1 + random(4) }, pick) : undefined,
+    isCounted: random(6) === 0,
+  });
+  const changed = ({ before, unit, second, isCounted }: Recipe): Recipe => {
+    const next = [...unit];
+    const at = random(next.length + 1);
+    next.splice(at, random(2), ...Array.from({ length: random(3) }, pick));
+    return { before: random(5) === 0 ? [pick(), ...before].slice(0, 3) : before, unit: next, second, isCounted };
+  };
+  // The first run of each function also compiles it.
+  for (let times = 0; times < 3; times += 1) measure(fresh());
+  const endMs = performance.now() + seconds * 1000;
+  const waiting = [...known];
+  let slowest: Found[] = [];
+  let tries = 0;
+  for (; performance.now() < endMs; tries += 1) {
+    const parent = slowest[random(slowest.length)];
+    const next = parent === undefined || random(3) === 0 ? fresh() : changed(parent.recipe);
+    const recipe = waiting.shift() ?? next;
+    if (slowest.some((one) => textOf(one.recipe) === textOf(recipe))) continue;
+    const found = measure(recipe);
+    slowest = [...slowest, found].sort((a, b) => scoreOf(b) - scoreOf(a)).slice(0, 12);
+  }
+  process.stdout.write(`${tries} texts of ${length} characters, seed ${seed}\n`);
+  return slowest;
+}
+
+function shortened(_key: string, value: unknown): unknown {
+  return typeof value === "string" && value.length > 200
+    ? `${value.slice(0, 40)}… (${value.length} characters)`
+    : value;
+}
+
+function scoreOf({ ms, steps }: Found): number {
+  return ms + steps;
+}
+
+function main(): number {
+  const text = { type: "string" } as const;
+  const options = { seed: { ...text, default: "1" }, seconds: { ...text, default: "60" } };
+  const { values } = parseArgs({ options });
+  const slowest = search({ seed: Number(values.seed), seconds: Number(values.seconds) });
+  for (const { recipe, subject, ms, steps } of slowest)
+    process.stdout.write(
+      `${ms.toFixed(0)} ms, ${steps.toFixed(1)} steps per character: ${subject}, ${JSON.stringify(recipe, shortened)}\n`,
+    );
+  return slowest.some(({ ms, steps }) => ms > maxMs || steps > maxStepsPerCharacter) ? 1 : 0;
+}
+
+try {
+  process.exitCode = main();
+} catch (thrown) {
+  process.stderr.write(`${thrown instanceof Error ? thrown.stack : String(thrown)}\n\n${usage}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,135 @@
+/** The bundles of the functions: what is in them, what is not, and how large they may become. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "../../lambdas/shared/config/load.ts";
+import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
+import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
+import { type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
+import { configWith } from "./synth.ts";
+
+const configDirectory = mkdtempSync(join(tmpdir(), "sekisho-bundle-"));
+writeFileSync(
+  join(configDirectory, "agent.ts"),
+  'export const agent = async function* () { yield { type: "answer", text: "own-agent-text" }; };\n',
+);
+afterAll(() => rmSync(configDirectory, { recursive: true }));
+
+type Made = { kilobytes: number; text: string; inputs: string[] };
+const made = new Map<BundleName, Made>();
+
+/** The bundle with the agent `echo`, made once. */
+function echo(name: BundleName): Made {
+  const known = made.get(name) ?? bundleOf(name);
+  made.set(name, known);
+  return known;
+}
+
+function bundleOf(name: BundleName, agent: unknown = "echo"): Made {
+  const json = { ...configWith({ stage: { execution: { kind: "lambda" } } }), execution: { agent } };
+  const config = stageConfig({ config: parseConfig({ json }), stageName: "dev" });
+  const { files, metafile } = bundle({ name, config, configDirectory });
+  // Only what is left of a file after esbuild has cut away what nobody uses.
+  const inputs = Object.values(metafile.outputs)
+    .flatMap((output) => Object.entries(output.inputs))
+    .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
+  return { kilobytes: bundleBytes({ files }) / 1000, text: textOf(files), inputs };
+}
+
+/** All files of a bundle, each behind its name. */
+function textOf(files: ReadonlyMap<string, Uint8Array>): string {
+  return [...files].map(([name, content]) => `${name}\n${Buffer.from(content).toString()}`).join("\n");
+}
+
+describe("a bundle", () => {
+  it.each(["ingress", "executionWorker"] as const)("of %s has the same bytes for the same input", (name) => {
+    expect(bundleOf(name).text).toBe(echo(name).text);
+  });
+
+  it.each([
+    ["ingress", 63.1],
+    ["worker", 1180],
+    ["deadLetters", 840],
+    ["installFlow", 200.3],
+    ["executionUrl", 720],
+    ["executionWorker", 700],
+    ["agentcore", 780],
+    ["container", 460],
+  ] as const)("of %s has at most %s KB", (name, most) => {
+    expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
+  });
+
+  it.each(bundleNames)("of %s has nothing of the other zone, of the stacks or of CDK", (name) => {
+    const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(name);
+    const [own, other] = isExecution ? ["execution", "verification"] : ["verification", "execution"];
+    const { inputs } = echo(name);
+    expect(inputs.filter((path) => path.startsWith(`lambdas/${own}/`))).not.toEqual([]);
+    expect(
+      inputs.filter((path) => path.startsWith(`lambdas/${other}/`) || /^(lib|bin|test)\/|aws-cdk/.test(path)),
+    ).toEqual([]);
+  });
+
+  it("of the ingress has neither an AWS client nor the whole of zod", () => {
+    expect(echo("ingress").inputs.filter((path) => /@aws-sdk|zod\/v4\/(classic|locales)/.test(path))).toEqual([]);
+  });
+
+  it.each([
+    ["echo", /agents\/echo\.ts$/],
+    [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, /agents\/bedrock/],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, /agents\/openai-compatible/],
+    ["./agent.ts", /agent\.ts$/],
+  ])("of what runs agents has the one that is configured, %j, and no other", (agent, own) => {
+    const { inputs } = bundleOf("executionWorker", agent);
+    const all = [/agents\/echo\.ts$/, /agents\/bedrock/, /agents\/openai-compatible/];
+    expect(inputs.some((path) => own.test(path))).toBe(true);
+    const others = all.filter((pattern) => String(pattern) !== String(own));
+    expect(inputs.filter((path) => others.some((pattern) => pattern.test(path)))).toEqual([]);
+  });
+
+  it("of what runs no agent has none", () => {
+    expect(bundleOf("executionUrl", "./agent.ts").text).not.toContain("own-agent-text");
+    expect(bundleOf("executionWorker", "./agent.ts").text).toContain("own-agent-text");
+  });
+
+  it("of the Execution zone has nothing of the configuration but what it runs and how it reports", () => {
+    const secret = (name: string) => ({ secretsManager: name });
+    const json = {
+      ...configWith({ stage: { execution: { kind: "external" }, alarmEmail: "only-verification-mail@example.com" } }),
+      allowlist: [{ team: "TONLYVERIFICATION" }],
+      slack: {
+        signingSecret: secret("only-verification-signing"),
+        botToken: secret("only-verification-bot"),
+        install: { clientId: "12.34", clientSecret: secret("only-verification-client") },
+      },
+      destinations: {
+        far: {
+          transport: "https",
+          url: "https://only-verification.example/",
+          authorizer: { type: "bearer", token: secret("only-verification-far") },
+        },
+      },
+      routes: [{ destination: "far" }],
+      execution: {
+        agent: "echo",
+        authenticator: { type: "bearer", tokens: [secret("only-execution-token")] },
+      },
+    };
+    const config = stageConfig({ config: parseConfig({ json }), stageName: "dev" });
+    for (const name of ["container", "agentcore", "executionUrl", "executionWorker"] as const) {
+      const { files } = bundle({ name, config, configDirectory });
+      const sections = JSON.parse(Buffer.from(files.get("config.json") ?? "").toString());
+      expect(Object.keys(sections)).toEqual(["execution", "telemetry"]);
+      const text = textOf(files);
+      expect(text).toContain("only-execution-token");
+      expect(text.match(/[\w.-]*only-?verification[\w-]*/gi) ?? []).toEqual([]);
+    }
+    const worker = textOf(bundle({ name: "worker", config, configDirectory }).files);
+    expect(worker).toContain("only-verification-far");
+  });
+
+  it("names the agent's file where that exports no agent, and not the entry that imports it", () => {
+    writeFileSync(join(configDirectory, "other.ts"), "export const other = 1;\n");
+    expect(() => bundleOf("executionWorker", "./other.ts")).toThrow(/\n {2}- \.\/other\.ts must export `agent`$/);
+  });
+});

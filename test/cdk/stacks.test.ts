@@ -1,0 +1,435 @@
+/** What the stacks of each kind are made of, read off the templates. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { createAuthority } from "../rehearsal/iam/authority.ts";
+import { collectPolicies } from "../rehearsal/iam/policies.ts";
+import { functionsInLoops } from "../rehearsal/loops.ts";
+import { createResolver } from "../rehearsal/template/resolve.ts";
+import { eventSourcesOf, functionsOf } from "../rehearsal/template/wiring.ts";
+import { a, b, type Resource, type Synthesized, synthAll } from "./synth.ts";
+import { templateFacts } from "./template-facts.ts";
+import { joined, referenced } from "./template-values.ts";
+import { ofProfile, ofRegion, variants } from "./variants.ts";
+
+type Variant = keyof typeof variants;
+const names = Object.keys(variants) as Variant[];
+let made = new Map<Variant, Synthesized>();
+
+beforeAll(async () => {
+  made = await synthAll(variants);
+}, 200_000);
+
+function stacksOf(name: Variant): Synthesized {
+  const found = made.get(name);
+  if (found === undefined) throw new Error(`${name} was not synthesized`);
+  return found;
+}
+
+function resourcesOf(name: Variant, type?: string): Resource[] {
+  const all = [...stacksOf(name).stacks.values()].flatMap(({ resources }) => resources);
+  return type === undefined ? all : all.filter((resource) => resource.type === type);
+}
+
+/** Every object in a value that has the field. */
+function having(value: unknown, field: string): Record<string, unknown>[] {
+  if (typeof value !== "object" || value === null) return [];
+  const inner = Object.values(value).flatMap((entry) => having(entry, field));
+  return field in value ? [value as Record<string, unknown>, ...inner] : inner;
+}
+
+const goldenFile = join(import.meta.dirname, "templates.golden.txt");
+
+/** After an intended change: `UPDATE=1 npx jest test/cdk/stacks.test.ts`, and the difference is part of the commit. */
+it("keeps logical ids, physical names, IAM statements and alarms of every kind", () => {
+  const facts = templateFacts(made);
+  if (process.env.UPDATE === "1") writeFileSync(goldenFile, facts);
+  expect(facts.split("\n")).toEqual(readFileSync(goldenFile, "utf8").split("\n"));
+});
+
+describe.each(names)("%s", (name) => {
+  const isProduction = name.includes("production");
+  const isExternal = name === "external";
+
+  it("is deployed in the order Identity, Execution, Verification, each into its account", () => {
+    const { order, accounts } = stacksOf(name);
+    expect(order).toEqual(isExternal ? ["Identity", "Verification"] : ["Identity", "Execution", "Verification"]);
+    expect(accounts.get("Identity")).toContain(a);
+    expect(accounts.get("Verification")).toContain(a);
+    if (!isExternal) expect(accounts.get("Execution")).toContain(name.includes("two accounts") ? b : a);
+  });
+
+  it("lets nobody invoke the worker by a resource policy: only an operator's own IAM policy may", () => {
+    const [worker] = resourcesOf(name, "AWS::Lambda::Function").filter(
+      ({ properties }) =>
+        typeof properties.Description === "string" && properties.Description.startsWith("Moves tasks"),
+    );
+    expect(worker).toBeDefined();
+    const named = resourcesOf(name, "AWS::Lambda::Permission").filter(
+      ({ properties }) => referenced(properties.FunctionName) === worker?.id,
+    );
+    expect(named).toEqual([]);
+  });
+
+  it("gives operators an alias of the worker, and the event sources the function itself", () => {
+    const [alias, ...others] = resourcesOf(name, "AWS::Lambda::Alias");
+    expect(others).toEqual([]);
+    expect(alias?.properties).toMatchObject({ Name: "operator", FunctionVersion: "$LATEST" });
+    const output = stacksOf(name).stacks.get("Verification")?.outputs.WorkerFunction;
+    expect(referenced(Object(output).Value)).toBe(alias?.id);
+    const sources = resourcesOf(name, "AWS::Lambda::EventSourceMapping").map(({ properties }) => properties);
+    const worker = referenced(alias?.properties.FunctionName);
+    const targets = sources.map(({ FunctionName }) => referenced(FunctionName));
+    expect(targets).toContain(worker);
+    expect(targets).not.toContain(alias?.id);
+  });
+
+  it("gives fixed names only to what the other account must know, two roles and a queue, with the stage in them", () => {
+    const nameFields = [
+      "RoleName",
+      "QueueName",
+      "TableName",
+      "FunctionName",
+      "TopicName",
+      "AlarmName",
+      "DashboardName",
+    ];
+    const fixed = resourcesOf(name).flatMap(({ properties }) =>
+      [...nameFields, "LogGroupName", "BucketName"].flatMap((field) => properties[field] ?? []),
+    );
+    // What is a reference is a name that AWS made; CDK itself names the role that may read a stack's outputs.
+    const ours = fixed.filter((name) => typeof name === "string" && !name.includes("PublishGetStackOutput"));
+    expect(ours).toEqual(
+      isExternal
+        ? ["sekisho-dev-verification"]
+        : expect.arrayContaining(["sekisho-dev-verification", "sekisho-dev-completions"]),
+    );
+    for (const text of ours) expect(text).toMatch(/^sekisho-dev-(verification|execution|completions)$/);
+    expect(new Set(ours).size).toBe(ours.length);
+  });
+
+  it(
+    isProduction ? "keeps data and keys when a stack is deleted" : "leaves nothing behind when a stack is deleted",
+    () => {
+      const kept = resourcesOf(name).filter(({ deletionPolicy }) => deletionPolicy === "Retain");
+      const keys = resourcesOf(name, "AWS::KMS::Key");
+      expect(keys.map(({ properties }) => properties.PendingWindowInDays)).toEqual(
+        keys.map(() => (isProduction ? 30 : 7)),
+      );
+      if (!isProduction)
+        expect(resourcesOf(name).filter((one) => !["Delete", undefined].includes(one.deletionPolicy))).toEqual([]);
+      for (const type of isProduction ? ["AWS::KMS::Key", "AWS::DynamoDB::Table", "AWS::SQS::Queue"] : []) {
+        const all = resourcesOf(name, type).filter(({ properties }) => properties.QueueName === undefined);
+        expect(kept.filter((one) => one.type === type)).toEqual(all);
+      }
+      const tables = resourcesOf(name, "AWS::DynamoDB::Table");
+      expect(tables.map(({ properties }) => properties.DeletionProtectionEnabled)).toEqual(
+        tables.map(() => isProduction),
+      );
+    },
+  );
+
+  it("keeps tasks in tables that cost by use, forget by time, can be restored and are encrypted by the zone's own key", () => {
+    for (const { properties } of resourcesOf(name, "AWS::DynamoDB::Table")) {
+      expect(properties).toMatchObject({
+        BillingMode: "PAY_PER_REQUEST",
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        TimeToLiveSpecification: { AttributeName: "ttl", Enabled: true },
+        SSESpecification: { SSEEnabled: true, SSEType: "KMS" },
+      });
+    }
+    for (const { properties } of resourcesOf(name, "AWS::KMS::Key")) expect(properties.EnableKeyRotation).toBe(true);
+  });
+
+  it("has no secret, neither in a template nor where a template would fetch one into the open", () => {
+    for (const { text } of stacksOf(name).stacks.values()) {
+      expect(text).not.toMatch(/\{\{resolve:|SecretString|AWS::SecretsManager::Secret|xoxb-/);
+    }
+    const variables = resourcesOf(name, "AWS::Lambda::Function").flatMap(({ properties }) =>
+      having(properties, "Variables"),
+    );
+    expect(JSON.stringify(variables)).not.toMatch(/token|TOKEN/);
+  });
+
+  it("permits nothing on all resources but a key, in its own policy, and tokens, which are no resource", () => {
+    const open = resourcesOf(name).filter(({ properties }) =>
+      having(properties, "Effect").some(
+        ({ Resource, Effect, Action }) =>
+          Effect === "Allow" && [Resource].flat().includes("*") && Action !== "sts:GetWebIdentityToken",
+      ),
+    );
+    expect(open.map(({ type }) => type)).toEqual(resourcesOf(name, "AWS::KMS::Key").map(({ type }) => type));
+    const actions = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ properties }) => having(properties, "Action"));
+    expect(actions.flatMap(({ Action }) => [Action].flat()).filter((action) => String(action).includes("*"))).toEqual(
+      [],
+    );
+    expect(resourcesOf(name, "AWS::IAM::Role").flatMap(({ properties }) => properties.ManagedPolicyArns ?? [])).toEqual(
+      [],
+    );
+  });
+
+  it("lets no role use a key but through the services that it needs it for", () => {
+    const keyUses = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ id, properties }) =>
+      having(properties, "Action")
+        .filter(({ Action }) => JSON.stringify(Action).includes("kms:"))
+        .map(({ Condition }) => {
+          const services = (Condition as { StringEquals?: Record<string, unknown> })?.StringEquals?.["kms:ViaService"];
+          return [id.replace(/(Service)?Role.*/, ""), JSON.stringify(services ?? null)] as const;
+        }),
+    );
+    expect(keyUses.length).toBeGreaterThan(2);
+    for (const [, services] of keyUses) expect(services).toMatch(/(dynamodb|s3|sqs)\./);
+    const ingress = keyUses.filter(([id]) => id.startsWith("Ingress"));
+    expect(ingress).toHaveLength(1);
+    for (const [, services] of ingress) expect(services).not.toMatch(/dynamodb|s3/);
+  });
+
+  it("logs the source address of each request at the entry, its outcome and nothing of its content", () => {
+    const [stage] = resourcesOf(name, "AWS::ApiGatewayV2::Stage");
+    const { Format = "{}" } = (stage?.properties.AccessLogSettings ?? {}) as { Format?: string };
+    expect(Object.keys(JSON.parse(Format)).sort()).toEqual(
+      ["bytes", "duration_ms", "integration_status", "request_id", "source_address", "status", "time"].sort(),
+    );
+    expect(Format).toContain("$context.identity.sourceIp");
+  });
+
+  it("is open to the public at the entry for Slack and nowhere else", () => {
+    const routes = resourcesOf(name, "AWS::ApiGatewayV2::Route").map(({ properties }) => properties.RouteKey);
+    expect(routes).toEqual([
+      "POST /slack/events",
+      ...(isExternal ? ["GET /slack/install", "GET /slack/oauth_redirect"] : []),
+    ]);
+    for (const { properties } of resourcesOf(name, "AWS::Lambda::Url")) expect(properties.AuthType).toBe("AWS_IAM");
+    const callers = resourcesOf(name, "AWS::Lambda::Permission").map(({ properties }) => properties.Principal);
+    expect(callers).not.toContain("*");
+    const allowed = resourcesOf(name).flatMap(({ properties }) => having(properties, "Principal"));
+    const open = allowed.filter(
+      ({ Principal, Effect }) => Effect === "Allow" && JSON.stringify(Principal).includes('"*"'),
+    );
+    expect(open).toEqual([]);
+    expect(stacksOf(name).stacks.get("Verification")?.text).toContain("ThrottlingRateLimit");
+  });
+
+  it("gives the handler of dead letters a role of its own, with the store, the queues, its settings and its log", () => {
+    const functions = resourcesOf(name, "AWS::Lambda::Function");
+    const roleOf = (id: string) => JSON.stringify(functions.find((fn) => fn.id.startsWith(id))?.properties.Role);
+    const verification = stacksOf(name).stacks.get("Verification")?.resources ?? [];
+    const [handler, ...others] = verification.filter(({ id }) => /^DeadLetterHandlerRole.*DefaultPolicy/.test(id));
+    expect(others).toEqual([]);
+    expect(roleOf("DeadLetterHandler")).toMatch(/DeadLetterHandlerRole/);
+    const actions = having(handler?.properties, "Action").flatMap(({ Action }) => [Action].flat());
+    expect([...new Set(actions)].sort()).toEqual([
+      "dynamodb:GetItem",
+      "dynamodb:UpdateItem",
+      "kms:Decrypt",
+      "kms:GenerateDataKey",
+      "logs:CreateLogStream",
+      "logs:PutLogEvents",
+      "sqs:DeleteMessage",
+      "sqs:GetQueueAttributes",
+      "sqs:ReceiveMessage",
+      "sqs:SendMessage",
+      "ssm:GetParameter",
+    ]);
+  });
+
+  it("gives back only failed messages of a batch, and hides a message six times as long as its function may take", () => {
+    const ofClients = name.includes("A2A") ? 1 : 0;
+    expect(resourcesOf(name, "AWS::Lambda::EventSourceMapping")).toHaveLength(
+      ofClients + ({ lambda: 4, agentcore: 3, external: 2 }[name.split(" ")[0] ?? ""] ?? 0),
+    );
+    for (const { resources } of stacksOf(name).stacks.values()) {
+      const byId = new Map(resources.map((one) => [one.id, one.properties]));
+      for (const { properties } of resources.filter(({ type }) => type === "AWS::Lambda::EventSourceMapping")) {
+        expect(properties.FunctionResponseTypes).toEqual(["ReportBatchItemFailures"]);
+        const timeout = Number(byId.get(referenced(properties.FunctionName))?.Timeout);
+        expect(byId.get(referenced(properties.EventSourceArn))?.VisibilityTimeout).toBe(6 * timeout);
+      }
+    }
+  });
+
+  it("lets Lambda invoke in a loop each function that wakes itself through queues, and no other", () => {
+    const { assembly } = stacksOf(name);
+    const resolver = createResolver({ assembly });
+    const authority = createAuthority({ policies: collectPolicies({ resolver }) });
+    const functions = functionsOf({ assembly, resolver });
+    const sources = eventSourcesOf({ resolver });
+    const inLoops = functionsInLoops({ resolver, authority, functions, sources }).map(({ label }) => label);
+    expect(functions.filter(({ allowsLoops }) => allowsLoops).map(({ label }) => label)).toEqual(inLoops);
+    expect(inLoops.map((label) => label.replace(/[0-9A-F]{8}$/, "")).sort()).toEqual([
+      ...(name === "lambda that serves A2A" ? ["Execution/Worker"] : []),
+      "Verification/DeadLetterHandler",
+      "Verification/Worker",
+    ]);
+  });
+
+  it("tells the topic of every alarm, and draws the dashboard", () => {
+    const alarms = resourcesOf(name, "AWS::CloudWatch::Alarm");
+    const metrics = alarms.map(({ properties }) => properties.MetricName);
+    expect(metrics).toEqual(
+      expect.arrayContaining([
+        "ApproximateNumberOfMessagesVisible",
+        "ApproximateAgeOfOldestMessage",
+        "Errors",
+        "5xx",
+        "Throttles",
+        "RecursiveInvocationsDropped",
+        "Duration",
+      ]),
+    );
+    const stuck = alarms.filter(({ properties }) => having(properties, "Expression").length > 0);
+    expect(JSON.stringify(stuck.map(({ properties }) => properties))).toContain(
+      "ApproximateNumberOfMessagesNotVisible",
+    );
+    for (const { properties } of alarms) {
+      expect(properties.AlarmActions).toEqual([{ Ref: expect.stringMatching(/^Alarms/) }]);
+      expect(String(properties.AlarmDescription)).toMatch(/[a-z]{3}/);
+    }
+    // Agents on Lambda have one of their own.
+    expect(resourcesOf(name, "AWS::CloudWatch::Dashboard")).toHaveLength(name.startsWith("lambda") ? 2 : 1);
+  });
+
+  it("runs on Node 24 and arm64, with logs that end, and writes the lines that the configuration wants", () => {
+    const logs = { SEKISHO_LOG_LEVEL: name === "lambda in one account" ? "warn" : "info" };
+    for (const { properties } of resourcesOf(name, "AWS::Lambda::Function")) {
+      expect(properties).toMatchObject({ Runtime: "nodejs24.x", Architectures: ["arm64"], Handler: "index.handler" });
+      expect(properties).toMatchObject({ LoggingConfig: {}, Environment: { Variables: logs } });
+    }
+    for (const { properties } of resourcesOf(name, "AWS::BedrockAgentCore::Runtime"))
+      expect(properties.EnvironmentVariables).toMatchObject({ ...logs, SEKISHO_LOG_DEBUG_RATIO: "0" });
+    for (const { properties } of resourcesOf(name, "AWS::Logs::LogGroup")) expect(properties.RetentionInDays).toBe(30);
+  });
+
+  it("creates the live settings once and for all: any change here would make a deploy write over them", () => {
+    const parameters = resourcesOf(name, "AWS::SSM::Parameter");
+    expect(parameters).toEqual([
+      {
+        id: "LiveSettings",
+        type: "AWS::SSM::Parameter",
+        properties: { Type: "String", Value: "{}" },
+        deletionPolicy: isProduction ? "Retain" : "Delete",
+      },
+    ]);
+  });
+});
+
+describe("a destination whose calls are signed", () => {
+  it("may be called where the file says: the function that it names, the API of the address, and nothing else", () => {
+    const text = stacksOf("external").stacks.get("Verification")?.text;
+    expect(text).toContain("arn:aws:lambda:eu-west-1:333333333333:function:host");
+    for (const name of names) expect(stacksOf(name).stacks.get("Verification")?.text).not.toContain(":function:*");
+    expect(text).toContain("arn:aws:execute-api:eu-west-1:*:abc/*");
+  });
+});
+
+describe("the Execution zone", () => {
+  it("names no role as a principal in any resource's policy, which would lock out a role that is created again", () => {
+    for (const name of names) {
+      const resolver = createResolver({ assembly: stacksOf(name).assembly });
+      const principals = collectPolicies({ resolver })
+        .all()
+        .flatMap((statement) => statement.principals?.aws ?? []);
+      expect(principals.length).toBeGreaterThan(0);
+      expect(principals.filter((principal) => principal.includes(":role/"))).toEqual([]);
+    }
+  });
+
+  it("is an AgentCore Runtime whose two policies let in the Verification role and nobody else", () => {
+    const name = "agentcore in two accounts";
+    const [runtime] = resourcesOf(name, "AWS::BedrockAgentCore::Runtime");
+    expect(JSON.stringify(runtime?.properties)).toContain("NODE_22");
+    const [endpoint] = resourcesOf(name, "AWS::BedrockAgentCore::RuntimeEndpoint");
+    expect(endpoint?.properties.AgentRuntimeVersion).toEqual({ "Fn::GetAtt": [runtime?.id, "AgentRuntimeVersion"] });
+    const policies = resourcesOf(name, "AWS::BedrockAgentCore::ResourcePolicy").map(({ properties }) => properties);
+    expect(policies.map(({ ResourceArn }) => ResourceArn)).toEqual([
+      { "Fn::GetAtt": [runtime?.id, "AgentRuntimeArn"] },
+      { "Fn::GetAtt": [endpoint?.id, "AgentRuntimeEndpointArn"] },
+    ]);
+    for (const policy of policies) {
+      const text = JSON.stringify(policy).replaceAll("\\", "");
+      expect(text).toContain(`"Principal":{"AWS":"arn:aws:iam::${a}:root"}`);
+      const role = `arn:aws:iam::${a}:role/sekisho-dev-verification`;
+      expect(text).toContain(`"Condition":{"ArnEquals":{"aws:PrincipalArn":"${role}"}}`);
+    }
+  });
+
+  it.each([
+    { name: "agentcore in two accounts", times: 2 },
+    { name: "agentcore in one account, in production", times: 1 },
+    { name: "lambda in two accounts, in production", times: 0 },
+  ] as const)(
+    "is watched at the endpoint that is called, in each account that may have the metric: $name",
+    (variant) => {
+      const alarms = resourcesOf(variant.name, "AWS::CloudWatch::Alarm").map(({ properties }) => properties);
+      const ofRuntime = alarms.filter(({ Namespace }) => Namespace === "AWS/Bedrock-AgentCore");
+      const one = ["SystemErrors", "Throttles", "SessionCount"];
+      expect(ofRuntime.map(({ MetricName }) => MetricName)).toEqual(Array(variant.times).fill(one).flat());
+      const [runtime] = resourcesOf(variant.name, "AWS::BedrockAgentCore::Runtime");
+      for (const { Dimensions, AccountId } of ofRuntime) {
+        expect(Dimensions).toContainEqual({
+          Name: "Name",
+          Value: `${String(runtime?.properties.AgentRuntimeName)}::live`,
+        });
+        expect(AccountId).toBeUndefined();
+      }
+      const thresholds = ofRuntime.filter(({ MetricName }) => MetricName === "SessionCount");
+      for (const { Threshold, Period } of thresholds)
+        expect({ Threshold, Period }).toEqual({ Threshold: 2000, Period: 120 });
+    },
+  );
+
+  it("is permitted to stop its sessions only where the stage asks for that", () => {
+    const times = (name: Variant, zone: string) =>
+      (stacksOf(name).stacks.get(zone)?.text.split("bedrock-agentcore:StopRuntimeSession").length ?? 0) - 1;
+    for (const zone of ["Execution", "Verification"]) expect(times("agentcore in two accounts", zone)).toBe(0);
+    expect(times("agentcore in one account, in production", "Execution")).toBe(2);
+    expect(times("agentcore in one account, in production", "Verification")).toBe(1);
+  });
+
+  it("is, on Lambda, a function behind a URL and one that runs agents for fifteen minutes", () => {
+    const functions = resourcesOf("lambda in two accounts, in production", "AWS::Lambda::Function");
+    const timeouts = functions.map(({ properties }) => Number(properties.Timeout));
+    expect(timeouts).toContain(900);
+    const permissions = resourcesOf("lambda in two accounts, in production", "AWS::Lambda::Permission");
+    const actions = permissions.map(({ properties }) => properties.Action);
+    expect(actions).toEqual(expect.arrayContaining(["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"]));
+  });
+
+  it("travels to the worker as CloudFormation's own reference to an output, which ties no stack to another", () => {
+    for (const name of names.filter((one) => one !== "external")) {
+      const text = stacksOf(name).stacks.get("Verification")?.text;
+      expect(text).toContain("Fn::GetStackOutput");
+      expect(text).not.toContain("Fn::ImportValue");
+    }
+  });
+
+  it.each([
+    [
+      "the model of its region",
+      "lambda in one account",
+      [`bedrock:eu-central-1::foundation-model/${ofRegion.modelId}`],
+    ],
+    [
+      "a profile, its model wherever the profile goes, and its guardrail",
+      "agentcore in one account, in production",
+      [
+        "bedrock:*::foundation-model/amazon.nova-lite-v1:0",
+        `bedrock:eu-central-1:${a}:guardrail/gr123`,
+        `bedrock:eu-central-1:${a}:inference-profile/${ofProfile.modelId}`,
+      ],
+    ],
+  ] as const)("may ask %s where its agent is one of Bedrock, and nothing else", (_what, name, resources) => {
+    const statements = stacksOf(name)
+      .stacks.get("Execution")
+      ?.resources.flatMap(({ properties }) => having(properties, "Action"))
+      .filter(({ Action }) => JSON.stringify(Action).includes('"bedrock:'));
+    const permitted = statements?.flatMap(({ Resource }) => [Resource].flat().map((one) => joined(one)));
+    expect(permitted?.toSorted()).toEqual(
+      resources.map((resource) => expect.stringMatching(`:${resource.replaceAll("*", "\\*")}$`)),
+    );
+    const others = names.filter(
+      (other) => !["lambda in one account", "agentcore in one account, in production"].includes(other),
+    );
+    for (const other of others) expect(JSON.stringify(resourcesOf(other))).not.toContain('"bedrock:');
+  });
+});

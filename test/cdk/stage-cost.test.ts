@@ -1,0 +1,42 @@
+/** The parts of a stage that cost money without a task, as `sekisho cost` counts them, are those of the templates. */
+import { describe, expect, it } from "@jest/globals";
+import { installAlarmMetrics, stageParts } from "../../lib/cli/aws/cost/estimate.ts";
+import { b, configWith, type Resource, synthAll } from "./synth.ts";
+
+const authorizer = { type: "bearer", token: { env: "FAR_TOKEN" } };
+const far = {
+  destinations: { far: { transport: "https", url: "https://far.example/", authorizer, idempotent: true } },
+  routes: [{ destination: "far" }],
+};
+const configs = {
+  agentcore: configWith({ stage: { execution: { kind: "agentcore", account: b } } }),
+  lambda: configWith({ stage: { execution: { kind: "lambda", account: b } } }),
+  external: configWith({ stage: { execution: { kind: "external" } }, ...far }),
+  installs: configWith({
+    stage: { execution: { kind: "external" } },
+    slack: { install: { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
+    ...far,
+  }),
+};
+
+/** An alarm watches one metric, or those that its expression uses. */
+function watchedMetrics({ properties }: Resource): number {
+  const { Metrics } = properties as { Metrics?: { MetricStat?: unknown }[] };
+  return Metrics === undefined ? 1 : Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length;
+}
+
+describe("the parts of a stage in lib/cli/aws/cost/estimate.ts", () => {
+  it("are as many as the templates have", async () => {
+    const made = await synthAll(configs);
+    const counted = [...made].map(([kind, { stacks }]) => {
+      const resources = [...stacks.values()].flatMap((stack) => stack.resources);
+      const ofType = (type: string) => resources.filter((resource) => resource.type === type);
+      const alarmMetrics = ofType("AWS::CloudWatch::Alarm").reduce((total, alarm) => total + watchedMetrics(alarm), 0);
+      const queues = ofType("AWS::Lambda::EventSourceMapping").length;
+      return [kind, { alarmMetrics, queues, keys: ofType("AWS::KMS::Key").length }];
+    });
+    const { external } = stageParts;
+    const installs = { ...external, alarmMetrics: external.alarmMetrics + installAlarmMetrics };
+    expect(Object.fromEntries(counted)).toEqual({ ...stageParts, installs });
+  }, 200_000);
+});

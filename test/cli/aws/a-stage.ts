@@ -1,0 +1,76 @@
+/** A configuration with a stage in two accounts, and that stage as it is when it is deployed. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import type { AwsServices } from "../../doubles/aws/json-services.ts";
+
+export const verificationAccount = "111111111111";
+export const executionAccount = "222222222222";
+
+export const twoAccounts = {
+  destinations: {
+    // On one machine it is called with a token; in a stage it is the stage's own Execution zone.
+    local: { transport: "https", authorizer: { type: "bearer", token: { env: "LOCAL_TOKEN" } } },
+    far: {
+      transport: "https",
+      url: "https://far.example/rpc",
+      authorizer: { type: "bearer", token: { env: "FAR_TOKEN" } },
+    },
+  },
+  routes: [{ channel: "C1", destination: "far" }, { destination: "local" }],
+  execution: {
+    agent: {
+      type: "openai-compatible",
+      baseUrl: "https://model.example/v1",
+      model: "m",
+      apiKey: { env: "MODEL_KEY" },
+    },
+  },
+  stages: {
+    prod: {
+      verification: { account: verificationAccount, region: "eu-central-1" },
+      execution: { kind: "lambda", account: executionAccount, region: "eu-west-1" },
+    },
+  },
+};
+
+export function writeConfig({ folder, name, json }: { folder: string; name: string; json: unknown }): string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(json));
+  return path;
+}
+
+const stackName = "Sekisho-prod-Verification";
+export const routesParameter = "/sekisho/prod/routes";
+
+/** What the Verification stack publishes once `json` has been deployed. */
+export function deploy({
+  aws,
+  json,
+  queues,
+  tableName = "tasks",
+  executionAddress,
+  workerFunction,
+}: {
+  aws: AwsServices;
+  json: unknown;
+  queues?: Record<string, string>;
+  tableName?: string;
+  executionAddress?: string;
+  workerFunction?: string;
+}) {
+  const deployed = stageConfig({ config: parseConfig({ json }), stageName: "prod" });
+  aws.parameters.all.set(routesParameter, { value: "{}", tier: "Standard" });
+  aws.stacks.set(stackName, {
+    EventsUrl: "https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events",
+    QueueUrl: queues?.main ?? "none",
+    DeadLettersUrl: queues?.archive ?? "none",
+    TableName: tableName,
+    RoutesParameter: routesParameter,
+    DeployedDestinations: JSON.stringify(fingerprintsOf(deployed)),
+    ...(executionAddress === undefined ? {} : { ExecutionAddress: executionAddress }),
+    ...(workerFunction === undefined ? {} : { WorkerFunction: workerFunction }),
+  });
+}

@@ -1,0 +1,164 @@
+import { isDeepStrictEqual } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { jsonChanges } from "../../../lib/cli/aws/push-live-settings.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { deploy, executionAccount, routesParameter, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+import { commandHere } from "./command-here.ts";
+
+const { folder, run } = commandsInFolder();
+
+let aws: AwsServices;
+beforeEach(async () => {
+  aws = await startAwsServices({ account: verificationAccount });
+  deploy({ aws, json: twoAccounts });
+});
+afterEach(() => aws.close());
+
+function push(json: unknown, ...words: string[]) {
+  const config = writeConfig({ folder, name: "pushed.json", json });
+  return commandHere(["config", "push", "--config", config, ...words], aws.env);
+}
+
+function withFar(changes: Record<string, unknown>) {
+  const { local, far } = twoAccounts.destinations;
+  return { ...twoAccounts, destinations: { local, far: { ...far, ...changes } } };
+}
+
+const stored = () => aws.parameters.all.get(routesParameter);
+
+describe("sekisho config push", () => {
+  it("brings changed routes and live fields to where the deployed worker finds them, and shows what changes", async () => {
+    await push(twoAccounts);
+    const changed = { ...withFar({ deadlineMs: 60_000 }), routes: [{ destination: "far" }] };
+    const ended = await push(changed);
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("14400000 -> 60000") });
+    const deployed = stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
+    const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
+    expect(live.routes).toEqual([{ destination: ["far"] }]);
+    expect(live.destinations.far?.deadlineMs).toBe(60_000);
+    const config = writeConfig({ folder, name: "again.json", json: changed });
+    const again = await run(["config", "push", "--config", config], aws.env);
+    expect(again).toMatchObject({ code: 0, stdout: "Nothing changes.\n" });
+  });
+
+  it("says what another address of the same name means for the tasks that the old one accepted", async () => {
+    await push(twoAccounts);
+    const moved = await push(withFar({ url: "https://farther.example/rpc" }));
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringContaining("far gets another address") });
+    const other = await push(withFar({ url: "https://farther.example/rpc", deadlineMs: 60_000 }));
+    expect(other).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("says so of another agent card, too", async () => {
+    const agent = { transport: "a2a", url: undefined, card: "https://far.example/card.json" };
+    deploy({ aws, json: withFar(agent) });
+    await push(withFar(agent));
+    const same = await push(withFar({ ...agent, version: "0.3" }));
+    expect(same).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining('version: "highest" -> "0.3"') });
+    const moved = await push(withFar({ ...agent, card: "https://farther.example/card.json" }));
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringContaining("far gets another address") });
+  });
+
+  it("--dry-run shows the same and writes nothing", async () => {
+    const ended = await push(withFar({ deadlineMs: 60_000 }), "--dry-run");
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("destinations.far.deadlineMs: 60000") });
+    expect(stored()?.value).toBe("{}");
+  });
+
+  it("refuses by name the destinations that need a deploy, where a route leads there", async () => {
+    const functionArn = "arn:aws:lambda:eu-west-1:222222222222:function:host";
+    const json = withFar({ authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn } });
+    const ended = await push(json);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("needs a deploy: far (a route leads there)."),
+    });
+    expect(stored()?.value).toBe("{}");
+  });
+
+  it("leaves out what needs a deploy and no route uses, so that the deployed worker takes the rest", async () => {
+    const { far } = twoAccounts.destinations;
+    const changed = withFar({ deadlineMs: 60_000 });
+    const json = {
+      ...changed,
+      destinations: { ...changed.destinations, further: { ...far, url: "https://new.example/" } },
+    };
+    expect(await push(json)).toMatchObject({ code: 0, stderr: expect.stringContaining("further is not deployed") });
+    const deployed = stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
+    const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
+    expect(live.destinations.far?.deadlineMs).toBe(60_000);
+  });
+
+  it("takes up to 8 KB, says what more than 4 KB costs, and refuses above that", async () => {
+    const routes = (count: number) => [
+      ...Array.from({ length: count }, (_, index) => ({ channel: `C${1000 + index}`, destination: "far" })),
+      { destination: "local" },
+    ];
+    const large = await push({ ...twoAccounts, routes: routes(150) });
+    expect(large).toMatchObject({ code: 0, stderr: expect.stringContaining("advanced") });
+    expect(stored()?.tier).toBe("Advanced");
+    const before = stored()?.value;
+    const tooLarge = await push({ ...twoAccounts, routes: routes(300) });
+    expect(tooLarge).toMatchObject({ code: 1, stderr: expect.stringContaining("8192") });
+    expect(stored()?.value).toBe(before);
+  });
+
+  it("says that the stage is not deployed, or that the credentials are the other account's", async () => {
+    aws.stacks.clear();
+    expect(await push(twoAccounts)).toMatchObject({ code: 1, stderr: expect.stringContaining("npx cdk deploy --all") });
+    aws.account = executionAccount;
+    const ended = await push(twoAccounts);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`AWS_PROFILE to a profile of ${verificationAccount}`),
+    });
+    expect(ended.stderr).toContain("the Execution zone's");
+  });
+});
+
+describe("sekisho manifest of a stage", () => {
+  it("holds the address that the stack published, unless --url says another", async () => {
+    const config = writeConfig({ folder, name: "manifest.json", json: twoAccounts });
+    const urlOf = async (...words: string[]) => {
+      const ended = await commandHere(["manifest", "--config", config, ...words], aws.env);
+      return JSON.parse(ended.stdout).settings.event_subscriptions.request_url;
+    };
+    expect(await urlOf()).toBe("https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events");
+    expect(await urlOf("--url", "https://own.example")).toBe("https://own.example/slack/events");
+    expect((await run(["manifest", "--stage", "prod"], aws.env)).code).toBe(2);
+  });
+
+  it("is listed by config check with its place and kind", async () => {
+    const config = writeConfig({ folder, name: "check.json", json: twoAccounts });
+    const { stdout } = await run(["config", "check", "--config", config]);
+    expect(stdout).toContain("Stage prod: Verification in 111111111111, eu-central-1; Execution lambda in ");
+  });
+});
+
+describe("the changes between two JSON values", () => {
+  it("are none between equal values, and only between those", () => {
+    const value = fc.oneof(fc.integer({ min: 0, max: 2 }), fc.array(fc.integer({ min: 0, max: 2 })));
+    const object = fc.dictionary(fc.constantFrom("a", "b", "c"), value, { noNullPrototype: true });
+    fc.assert(
+      fc.property(object, object, (before, after) => {
+        expect(jsonChanges({ before, after }).length === 0).toBe(isDeepStrictEqual(before, after));
+      }),
+    );
+  });
+
+  it("say what is new, what is gone and what is another", () => {
+    const before = { routes: [{ destination: "a" }, { destination: "b" }], gone: 1 };
+    const after = { routes: [{ destination: "c" }], added: { deep: true } };
+    expect(jsonChanges({ before, after })).toEqual([
+      '  routes[0].destination: "a" -> "c"',
+      '- routes[1].destination: "b"',
+      "- gone: 1",
+      "+ added.deep: true",
+    ]);
+  });
+});

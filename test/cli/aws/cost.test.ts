@@ -1,0 +1,166 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
+import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
+import { type Kind, readMeasuredCalls } from "../../../lib/cli/aws/cost/calls.ts";
+import { type Estimate, estimate, pollsOf, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
+import { costTable, withSection } from "../../../lib/cli/aws/cost/table.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { twoAccounts, writeConfig } from "./a-stage.ts";
+
+const { folder, run } = commandsInFolder();
+const operations = readFileSync(join(__dirname, "../../../docs/operations.md"), "utf8");
+const measured = readMeasuredCalls();
+
+const defaults = { kind: "agentcore", tasks: 100_000, taskSeconds: 30, idleSeconds: defaultIdleSeconds } as const;
+const estimateOf = (scenario: Partial<Scenario> = {}, from = measured) =>
+  estimate({ ...defaults, ...scenario, measured: from });
+
+function monthOf({ months }: Estimate, kind: Kind) {
+  const month = months.find((each) => each.kind === kind);
+  if (month === undefined) throw new Error(`No month of ${kind}.`);
+  return month;
+}
+
+const schedule = { syncBudgetMs: 20_000, pollAfterMs: 1000, stepMs: 100 };
+const polls = (taskMs: number) => pollsOf({ ...schedule, taskMs });
+
+describe("the polls of a task", () => {
+  it("are none where the first call brings the result, and else the last comes after the end", () => {
+    expect(polls(20_000)).toBe(0);
+    expect(polls(20_001)).toBe(1);
+  });
+
+  it("are more for a longer task", () => {
+    const anyMs = fc.integer({ min: 1, max: 8 * 3600_000 });
+    fc.assert(
+      fc.property(anyMs, anyMs, (one, other) => {
+        expect(polls(Math.max(one, other))).toBeGreaterThanOrEqual(polls(Math.min(one, other)));
+      }),
+    );
+  });
+
+  it("are about 30 in ten minutes, 40 in an hour and 90 in eight hours", () => {
+    const counts = [10, 60, 480].map((minutes) => polls(minutes * 60_000));
+    expect(counts).toEqual([27, 39, 95]);
+  });
+});
+
+describe("the estimate", () => {
+  it("counts the measured calls, and those that Lambda makes for each message", () => {
+    const { callsPerTask } = monthOf(estimateOf({ taskSeconds: 5 }), "agentcore");
+    const { sync } = measured.kinds.agentcore;
+    expect(callsPerTask["bedrock-agentcore:InvokeAgentRuntime"]).toBe(1);
+    expect(callsPerTask["dynamodb:PutItem"]).toBe(sync["dynamodb:PutItem"]);
+    expect(callsPerTask["sqs:ReceiveMessage"]).toBe(sync["sqs:SendMessage"]);
+    expect(callsPerTask["sqs:DeleteMessage"]).toBe(sync["sqs:SendMessage"]);
+  });
+
+  it("adds the polls of a longer task, and the renewals of its lease where the Execution zone is ours", () => {
+    const taskSeconds = 600;
+    const times = polls(taskSeconds * 1000);
+    const long = estimateOf({ taskSeconds });
+    expect(long.polls).toBe(times);
+    for (const kind of ["agentcore", "external"] as const) {
+      const { sync, perPoll, logBytes } = measured.kinds[kind];
+      const renewals = kind === "external" ? 0 : taskSeconds / assumptions.renewSeconds.value;
+      const writes = (sync["dynamodb:UpdateItem"] ?? 0) + times * (perPoll["dynamodb:UpdateItem"] ?? 0) + renewals;
+      expect(monthOf(long, kind).callsPerTask["dynamodb:UpdateItem"]).toBeCloseTo(writes);
+      expect(monthOf(long, kind).logBytesPerTask).toBe(logBytes.sync + times * logBytes.perPoll);
+    }
+  });
+
+  it("adds up: what tasks cost grows with their number, what a stage costs does not", () => {
+    const twice = estimateOf({ tasks: 200_000 });
+    for (const { kind, taskDollars, stageDollars, totalDollars } of estimateOf().months) {
+      const ofTasks = Object.values(taskDollars).reduce((total, one) => total + one);
+      const ofStage = Object.values(stageDollars).reduce((total, one) => total + one);
+      expect(ofTasks + ofStage).toBeCloseTo(totalDollars);
+      expect(monthOf(twice, kind).totalDollars).toBeCloseTo(2 * ofTasks + ofStage);
+      expect(Math.min(...Object.values(stageDollars))).toBeGreaterThan(0);
+    }
+  });
+
+  it("knows the price of calls, and of log lines by their bytes", () => {
+    const dearer = structuredClone(measured);
+    dearer.kinds.external.sync["dynamodb:GetItem"] = (measured.kinds.external.sync["dynamodb:GetItem"] ?? 0) + 8;
+    dearer.kinds.external.logBytes.sync += 2000;
+    const after = monthOf(estimateOf({ tasks: 1e6 }, dearer), "external").taskDollars;
+    const before = monthOf(estimateOf({ tasks: 1e6 }), "external").taskDollars;
+    expect(after.DynamoDB - before.DynamoDB).toBeCloseTo(8 * 0.125);
+    // Two gigabytes at $0.50.
+    expect(after["CloudWatch Logs"] - before["CloudWatch Logs"]).toBeCloseTo(1);
+  });
+
+  it("counts the time that an AgentCore session idles, as far as it lives that long", () => {
+    const idle = (scenario: Partial<Scenario>) =>
+      monthOf(estimateOf(scenario), "agentcore").taskDollars["AgentCore, session idle"];
+    expect(idle({ idleSeconds: 0 })).toBe(0);
+    expect(idle({ idleSeconds: 900 })).toBeCloseTo(3 * idle({ idleSeconds: 300 }));
+    expect(idle({ idleSeconds: 900, taskSeconds: 8 * 3600 })).toBe(0);
+  });
+
+  it("has one task of eight hours for each kind that can run it, and none for Lambda", () => {
+    const { lengths } = estimateOf();
+    const eightHours = lengths.find(({ taskSeconds }) => taskSeconds === 8 * 3600);
+    expect(eightHours?.polls).toBe(polls(8 * 3600_000));
+    expect(Object.keys(eightHours?.dollars ?? {})).toEqual(["agentcore", "external"]);
+    expect(estimateOf({ kind: "lambda", taskSeconds: 3600 }).headline).toBe("A task of 1 h is too long for Lambda.");
+  });
+
+  it("says first what it comes to, and its largest part", () => {
+    const { headline, months } = estimateOf({ idleSeconds: 900 });
+    const { totalDollars, taskDollars } = monthOf({ months } as Estimate, "agentcore");
+    const idle = taskDollars["AgentCore, session idle"];
+    expect(headline).toMatch(/^About \$\d+ a month for 100,000 tasks of 30 s on AgentCore\. The largest part, \$\d+ /);
+    expect(headline).toContain(`$${Math.round(totalDollars)} a month`);
+    expect(headline).toContain(`$${Math.round(idle)} (${Math.round((idle / totalDollars) * 100)} %)`);
+    expect(estimateOf({ idleSeconds: 0 }).headline).not.toContain("idle");
+  });
+});
+
+describe("sekisho cost", () => {
+  it("prints the headline, then the table with its assumptions, or all of it as JSON", async () => {
+    const { code, stdout } = await run(["cost", "--tasks", "5000", "--seconds", "600", "--kind", "lambda"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^About \$[\d.]+ a month for 5,000 tasks of 10 min on Lambda\./);
+    for (const { what } of Object.values(assumptions)) expect(stdout).toContain(what);
+    const { stdout: json } = await run(["cost", "--json"]);
+    expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(estimateOf())));
+    const { stdout: stopped } = await run(["cost", "--json", "--idle-seconds", "0"]);
+    expect(JSON.parse(stopped).scenario.idleSeconds).toBe(0);
+    const { verification } = twoAccounts.stages.prod;
+    const warm = { verification, execution: { kind: "agentcore", idleSeconds: 600 } };
+    writeConfig({
+      folder,
+      name: "sekisho.config.json",
+      json: { ...twoAccounts, stages: { ...twoAccounts.stages, warm } },
+    });
+    const { stdout: staged } = await run(["cost", "--json", "--stage", "warm"]);
+    expect(JSON.parse(staged).scenario).toMatchObject({ kind: "agentcore", idleSeconds: 600 });
+    for (const wrong of [
+      ["--tasks", "many"],
+      ["--seconds", "0"],
+      ["--kind", "ec2"],
+      ["--stage", "nobody"],
+      ["--json", "--markdown"],
+    ])
+      expect((await run(["cost", ...wrong])).code).toBe(2);
+  });
+
+  it("writes the table between the markers of docs/operations.md and leaves the rest", async () => {
+    mkdirSync(join(folder, "docs"));
+    const path = join(folder, "docs", "operations.md");
+    writeFileSync(path, `Before.\n${withSection({ text: operations, table: "old" })}After.\n`);
+    expect((await run(["cost", "--markdown"])).code).toBe(0);
+    expect(readFileSync(path, "utf8")).toBe(`Before.\n${operations}After.\n`);
+    writeFileSync(path, "Nothing marked.");
+    expect(await run(["cost", "--markdown"])).toMatchObject({ code: 2, stderr: expect.stringContaining("markers") });
+  });
+
+  it("is up to date in docs/operations.md (else: npx sekisho cost --markdown)", () => {
+    expect(operations).toBe(withSection({ text: operations, table: costTable(estimateOf()) }));
+  });
+});

@@ -1,0 +1,265 @@
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { askHidden } from "../../../lib/cli/aws/secret-values.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
+import { commandHere } from "./command-here.ts";
+
+const { folder, run } = commandsInFolder();
+const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
+const values = {
+  SLACK_SIGNING_SECRET: "0123456789abcdef0123456789abcdef",
+  SLACK_BOT_TOKEN: "xoxb-the-token-of-this-test",
+  FAR_TOKEN: "the-token-of-far",
+  MODEL_KEY: "sk-the-key-of-the-model",
+};
+
+let aws: AwsServices;
+let output = "";
+beforeEach(async () => {
+  aws = await startAwsServices({ account: verificationAccount });
+  output = "";
+});
+afterEach(async () => {
+  for (const value of [...Object.values(values), "not-a-signing-secret"]) expect(output).not.toContain(value);
+  await aws.close();
+});
+
+async function put(words: string[], env: Record<string, string> = values, start: typeof commandHere = commandHere) {
+  const ended = await start(["secrets", "put", "--config", config, ...words], { ...aws.env, ...env });
+  output += ended.stdout + ended.stderr;
+  return ended;
+}
+
+describe("sekisho secrets put", () => {
+  it("creates every secret of the Verification account, and says whose account the others belong to", async () => {
+    const ended = await put([], values, run);
+    expect(ended.code).toBe(0);
+    expect([...aws.secrets.all.keys()].sort()).toEqual([
+      "sekisho/prod/FAR_TOKEN",
+      "sekisho/prod/SLACK_BOT_TOKEN",
+      "sekisho/prod/SLACK_SIGNING_SECRET",
+    ]);
+    expect(aws.secrets.all.get("sekisho/prod/SLACK_BOT_TOKEN")).toMatchObject({
+      value: values.SLACK_BOT_TOKEN,
+      description: "Sekisho, stage prod: Slack bot token",
+      tags: [{ Key: "sekisho:stage", Value: "prod" }],
+    });
+    expect(ended.stderr).toContain(`sekisho/prod/MODEL_KEY`);
+    expect(ended.stderr).toContain(executionAccount);
+  });
+
+  it("with the other account's credentials creates that account's secret, in its region", async () => {
+    aws.account = executionAccount;
+    expect((await put([])).code).toBe(0);
+    expect([...aws.secrets.all.keys()]).toEqual(["sekisho/prod/MODEL_KEY"]);
+    expect(aws.calls.filter(({ action }) => action.endsWith("CreateSecret"))).toMatchObject([{ region: "eu-west-1" }]);
+  });
+
+  it("writes nothing with the credentials of an account that the stage does not name", async () => {
+    aws.account = "999999999999";
+    const ended = await put([]);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("999999999999") });
+    expect(ended.stderr).toContain(verificationAccount);
+    expect(aws.secrets.all.size).toBe(0);
+  });
+
+  it("leaves a secret that exists, needs no value for it, and writes it only with --overwrite", async () => {
+    for (const name of ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "FAR_TOKEN"]) {
+      aws.secrets.all.set(`sekisho/prod/${name}`, { value: "old" });
+    }
+    const left = await put([], {});
+    expect(left).toMatchObject({ code: 0, stdout: expect.stringContaining("left as it is") });
+    const { FAR_TOKEN } = values;
+    expect((await put(["--overwrite", "--only", "FAR_TOKEN"], { FAR_TOKEN: ` ${FAR_TOKEN}\n` })).code).toBe(0);
+    expect([...aws.secrets.all.values()].map(({ value }) => value).sort()).toEqual(["old", "old", FAR_TOKEN]);
+  });
+
+  it("names every value that it lacks and cannot ask for, before it writes any", async () => {
+    const ended = await put([], { SLACK_BOT_TOKEN: values.SLACK_BOT_TOKEN });
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("SLACK_SIGNING_SECRET, FAR_TOKEN") });
+    expect(aws.secrets.all.size).toBe(0);
+  });
+
+  it.each([
+    ["SLACK_SIGNING_SECRET", "not-a-signing-secret", "32 hexadecimal digits"],
+    ["SLACK_BOT_TOKEN", values.SLACK_SIGNING_SECRET, "xoxb-"],
+  ])("refuses a %s that does not look like one, unless forced", async (name, value, expected) => {
+    const refused = await put([], { ...values, [name]: value });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(expected) });
+    expect(aws.secrets.all.size).toBe(0);
+    expect((await put(["--force"], { ...values, [name]: value })).code).toBe(0);
+    expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
+  });
+
+  it("puts the client secret of an installation flow, and the bot token only where one is given", async () => {
+    const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+    const path = writeConfig({ folder, name: "install.json", json: { ...twoAccounts, slack: { install } } });
+    const { SLACK_BOT_TOKEN, ...others } = values;
+    const given = { ...others, SLACK_CLIENT_SECRET: "fedcba9876543210fedcba9876543210" };
+    const ended = await put(["--config", path], given);
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("is left out") });
+    expect(aws.secrets.all.get("sekisho/prod/SLACK_CLIENT_SECRET")?.value).toBe(given.SLACK_CLIENT_SECRET);
+    expect(aws.secrets.all.has("sekisho/prod/SLACK_BOT_TOKEN")).toBe(false);
+    expect((await put(["--config", path], { ...given, SLACK_BOT_TOKEN })).code).toBe(0);
+    expect(aws.secrets.all.get("sekisho/prod/SLACK_BOT_TOKEN")?.value).toBe(SLACK_BOT_TOKEN);
+    const wrong = { ...given, SLACK_CLIENT_SECRET: "xoxb-none" };
+    const refused = await put(["--config", path, "--overwrite"], { ...wrong, SLACK_BOT_TOKEN });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("32 hexadecimal digits") });
+    const renewed = await put(["--config", path, "--overwrite"], given);
+    expect(renewed).toMatchObject({ code: 0, stdout: expect.stringMatching(/BOT_TOKEN .*left as it is/) });
+  });
+
+  it("puts the token for an A2A agent as for any other endpoint", async () => {
+    const { local, far } = twoAccounts.destinations;
+    const agent = { transport: "a2a", card: "https://far.example/card.json", authorizer: far.authorizer };
+    const json = { ...twoAccounts, destinations: { local, far: agent } };
+    const path = writeConfig({ folder, name: "agent.json", json });
+    expect(await put(["--config", path])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("token of destination far"),
+    });
+    expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
+  });
+
+  it("puts the header for a collector of spans in both accounts, since each zone sends its own", async () => {
+    const headers = { "x-key": { env: "COLLECTOR_KEY" } };
+    const exporter = { type: "otlp", url: "https://collector.example/v1/traces", headers };
+    const json = { ...twoAccounts, telemetry: { traces: { exporter } } };
+    const path = writeConfig({ folder, name: "collector.json", json });
+    const given = { ...values, COLLECTOR_KEY: "key-of-the-collector" };
+    const ended = await put(["--config", path], given);
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("header x-key for the collector of spans"),
+    });
+    expect(aws.secrets.all.get("sekisho/prod/COLLECTOR_KEY")?.value).toBe(given.COLLECTOR_KEY);
+    aws.account = executionAccount;
+    aws.secrets.all.clear();
+    expect((await put(["--config", path], given)).code).toBe(0);
+    expect([...aws.secrets.all.keys()].sort()).toEqual(["sekisho/prod/COLLECTOR_KEY", "sekisho/prod/MODEL_KEY"]);
+  });
+
+  it("puts whatever authorizers need, and refuses a certificate or a key that is none, or a key that is encrypted", async () => {
+    const far = { transport: "https", url: "https://far.example/rpc" };
+    const clientSecret = { env: "CLIENT_SECRET" };
+    const tokenUrl = "https://login.example/token";
+    const oauth = { type: "oauth-client-credentials", tokenUrl, clientId: "sekisho", clientSecret };
+    const mtls = { type: "mtls", certificate: { env: "CERT" }, key: { env: "KEY" }, ca: { env: "CA" } };
+    const destinations = { oauth: { ...far, authorizer: oauth }, mtls: { ...far, authorizer: mtls } };
+    const json = { ...twoAccounts, destinations, routes: [{ destination: "oauth" }] };
+    const path = writeConfig({ folder, name: "authorizers.json", json });
+    const pem = (label: string) => `-----BEGIN ${label}-----\nMII=\n-----END ${label}-----\n`;
+    const good = {
+      CLIENT_SECRET: "s3cret-of-oauth",
+      CERT: pem("CERTIFICATE"),
+      KEY: pem("PRIVATE KEY"),
+      CA: pem("CERTIFICATE"),
+    };
+    const putAll = (env: Record<string, string>) => put(["--config", path], { ...values, ...good, ...env });
+    for (const wrong of [
+      { CERT: good.KEY },
+      { KEY: good.CERT },
+      { KEY: pem("ENCRYPTED PRIVATE KEY") },
+      { CA: "ca.pem" },
+    ]) {
+      const [name = ""] = Object.keys(wrong);
+      expect(await putAll(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining(`${name}: a `) });
+    }
+    expect(aws.secrets.all.size).toBe(0);
+    expect(await putAll({})).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("private key of destination mtls"),
+    });
+    expect(aws.secrets.all.get("sekisho/prod/KEY")?.value).toBe(good.KEY.trim());
+    expect([...aws.secrets.all.keys()]).toEqual(
+      expect.arrayContaining(["CLIENT_SECRET", "CERT", "CA"].map((name) => `sekisho/prod/${name}`)),
+    );
+    for (const secret of Object.values(good)) expect(output).not.toContain(secret);
+  });
+
+  it("only looks for a secret that someone else keeps, and exits with 1 where it is not there", async () => {
+    const slack = { botToken: { secretsManager: "our/slack" } };
+    const kept = writeConfig({ folder, name: "kept.json", json: { ...twoAccounts, slack } });
+    const again = () => put(["--only", "our/slack", "--overwrite", "--config", kept]);
+    expect(await again()).toMatchObject({ code: 1, stdout: expect.stringContaining("our/slack") });
+    aws.secrets.all.set("our/slack", { value: "theirs" });
+    expect((await again()).code).toBe(0);
+    expect(aws.secrets.all.get("our/slack")?.value).toBe("theirs");
+  });
+
+  it("says how to restore a secret that is scheduled for deletion", async () => {
+    aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: "old", deleted: true });
+    const ended = await put([]);
+    expect(ended).toMatchObject({ code: 1, stdout: expect.stringContaining("restore-secret") });
+  });
+
+  it("fills a secret that has a name but no value yet", async () => {
+    aws.secrets.all.set("sekisho/prod/FAR_TOKEN", {});
+    expect((await put([])).code).toBe(0);
+    expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
+  });
+
+  it("says in one line what to do when AWS refuses, and nothing of what AWS says", async () => {
+    for (const [name, status, text] of [
+      ["AccessDeniedException", 400, "may not do that"],
+      ["ExpiredTokenException", 400, "Log in again"],
+      ["ThrottlingException", 400, "Try again in a minute"],
+    ] as const) {
+      aws.refusals.set("secretsmanager:CreateSecret", { status, name });
+      const ended = await put(["--only", "FAR_TOKEN"]);
+      expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(text) });
+      expect(ended.stderr.trim().split("\n")).toHaveLength(1);
+    }
+  });
+
+  it("exits with 3 where AWS cannot be reached, and with 1 without credentials", async () => {
+    expect((await put([], { ...values, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).code).toBe(3);
+    const none = { AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "", AWS_EC2_METADATA_DISABLED: "true", HOME: folder };
+    const ended = await run(["secrets", "put", "--config", config], none);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("AWS_PROFILE") });
+  });
+
+  it("refuses a stage or a name that the configuration does not know", async () => {
+    expect(await put(["--stage", "test"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("the configuration has: prod"),
+    });
+    expect(await put(["--only", "NOTHING"])).toMatchObject({ code: 2, stderr: expect.stringContaining("FAR_TOKEN") });
+    const none = writeConfig({ folder, name: "none.json", json: {} });
+    const toAdd = expect.stringContaining('Add, with your own ids:\n    "stages": { "dev"');
+    expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: toAdd });
+    const asForCdk = await put(["-c", "stage=prod"], values, run);
+    expect(asForCdk).toMatchObject({ code: 2, stderr: expect.stringContaining("here: --stage prod") });
+  });
+});
+
+describe("a secret given as an argument", () => {
+  it("is refused without being repeated", async () => {
+    for (const words of [[values.SLACK_BOT_TOKEN], ["--only", values.SLACK_BOT_TOKEN]]) {
+      expect(await put(words)).toMatchObject({ code: 2 });
+      expect(aws.secrets.all.size).toBe(0);
+    }
+  });
+});
+
+describe("a secret that is asked for on the terminal", () => {
+  it("is read without being shown, and an ended input is no secret", async () => {
+    for (const [typed, expected] of [
+      ["xoxb-typed\r", "xoxb-typed"],
+      ["xoxb-typed\u0003", undefined],
+      ["\u0004", undefined],
+    ] as const) {
+      const input = new PassThrough();
+      let shown = "";
+      const show = (text: string) => {
+        shown += text;
+      };
+      const asked = askHidden({ question: "Token: ", signal: new AbortController().signal, input, show });
+      input.write(typed);
+      expect(await asked).toBe(expected);
+      expect(shown).toBe("Token: \n");
+    }
+  });
+});

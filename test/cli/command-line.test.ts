@@ -1,0 +1,306 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { freePort } from "../e2e/processes.ts";
+import { commandHere } from "./aws/command-here.ts";
+import { commandsInFolder } from "./commands-in-folder.ts";
+
+const { folder, run, start } = commandsInFolder();
+
+describe("the sekisho command", () => {
+  it("says what it can do, for every command", async () => {
+    const overview = await run(["--help"]);
+    expect(overview.code).toBe(0);
+    const local = ["start", "verification", "execution", "execution bundle", "send", "manifest", "config check"];
+    const aws = ["config push", "secrets put", "dead-letters list", "dead-letters redrive", "cost"];
+    const both = ["tasks list", "tasks show", "tasks cancel", "tasks retry"];
+    for (const command of [...local, ...aws, ...both]) {
+      expect(overview.stdout).toContain(command);
+      const help = await run([...command.split(" "), "--help"]);
+      expect(help).toMatchObject({ code: 0, stderr: "" });
+      expect(help.stdout).toContain(`sekisho ${command}`);
+    }
+  });
+
+  it("exits with 2 and says what is wrong with the words", async () => {
+    for (const [words, text] of [
+      [["nonsense"], 'no command "nonsense"'],
+      [["start", "--loud"], "--loud"],
+      [["send"], "One text is needed"],
+      [["send", "hi", "--destination", "nowhere"], 'no destination "nowhere"'],
+      [["execution", "bundle"], "--out is missing"],
+      [["execution", "--port", "http"], '"http" is no port number'],
+      [["execution", "--agent", "./nothing.ts", "--port", "0"], "does not exist"],
+      [["verification"], "SLACK_SIGNING_SECRET is not set"],
+    ] as const) {
+      const ended = await run([...words]);
+      expect({ words, ...ended }).toMatchObject({ words, code: 2 });
+      expect(ended.stderr).toContain(text);
+    }
+  });
+
+  it.each(["config", "secrets", "dead-letters", "tasks"])(
+    "lists what begins with %s, where that is all it is given",
+    async (word) => {
+      const ended = await commandHere([word], {});
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect(ended.stderr).toContain(`  ${word} `);
+      expect(ended.stderr).not.toContain("  start ");
+      expect(await commandHere([word, "--help"], {})).toMatchObject({ code: 0, stderr: "" });
+      const unknown = expect.stringContaining(`no command "${word} nonsense"`);
+      expect(await commandHere([word, "nonsense"], {})).toMatchObject({ code: 2, stderr: unknown });
+    },
+  );
+
+  it("exits with 2 for a configuration that cannot be used, with every problem", async () => {
+    const file = join(folder, "bad.json");
+    writeFileSync(file, JSON.stringify({ routes: [{ destination: "x" }], colour: "blue" }));
+    const ended = await run(["config", "check", "--config", file]);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain("routes[0].destination");
+    expect(ended.stderr).toContain("colour");
+    expect((await run(["config", "check"])).code).toBe(0);
+  });
+});
+
+describe("sekisho manifest", () => {
+  it("prints the manifest with the address at which Slack reaches the Verification zone", async () => {
+    const { code, stdout } = await run(["manifest", "--url", "https://tunnel.example", "--name", "Checkpoint"]);
+    expect(code).toBe(0);
+    const { display_information, settings } = JSON.parse(stdout);
+    expect(display_information.name).toBe("Checkpoint");
+    expect(settings.event_subscriptions.request_url).toBe("https://tunnel.example/slack/events");
+    expect((await run(["manifest", "--url", "http://tunnel.example"])).code).toBe(2);
+  });
+
+  it("never has a stranger's address where browsers are sent with a code", async () => {
+    const file = join(folder, "install.json");
+    const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+    writeFileSync(file, JSON.stringify({ slack: { install } }));
+    for (const words of [[], ["--socket"]]) {
+      const ended = await commandHere(["manifest", "--config", file, ...words], {});
+      expect(ended).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining("--url or --stage is needed"),
+      });
+    }
+    const { stdout } = await commandHere(["manifest", "--config", file, "--socket", "--url", "https://t.example"], {});
+    expect(JSON.parse(stdout).oauth_config.redirect_urls).toEqual(["https://t.example/slack/oauth_redirect"]);
+  });
+});
+
+describe("sekisho manifest of a stage", () => {
+  it("without credentials says that --url does without them", async () => {
+    const file = join(folder, "stage.json");
+    const dev = { verification: { account: "111111111111", region: "eu-central-1" } };
+    writeFileSync(file, JSON.stringify({ stages: { dev } }));
+    const env = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_ENDPOINT_URL: "http://127.0.0.1:1" };
+    const ended = await commandHere(["manifest", "--config", file], env);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/no AWS credentials.*, or give --url\.$/m) });
+  });
+});
+
+describe("sekisho start", () => {
+  it("--once does one task by way of the fake Slack, prints the answer and exits with 0", async () => {
+    const ended = await run(["start", "--once", "What is a <sekisho> & why?"]);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toContain("What is a <sekisho> & why?");
+  });
+
+  it("--once exits with 1 when the task fails", async () => {
+    const ended = await run(["start", "--once", "fail"]);
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toContain("could not finish");
+  });
+
+  it("shows its addresses, serves the page, and stops cleanly on SIGINT and SIGTERM", async () => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+      const process = start(["start"], ports);
+      await process.prints(`Execution zone:    http://127.0.0.1:${ports.SEKISHO_EXECUTION_PORT}`);
+      await process.prints("Ctrl-C");
+      const url = `http://127.0.0.1:${ports.SEKISHO_PORT}/`;
+      expect((await fetch(url)).status).toBe(401);
+      const [, query = ""] = /Page for Slack: +\S+\/(\?token=[\w-]{43})/.exec(process.output()) ?? [];
+      const entered = await fetch(`${url}${query}`, { redirect: "manual" });
+      const cookie = entered.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+      const page = await fetch(url, { headers: { cookie } });
+      expect(page.status).toBe(200);
+      expect(await page.text()).toContain("<title>");
+      expect(await process.kill(signal)).toMatchObject({ code: 0, stderr: "" });
+    }
+  });
+
+  it("looks for the agent beside the configuration that names it, wherever the command is run", async () => {
+    const beside = join(folder, "beside");
+    mkdirSync(beside);
+    writeFileSync(join(beside, "config.json"), JSON.stringify({ execution: { agent: "./own.ts" } }));
+    writeFileSync(
+      join(beside, "own.ts"),
+      'export async function* agent() { yield { type: "answer", text: "from beside" }; }\n',
+    );
+    const ended = await run(["start", "--once", "hello", "--config", "beside/config.json"]);
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("from beside") });
+  });
+
+  it("says which port is taken and what to do", async () => {
+    const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+    const first = start(["start"], ports);
+    await first.prints("Ctrl-C");
+    const elsewhere = join(folder, "elsewhere");
+    mkdirSync(elsewhere);
+    const ended = await run(["start"], { ...ports, SEKISHO_EXECUTION_PORT: "0" }, elsewhere);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
+    expect(ended.stderr).toContain("SEKISHO_PORT");
+  });
+
+  it("refuses a folder in which another start works, on whatever ports, until that one is gone, even by SIGKILL", async () => {
+    const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
+    const first = start(["start"], anyPort);
+    await first.prints("Ctrl-C");
+    const second = await run(["start"], anyPort);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain("Another `sekisho start` uses");
+    await first.kill("SIGKILL");
+    const third = start(["start"], anyPort);
+    await third.prints("Ctrl-C");
+  });
+
+  it("with the secrets of a Slack app turns the page off and prints the manifest and that a tunnel is needed", async () => {
+    const secrets = {
+      SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
+      SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test",
+    };
+    const port = await freePort();
+    const process = start(["start"], { ...secrets, SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0" });
+    await process.prints("allowlist");
+    expect(process.output()).toContain("tunnel");
+    expect(process.output()).toContain('"app_mention"');
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${port}/slack/events`, { method: "POST", body: "{}" })).status).toBe(401);
+    const { stdout, stderr } = await process.kill("SIGTERM");
+    for (const secret of Object.values(secrets)) expect(stdout + stderr).not.toContain(secret);
+  });
+
+  it("refuses one secret without the other", async () => {
+    const ended = await run(["start"], { SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain("SLACK_SIGNING_SECRET is not set");
+  });
+});
+
+describe("sekisho execution with a task under way", () => {
+  it.each([
+    ["takes one Ctrl-C that arrives twice (from the terminal and from npm) as one, and ends cleanly", 50, 0],
+    ["ends at once for a person who presses Ctrl-C again", 800, 130],
+  ])("%s", async (_what, pauseMs, code) => {
+    const port = String(await freePort());
+    const execution = start(["execution", "--port", port, "--store", join(folder, `${code}.db`)]);
+    await execution.prints("Execution zone:");
+    start(["send", "slow 60s"], { SEKISHO_EXECUTION_PORT: port });
+    await execution.prints("task_started");
+    execution.child.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    expect((await execution.kill("SIGINT")).code).toBe(code);
+  });
+});
+
+describe("sekisho send", () => {
+  it("sends one task to a running Execution zone and shows the progress of a slow one", async () => {
+    const port = String(await freePort());
+    const config = join(folder, "short.json");
+    writeFileSync(config, JSON.stringify({ execution: { syncBudgetMs: 100 } }));
+    const execution = start(["execution", "--port", port, "--store", join(folder, "e.db"), "--config", config]);
+    await execution.prints("Execution zone:");
+    const env = { SEKISHO_EXECUTION_PORT: port };
+    expect(await run(["send", "hello"], env)).toMatchObject({ code: 0, stdout: expect.stringContaining("hello") });
+    const slow = await run(["send", "slow 2s progress"], env);
+    expect(slow.code).toBe(0);
+    expect(slow.stderr).toMatch(/%/);
+    const failed = await run(["send", "fail", "--json"], env);
+    expect(failed.code).toBe(1);
+    expect(JSON.parse(failed.stdout)).toMatchObject({ error: { reason: "execution_failed" } });
+    const ok = await run(["send", "hello", "--json"], env);
+    expect(JSON.parse(ok.stdout)).toMatchObject({ status: "success" });
+  });
+
+  it("cancels the task on SIGINT", async () => {
+    const port = String(await freePort());
+    const execution = start(["execution", "--port", port, "--store", join(folder, "c.db")]);
+    await execution.prints("Execution zone:");
+    const sending = start(["send", "slow 60s"], { SEKISHO_EXECUTION_PORT: port });
+    await execution.prints("task_started");
+    expect((await sending.kill("SIGINT")).code).toBe(130);
+    await execution.prints('"reason":"canceled"');
+  });
+
+  it("gives the task no longer than the destination's deadline, and exits with 1", async () => {
+    const config = join(folder, "deadline.json");
+    const destinations = { here: { transport: "in-process", deadlineMs: 1000 } };
+    const times = { execution: { syncBudgetMs: 100 }, limits: { callTimeoutMs: 1501 } };
+    writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], ...times }));
+    const ended = await run(["send", "slow 60s", "--config", config]);
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("The task failed (timeout)") });
+  });
+
+  it("exits with 3 and says what to start when nobody is there", async () => {
+    const ended = await run(["send", "hello"], { SEKISHO_EXECUTION_PORT: String(await freePort()) });
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toContain("npx sekisho execution");
+  });
+
+  it("needs no server where the destination is in this process", async () => {
+    const config = join(folder, "same.json");
+    writeFileSync(
+      config,
+      JSON.stringify({ destinations: { here: { transport: "in-process" } }, routes: [{ destination: "here" }] }),
+    );
+    expect(await run(["send", "hello", "--config", config])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("hello"),
+    });
+  });
+});
+
+/** What starts before any package or TypeScript file is needed. */
+function copyEntryTo(directory: string): void {
+  for (const name of ["sekisho.mjs", "pinned-node.mjs"]) {
+    copyFileSync(join(__dirname, "../../bin", name), join(directory, name));
+  }
+}
+
+describe("an older Node", () => {
+  const older =
+    'data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });';
+  const runEntry = (entry: string, words: string[]) =>
+    spawnSync(process.execPath, ["--import", older, entry, ...words], { encoding: "utf8", cwd: folder });
+
+  it("goes on with the pinned one", () => {
+    const ended = runEntry(join(__dirname, "../../bin/sekisho.mjs"), ["config", "check", "--loud"]);
+    expect(ended.stderr).toContain("--loud");
+    expect(ended.status).toBe(2);
+  });
+
+  it("without a pinned one is told in one line what to install, and loads no TypeScript file", () => {
+    const alone = join(folder, "installed", "bin");
+    mkdirSync(alone, { recursive: true });
+    mkdirSync(join(folder, "installed", "node_modules"));
+    copyEntryTo(alone);
+    const ended = runEntry(join(alone, "sekisho.mjs"), ["start"]);
+    expect(ended.stderr.trim().split("\n")).toHaveLength(1);
+    expect(ended.stderr).toContain("22.18");
+    expect(ended.status).toBe(2);
+  });
+
+  it("or a newer one, without the packages, is told to run npm ci", () => {
+    const alone = join(folder, "fresh", "bin");
+    mkdirSync(alone, { recursive: true });
+    copyEntryTo(alone);
+    const ended = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], { encoding: "utf8", cwd: folder });
+    expect(ended.stderr).toContain("npm ci");
+    expect(ended.status).toBe(2);
+  });
+});

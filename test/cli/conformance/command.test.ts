@@ -1,0 +1,240 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import type { Host } from "../../../lambdas/execution/host.ts";
+import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import { endpointOf } from "../../../lib/cli/conformance/endpoint-text.ts";
+import type { JsonReport } from "../../../lib/cli/conformance/json-report.ts";
+import { json, raw, silence } from "../../doubles/answers.ts";
+import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
+import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { freePort } from "../../e2e/processes.ts";
+import { commandHere } from "../aws/command-here.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { ownHost, token } from "./endpoint.ts";
+import { parseXml } from "./parse-xml.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sekisho-conformance-"));
+const env = { AGENTS_TOKEN: token };
+const auth = ["--auth", "bearer:AGENTS_TOKEN"];
+let open: (WebServer | ExecutionServer)[] = [];
+let hosts: Host[] = [];
+
+afterEach(async () => {
+  await Promise.all(hosts.map((host) => host.stop({ graceMs: 0 })));
+  await Promise.all(open.map((server) => server.close()));
+  hosts = [];
+  open = [];
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function serve(handle: (received: Received) => Promise<Response>): Promise<string> {
+  const server = await startWebServer({ handle });
+  open.push(server);
+  return server.url;
+}
+
+async function serveHost(settings: { syncBudgetMs: number }): Promise<string> {
+  const host = ownHost(settings);
+  const server = await startExecutionServer({ host, port: 0 });
+  hosts.push(host);
+  open.push(server);
+  return server.url;
+}
+
+function conformance(words: string[]) {
+  return commandHere(["conformance", ...words], env);
+}
+
+describe("sekisho conformance of our own host", () => {
+  it("passes what a host that answers at once can be asked, and exits with 0", async () => {
+    const url = await serveHost({ syncBudgetMs: 5000 });
+    const { code, stdout, stderr } = await conformance([url, ...auth, "--slow-text", "slow 10ms"]);
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("keeps what is required") });
+    expect(stdout).not.toMatch(/^(FAILED|not kept)/m);
+    expect(stdout).toMatch(
+      /^skipped +required +accepted\/result\n.*\n +because +the peer answers "slow 10ms" at once/m,
+    );
+    expect(stderr.split("\n").slice(0, 3)).toEqual(["execute", "envelope", "errors"]);
+    expect(stdout + stderr).not.toContain(token);
+  });
+
+  it("passes all of a destination of the configuration, which is told as JSON and as JUnit XML", async () => {
+    const url = await serveHost({ syncBudgetMs: 50 });
+    const authorizer = { type: "bearer", token: { env: "AGENTS_TOKEN" } };
+    const far = { transport: "https", url, authorizer, idempotent: true };
+    const config = join(folder, "far.json");
+    writeFileSync(config, JSON.stringify({ destinations: { far }, routes: [{ destination: "far" }] }));
+    const junit = join(folder, "far.xml");
+    const slow = ["--slow-text", "stream, slow 2s"];
+    const ended = await conformance(["--destination", "far", "--config", config, "--json", "--junit", junit, ...slow]);
+    expect(ended.code).toBe(0);
+    const report: JsonReport = JSON.parse(ended.stdout);
+    expect(report).toMatchObject({ endpoint: 'destination "far"', kept: true });
+    const unusual = report.cases.filter(({ outcome }) => outcome !== "passed");
+    expect(unusual).toEqual([]);
+    const idempotency = report.cases.filter(({ name }) => name.startsWith("idempotency/"));
+    expect(new Set(idempotency.map(({ level }) => level))).toEqual(new Set(["required"]));
+    const [suite] = parseXml(readFileSync(junit, "utf8"))[0]?.children ?? [];
+    expect(suite?.attributes).toMatchObject({ failures: "0", skipped: "0", tests: String(report.cases.length) });
+  });
+});
+
+describe("sekisho conformance of an endpoint that breaks the contract", () => {
+  it("names what is broken and exits with 1", async () => {
+    const keeps = minimalEndpoint({ token });
+    const url = await serve(async (received) => {
+      const text = Buffer.from(received.body).toString();
+      return text === "42" ? raw("", { status: 500 }) : keeps(received);
+    });
+    const { code, stdout } = await conformance([url, ...auth]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAILED +required +envelope\/no-object$\n.*-32600.*\n +came +HTTP 500, no JSON-RPC body$/m);
+    expect(stdout).toContain(`${url} does not keep: envelope/no-object.`);
+  });
+
+  it("says so of one whose answers never are JSON-RPC", async () => {
+    const { code, stdout } = await conformance([await serve(async () => json({ message: "hello" })), ...auth]);
+    expect(code).toBe(1);
+    expect(stdout).not.toMatch(/^passed +required/m);
+  });
+});
+
+describe("sekisho conformance --junit", () => {
+  it("tells its report even where the file can be written no longer, and exits with 1", async () => {
+    const junit = join(folder, "taken.xml");
+    const keeps = minimalEndpoint({ token });
+    const url = await serve(async (received) => {
+      mkdirSync(junit, { recursive: true });
+      return keeps(received);
+    });
+    expect(await conformance([url, ...auth, "--junit", junit])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("keeps what is required"),
+      stderr: expect.stringContaining("EISDIR"),
+    });
+  });
+
+  it("leaves the place as it was where there is no report", async () => {
+    const url = await serve(async () => raw("", { status: 404 }));
+    const [kept, missing] = [join(folder, "kept.xml"), join(folder, "missing.xml")];
+    writeFileSync(kept, "an older report");
+    for (const junit of [kept, missing]) expect((await conformance([url, ...auth, "--junit", junit])).code).toBe(3);
+    expect([readFileSync(kept, "utf8"), existsSync(missing)]).toEqual(["an older report", false]);
+  });
+});
+
+describe("sekisho conformance where there is nothing to test", () => {
+  it.each([
+    ["a wrong path", () => raw("", { status: 404 }), "no Execution endpoint at this address: HTTP 404"],
+    ["an endpoint that is away", () => raw("", { status: 503 }), "is not available: HTTP 503"],
+    ["refused credentials", () => raw("", { status: 403 }), "refuses the credentials: HTTP 403"],
+    [
+      "credentials refused by an error",
+      () => json({ jsonrpc: "2.0", id: null, error: { code: -32066, message: "no" } }),
+      "refuses the credentials: HTTP 200",
+    ],
+  ])("exits with 3 for %s", async (_what, answer, text) => {
+    const url = await serve(async () => answer());
+    expect(await conformance([url, ...auth])).toMatchObject({
+      code: 3,
+      stdout: "",
+      stderr: expect.stringContaining(text),
+    });
+  });
+
+  it("exits with 3 where nobody listens, and where nobody answers", async () => {
+    const reached = expect.stringContaining("cannot be reached: no connection");
+    const nobody = await conformance([`http://127.0.0.1:${await freePort()}/`]);
+    expect(nobody).toMatchObject({ code: 3, stdout: "", stderr: reached });
+    const url = await serve(({ request }) => silence(request));
+    const late = expect.stringContaining("cannot be reached: no answer within 0.2 s");
+    expect(await conformance([url, "--call-timeout", "0.2"])).toMatchObject({ code: 3, stderr: late });
+  });
+
+  it("exits with 3 where there are no credentials to be had", async () => {
+    const url = await serve(minimalEndpoint({ token }));
+    const ended = await commandHere(["conformance", url, ...auth], { AGENTS_TOKEN: "no token" });
+    expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining("no credential that could be sent") });
+  });
+});
+
+describe("sekisho conformance with wrong words", () => {
+  const url = "https://agents.sekisho.invalid/";
+  it.each([
+    [[], "Either a URL or --destination NAME"],
+    [[url, "--destination", "local"], "Either a URL or --destination NAME"],
+    [[url, url], "One URL is needed"],
+    [["--destination", "nowhere"], 'no destination "nowhere". Known: local'],
+    [["--destination", "local", "--auth", "none"], "--auth and --dialect are for a URL"],
+    [["http://agents.sekisho.invalid/"], "The URL must be an https URL"],
+    [["http://u:p@127.0.0.1/"], "The URL must be an https URL (http only on loopback) without credentials in it"],
+    [["nonsense"], '"nonsense" is no URL'],
+    [[url], '--auth: "none" is refused for anything but loopback'],
+    [[url, "--auth", "none:really"], "--auth: none is written none."],
+    [[url, "--auth", "kerberos"], '"kerberos" is none of none, bearer, sigv4, web-identity'],
+    [[url, "--auth", "constructor"], '"constructor" is none of none'],
+    [[url, "--auth", "bearer:NOT_SET"], "NOT_SET is not set"],
+    [[url, "--auth", "bearer"], "--auth: bearer is written bearer:ENV_NAME."],
+    [[url, "--auth", "bearer:the-token-itself"], "--auth: the name of an environment variable"],
+    [[url, "--auth", "sigv4:lambda"], "--auth: sigv4 is written sigv4:SERVICE:REGION."],
+    [[url, "--auth", "sigv4::eu-central-1"], "--auth: sigv4 is written sigv4:SERVICE:REGION."],
+    [[url, "--auth", "web-identity"], "--auth: web-identity is written web-identity:AUDIENCE."],
+    [[url, "--dialect", "klingon"], "--dialect: "],
+    [[url, ...auth, "--call-timeout", "soon"], '"soon" is no number of seconds'],
+    [[url, ...auth, "--junit", "/no/such/folder/x.xml"], "no folder /no/such/folder"],
+    [[url, ...auth, "--junit", folder], `${folder} is no file that can be written (EISDIR)`],
+    [[url, ...auth, "--junit", join(__filename, "x.xml")], "is no file that can be written (ENOTDIR)"],
+  ])("exits with 2 for %j", async (words, text) => {
+    const ended = await conformance(words);
+    expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
+    expect(ended.stderr).not.toMatch(/the-token-itself|destinations\.endpoint/);
+  });
+});
+
+it("sekisho conformance refuses an A2A agent, whose contract is another, and says what there is for it", async () => {
+  const config = join(folder, "a2a.json");
+  writeFileSync(config, JSON.stringify({ destinations: { agent: { transport: "a2a" } }, routes: [] }));
+  expect(await conformance(["--destination", "agent", "--config", config])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("npx sekisho destinations check agent"),
+  });
+});
+
+describe("the words of --auth", () => {
+  it.each([
+    ["bearer:AGENTS_TOKEN", { type: "bearer", token: { env: "AGENTS_TOKEN" } }],
+    ["sigv4:lambda:eu-central-1", { type: "sigv4", service: "lambda", region: "eu-central-1" }],
+    ["web-identity:api://agents", { type: "web-identity", audience: "api://agents", signingAlgorithm: "RS256" }],
+  ])("%s is an authorizer of the configuration", (words, authorizer) => {
+    const url = "https://agents.sekisho.invalid/";
+    const place = { directory: folder };
+    const { destination } = endpointOf({ url, auth: words, dialect: "zone-strict", destination: undefined, place });
+    expect(destination).toMatchObject({
+      transport: "https",
+      url,
+      authorizer,
+      dialect: "zone-strict",
+      idempotent: false,
+    });
+  });
+});
+
+describe("sekisho conformance at Ctrl-C", () => {
+  const { start } = commandsInFolder();
+
+  it("ends at once with 130 and without a report, whatever the endpoint does", async () => {
+    const keeps = minimalEndpoint({ token });
+    const url = await serve((received) =>
+      Buffer.from(received.body).toString().includes("slow") ? silence(received.request) : keeps(received),
+    );
+    const running = start(["conformance", url, ...auth, "--slow-text", "slow"], env);
+    await running.prints("execute");
+    expect(await running.kill("SIGINT")).toMatchObject({
+      code: 130,
+      stdout: "",
+      stderr: expect.stringContaining("Interrupted"),
+    });
+  });
+});

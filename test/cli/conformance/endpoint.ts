@@ -1,0 +1,94 @@
+/** Our own host behind a socket, kept or broken on purpose, and the cases that are run against it. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createHost, type Host } from "../../../lambdas/execution/host.ts";
+import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
+import { conformanceCases } from "../../../lib/cli/conformance/cases.ts";
+import { createPeer, type Strangers } from "../../../lib/cli/conformance/peer.ts";
+import { type CaseReport, runCases } from "../../../lib/cli/conformance/run-cases.ts";
+import { createSlowTasks } from "../../../lib/cli/conformance/slow-tasks.ts";
+import { type Received, startWebServer } from "../../doubles/web-server.ts";
+import { memoryStore } from "../../execution/host/test-host.ts";
+
+export const token = "a-token-of-this-test";
+
+/** Waits a twentieth of a second itself; what the agent needs longer for is accepted. */
+export function ownHost({ syncBudgetMs = 50 } = {}): Host {
+  return createHost({
+    agent: createEchoAgent(),
+    store: memoryStore(),
+    authenticator: bearerAuthenticator({ readTokens: async () => [token] }),
+    syncBudgetMs,
+    pollAfterMs: 50,
+  });
+}
+
+type Asked = {
+  handle: (received: Received) => Promise<Response>;
+  /** Which cases, by the beginning of their names; all where absent. */
+  theme?: string;
+  slow?: string;
+  ask?: string;
+  isIdempotent?: boolean;
+  now?: () => number;
+  timeoutMs?: number;
+  timeOver?: AbortSignal;
+};
+
+/** The reports of the cases, run against a server with that handler. */
+export async function conform(asked: Asked): Promise<CaseReport[]> {
+  const {
+    handle,
+    theme = "",
+    slow = theme.startsWith("execute") ? "slow 300ms" : "slow 20s",
+    ask = "Good morning.",
+    isIdempotent = false,
+  } = asked;
+  const { now = () => 0, timeoutMs = 5000, timeOver = new AbortController().signal } = asked;
+  const { url, close } = await startWebServer({ handle });
+  const interrupt = new AbortController().signal;
+  const signal = AbortSignal.any([interrupt, timeOver]);
+  const reach = (bearer: string) =>
+    createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => bearer }) });
+  const transport = reach(token);
+  const strangers: Strangers = {
+    nobody: createHttpsTransport({ url, authorizer: { authorize: () => ({}) } }),
+    impostor: reach("another-token"),
+  };
+  const sessionId = `conformance-${randomUUID()}`;
+  const peer = createPeer({
+    transport,
+    strangers,
+    authorizer: "bearer",
+    dialect: "zone",
+    sessionId,
+    timeoutMs,
+    signal,
+  });
+  try {
+    return await runCases({
+      run: {
+        peer,
+        texts: { plain: "Good morning.", slow, fail: "fail", ask },
+        slowTasks: createSlowTasks({ peer, text: slow, newId: randomUUID }),
+        newId: randomUUID,
+        now,
+        sleep: (ms) => delay(ms),
+      },
+      cases: conformanceCases.filter(({ name }) => name.startsWith(theme)),
+      isIdempotent,
+      interrupt,
+      timeOver,
+    });
+  } finally {
+    for (const one of [transport, strangers.nobody, strangers.impostor]) await one.close?.();
+    await close();
+  }
+}
+
+export function namesOf(reports: readonly CaseReport[], outcome: CaseReport["outcome"]): string[] {
+  return reports.filter((report) => report.outcome === outcome).map(({ name }) => name);
+}

@@ -1,0 +1,220 @@
+/** `sekisho data show` and `data delete` against what a zone has stored, the same on both engines. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { noStoredRules, parseStoredRules, storedRulesId } from "../../../lambdas/verification/gate/allowlist.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { entryOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { parseRecord } from "../../../lib/cli/data/person.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { sampleTask } from "../../verification/task/sample.ts";
+import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
+
+const places = [
+  { name: "the local run's file", open: openSqlitePlace },
+  { name: "a stage on AWS", open: openAwsPlace },
+].slice(0, whyNoDynamoDb === undefined ? 2 : 1);
+
+const nowMs = Date.now();
+const dayMs = 24 * 3600_000;
+const secretText = "a text that nobody may read";
+/** All tests of a place share its store: each has people and ids of its own. */
+let count = 0;
+const idOf = (number: number) => `${String(count).padStart(4, "0")}000${number}-0000-5000-8000-000000000000`;
+const me = () => `U1A${count}`;
+const other = () => `U2B${count}`;
+const who = () => ["--team", "T1", "--user", me()];
+
+let place: TestPlace;
+beforeEach(() => {
+  count += 1;
+});
+
+const data = (...words: string[]) => place.command("data", ...words);
+
+async function keep(number: number, { user = me(), ...changes }: Partial<Task> & { user?: string } = {}) {
+  const { message } = sampleTask();
+  const task = sampleTask({
+    ...{ id: idOf(number), state: "done", cleanupDone: true, principal: `T1/${user}`, destination: "far" },
+    ...{ receivedAtMs: nowMs - 1000, expiresAtMs: nowMs + 20 * dayMs },
+    message: { ...message, user, text: secretText },
+    ...changes,
+  });
+  await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
+  const outcome = { type: "answer" as const, text: secretText };
+  const entry = entryOf({ task: { ...task, outcome }, settings: { retentionDays: 30, texts: true }, nowMs });
+  const store = place.engine.taskStore({ parse: parseHistoryEntry });
+  if (entry !== undefined && task.state === "done") await store.create({ item: entry });
+}
+
+async function keepRule() {
+  const store = place.engine.taskStore({ parse: parseStoredRules });
+  const rules = [{ rule: { user: me() }, number: 7, addedAtMs: nowMs }];
+  const known = await store.get({ id: storedRulesId });
+  if (known === undefined) await store.create({ item: { ...noStoredRules(), lastNumber: 7, rules } });
+  else await store.replace({ item: { ...known, rules } });
+}
+
+async function everything(): Promise<string> {
+  const store = place.engine.taskStore({ parse: parseRecord });
+  const keys = ["done", "waiting", "usage", "allowlist", `history/${new Date(nowMs).toISOString().slice(0, 10)}`];
+  const pages = await Promise.all(keys.map((key) => store.list({ index: "state", key, limit: 50 })));
+  return JSON.stringify(pages.flatMap(({ items }) => items));
+}
+
+describe.each(places)("sekisho data at $name", ({ open }) => {
+  beforeAll(async () => {
+    place = await open();
+  });
+  afterAll(() => place.close());
+
+  it("deletes all of one person and nothing of another, and what it repeats does no harm", async () => {
+    await keep(1);
+    await keep(2, {
+      receivedAtMs: nowMs - 3 * dayMs,
+      history: [{ atMs: nowMs - 3 * dayMs, event: "e", state: "done" }],
+    });
+    await keep(3, { user: other() });
+    await keepRule();
+    const first = await data("delete", ...who(), "--yes");
+    expect(first.stdout).toContain("Deleted");
+    expect(first.stdout).toContain("Rules that name the person stay (--rules): #7.");
+    expect(await everything()).toContain(other());
+    const again = await data("delete", ...who(), "--yes", "--rules");
+    expect(again.code).toBe(0);
+    expect(again.stdout).toMatch(/tasks +0$/m);
+    const left = await everything();
+    expect(left).not.toContain(me());
+    expect(left).toContain(idOf(1));
+    expect(left).not.toContain(idOf(2));
+    expect((await place.command("usage", "--json")).stdout).toContain(other());
+  });
+});
+
+describe("sekisho data", () => {
+  beforeAll(async () => {
+    place = await openSqlitePlace();
+  });
+  afterAll(() => place.close());
+
+  it("counts what there is, and with --dry-run deletes nothing", async () => {
+    await keep(1);
+    await keep(2, { user: other() });
+    await keepRule();
+    const shown = await data("show", ...who(), "--json");
+    expect(JSON.parse(shown.stdout)).toMatchObject({ tasks: 1, underWay: 0, history: 1, quotas: 0, rules: [7] });
+    const before = await everything();
+    const { code, stdout } = await data("delete", ...who(), "--dry-run");
+    expect(code).toBe(0);
+    expect(stdout).toContain("Nothing was deleted.");
+    expect(stdout).toContain("What remains:");
+    expect(shown.stdout + stdout).not.toContain(secretText);
+    expect(await everything()).toBe(before);
+  });
+
+  it("stops where a task is under way, and says what to do", async () => {
+    await keep(1, { state: "waiting", cleanupDone: false });
+    const before = await everything();
+    const { code, stderr } = await data("delete", ...who(), "--yes");
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Tasks are under way, or ended within the last minutes: ${idOf(1)}`);
+    expect(stderr).toContain("sekisho tasks cancel ID");
+    expect(await everything()).toBe(before);
+  });
+
+  it("does not say that all is deleted where an answer is left in somebody else's task", async () => {
+    const answer = { user: me(), atMs: 1, option: 0, callId: "c", sentToAgent: true as const };
+    const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
+    await keep(1);
+    await keep(2, { user: other(), state: "waiting", cleanupDone: false, question });
+    const { code, stdout, stderr } = await data("delete", ...who(), "--yes");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/others' tasks +1, of which under way or just ended: 1$/m);
+    expect(stdout).toContain("Deleted, but for what is under way.");
+    expect(stderr).toContain(`under way, or just ended: ${idOf(2)}`);
+    expect((await data("show", ...who(), "--json")).stdout).toContain('"tasks":0');
+  });
+
+  it("leaves of a young task a record that says so, and that nobody can try again", async () => {
+    await keep(1);
+    await data("delete", ...who(), "--yes");
+    for (const command of ["retry", "cancel", "show"]) {
+      const { code, stderr } = await place.tasks(command, idOf(1));
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/data of task .* was deleted/) });
+    }
+  });
+
+  it("does not say that anything was deleted where nothing is found, and names the workspaces that know the user", async () => {
+    await keep(1);
+    const { code, stdout, stderr } = await data("delete", "--team", "T9", "--user", me(), "--yes");
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("Deleted");
+    expect(stdout).toContain(`Nothing was found of T9/${me()}.`);
+    expect(stderr).toContain("Tasks of that user are kept under another workspace: --team T1.");
+    expect((await data("show", "--team", "T9", "--user", me())).stderr).toContain("--team T1.");
+  });
+
+  it("asks nobody where there is no terminal", async () => {
+    await keep(1);
+    const { code, stderr } = await data("delete", ...who());
+    expect(code).toBe(2);
+    expect(stderr).toContain("--yes says that it is meant");
+    expect(await everything()).toContain(me());
+  });
+
+  it.each([
+    [["delete", "--team", "T1"], "--team T and --user U are needed"],
+    [["show", "--team", "T1", "--user", "@me"], "--team T and --user U are needed"],
+  ])("refuses %j", async (words, why) => {
+    expect(await data(...words)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(why) });
+  });
+});
+
+describe("on one machine", () => {
+  it("files and the Execution zone's records go with the tasks, and only those", async () => {
+    const place = await openSqlitePlace();
+    const execution = openSqliteEngine({ file: join(place.folder, "execution.db") });
+    try {
+      const tasks = place.engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+      const records = execution.taskStore({ parse: parseRecord });
+      const { message } = sampleTask();
+      for (const [number, user] of [
+        [1, me()],
+        [2, other()],
+      ] as const) {
+        const common = { id: idOf(number), state: "done", cleanupDone: true, principal: `T1/${user}` } as const;
+        const times = { receivedAtMs: nowMs - 1000, expiresAtMs: nowMs + dayMs };
+        await tasks.create({ item: sampleTask({ ...common, ...times, message: { ...message, user } }) });
+        const item = {
+          id: `e${number}`,
+          revision: 1,
+          state: "completed",
+          requestId: idOf(number),
+          expiresAtMs: nowMs + dayMs,
+        };
+        await records.create({ item });
+        mkdirSync(join(place.folder, "files", idOf(number)), { recursive: true });
+        writeFileSync(join(place.folder, "files", idOf(number), "F1"), secretText);
+      }
+      const past = sampleTask({ id: idOf(3), state: "done", principal: `T1/${me()}`, expiresAtMs: nowMs - 1 });
+      await tasks.create({ item: past });
+      const shown = JSON.parse((await place.command("data", "show", ...who(), "--json")).stdout);
+      expect(shown).toMatchObject({ tasks: 1, files: 1, execution: 1 });
+      expect(await place.command("data", "delete", ...who(), "--yes")).toMatchObject({ code: 0 });
+      expect(existsSync(join(place.folder, "files", idOf(1)))).toBe(false);
+      expect(readdirSync(join(place.folder, "files"))).toEqual([idOf(2)]);
+      const bytes = readdirSync(place.folder)
+        .filter((name) => name.startsWith("verification.db"))
+        .map((name) => readFileSync(join(place.folder, name), "latin1"));
+      expect(bytes.join("")).toContain(other());
+      expect(bytes.join("")).not.toContain(me());
+      expect((await place.tasks("list", "--state", "done", "--json")).stdout.match(/requestId/g)).toHaveLength(1);
+      expect(await records.get({ id: "e1" })).toBeUndefined();
+      expect(await records.get({ id: "e2" })).toBeDefined();
+    } finally {
+      await execution.close();
+      await place.close();
+    }
+  });
+});

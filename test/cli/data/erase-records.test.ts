@@ -1,0 +1,112 @@
+/** Erasing that is cut off anywhere is finished by a repetition. */
+import { describe, expect, it } from "@jest/globals";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
+import { entryOf } from "../../../lambdas/verification/usage/entry.ts";
+import { eraseRecords } from "../../../lib/cli/data/erase-records.ts";
+import { findPerson } from "../../../lib/cli/data/find-person.ts";
+import { parseRecord, type StoredRecord } from "../../../lib/cli/data/person.ts";
+import { sampleTask } from "../../verification/task/sample.ts";
+
+const nowMs = 1_790_000_000_000;
+const dayMs = 24 * 3600_000;
+const signal = new AbortController().signal;
+const person = { team: "T1", user: "U1" };
+const idOf = (number: number) => `0000000${number}-0000-5000-8000-000000000000`;
+
+async function storeWithData() {
+  const store = createMemoryTaskStore({ parse: parseRecord, now: () => nowMs });
+  const { message } = sampleTask();
+  const common = { state: "done" as const, cleanupDone: true, expiresAtMs: nowMs + 29 * dayMs, principal: "T1/U1" };
+  const young = sampleTask({ ...common, id: idOf(1), receivedAtMs: nowMs - 1000 });
+  const old = sampleTask({ ...common, id: idOf(2), receivedAtMs: nowMs - 3 * dayMs });
+  const answer = { user: "U1", atMs: 1, option: 0, callId: "c", sentToAgent: true as const };
+  const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
+  const other = { ...common, principal: "T1/U2", message: { ...message, user: "U2" } };
+  for (const task of [young, old, sampleTask({ ...other, id: idOf(3), question })]) await store.create({ item: task });
+  const entry = entryOf({
+    task: { ...old, outcome: { type: "refused" } },
+    settings: { retentionDays: 30, texts: false },
+    nowMs,
+  });
+  if (entry !== undefined) await store.create({ item: entry });
+  const quota = { id: "usage:user:T1/U1", revision: 1, state: "usage", expiresAtMs: nowMs + 1000, charges: [] };
+  await store.create({ item: quota });
+  return store;
+}
+
+const find = (store: ErasableStore<StoredRecord>) => findPerson({ store, person, nowMs, signal });
+const erase = async (store: ErasableStore<StoredRecord>) =>
+  eraseRecords({ store, person, found: await find(store), nowMs, signal });
+
+/** The store dies at its nth write. */
+function dyingAt(store: ErasableStore<StoredRecord>, last: number): ErasableStore<StoredRecord> {
+  let writes = 0;
+  function guard<T>(work: () => Promise<T>): Promise<T> {
+    writes += 1;
+    return writes < last ? work() : Promise.reject(new Error("cut off"));
+  }
+  return {
+    ...store,
+    replace: (request) => guard(() => store.replace(request)),
+    remove: (request) => guard(() => store.remove(request)),
+  };
+}
+
+async function everything(store: ErasableStore<StoredRecord>): Promise<string> {
+  const keys = ["done", "usage", `history/${new Date(nowMs).toISOString().slice(0, 10)}`];
+  const pages = await Promise.all(keys.map((key) => store.list({ index: "state", key, limit: 50 })));
+  return JSON.stringify(pages.flatMap(({ items }) => items));
+}
+
+describe("erasing the records of one person", () => {
+  it("leaves nothing that names the person, and everything of others", async () => {
+    const store = await storeWithData();
+    expect(await find(store)).toMatchObject({
+      tasks: [{ id: idOf(1) }, { id: idOf(2) }],
+      history: [{ requestId: idOf(2) }],
+      answered: [{ id: idOf(3) }],
+      quota: { id: "usage:user:T1/U1" },
+    });
+    await erase(store);
+    expect(await everything(store)).not.toContain("U1");
+    expect(await store.get({ id: idOf(1) })).toMatchObject({ state: "done", principal: "" });
+    expect(await store.get({ id: idOf(2) })).toBeUndefined();
+    expect(await store.get({ id: idOf(3) })).toMatchObject({ principal: "T1/U2", question: { answer: { option: 0 } } });
+    expect(await find(store)).toMatchObject({ tasks: [], history: [], answered: [], quota: undefined });
+  });
+
+  it.each([1, 2, 3, 4, 5])("goes on where it was cut off at write %i", async (last) => {
+    const store = await storeWithData();
+    await expect(erase(dyingAt(store, last))).rejects.toThrow("cut off");
+    expect(await everything(store)).toContain("U1");
+    await erase(store);
+    expect(await everything(store)).not.toContain("U1");
+  });
+
+  it("says in which task of somebody else an answer is left, and takes it when that is over", async () => {
+    const store = await storeWithData();
+    const set = async (changes: object) => {
+      const task = await store.get({ id: idOf(3) });
+      if (task !== undefined) await store.replace({ item: { ...task, ...changes } });
+    };
+    await set({ state: "waiting", cleanupDone: false });
+    expect((await find(store)).answered).toMatchObject([{ id: idOf(3), isUnderWay: true }]);
+    expect(await erase(store)).toEqual([idOf(3)]);
+    expect(await store.get({ id: idOf(3) })).toMatchObject({ question: { answer: { user: "U1" } } });
+    await set({ state: "done", cleanupDone: true });
+    expect(await erase(store)).toEqual([]);
+    expect(await everything(store)).not.toContain("U1");
+  });
+
+  it("touches no task that has begun to move again", async () => {
+    const store = await storeWithData();
+    const found = await find(store);
+    const moved = await store.get({ id: idOf(1) });
+    if (moved !== undefined) await store.replace({ item: { ...moved, state: "delivering" } });
+    await expect(eraseRecords({ store, person, found, nowMs, signal })).rejects.toThrow(
+      `${idOf(1)} is under way again. Run the command once more.`,
+    );
+    expect(await store.get({ id: idOf(1) })).toMatchObject({ principal: "T1/U1" });
+  });
+});

@@ -1,0 +1,264 @@
+/** `sekisho destinations check` against peers over real sockets, each right or wrong in its own way. */
+import "reflect-metadata";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { contractVersion } from "../../../contracts/version.ts";
+import { failure, json, raw, result, silence } from "../../doubles/answers.ts";
+import { deployWorker } from "../../doubles/aws/deployed-worker.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { createAuthority } from "../../doubles/issuers/certificates.ts";
+import { startTlsPeer } from "../../doubles/issuers/tls-peer.ts";
+import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { freePort } from "../../e2e/processes.ts";
+import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
+import { commandHere } from "../aws/command-here.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sekisho-check-"));
+const token = "a-token-of-this-test";
+const document = {
+  openrpc: "1.3.2",
+  info: { title: "A peer\u001b[31m", version: "7" },
+  methods: [{ name: "execute_task" }],
+};
+
+/** By the last part of the address. */
+const answers: Record<string, (call: { id: string; signal: AbortSignal }) => Response | Promise<Response>> = {
+  healthy: (call) => result(call, document),
+  "knows-no-discover": (call) => failure(call, "method_not_found"),
+  "answers-anything": (call) => result(call, { status: "success", response_text: "hello" }),
+  refuses: () => json({ error: "no" }, { status: 401 }),
+  forbids: () => raw("", { status: 403 }),
+  "forbids-in-json-rpc": (call) => failure(call, "permission_denied"),
+  "is-not-there": () => new Response("<html>", { status: 404, headers: { "content-type": "text/html" } }),
+  "is-a-page": () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+  redirects: () => new Response(null, { status: 307, headers: { location: "https://elsewhere.example/" } }),
+  "is-some-json": () => json({ hello: "world" }),
+  "mixes-up-ids": () => result({ id: "another" }, document),
+  "is-down": (call) => failure(call, "unavailable"),
+  fails: () => json({}, { status: 500 }),
+  "is-silent": ({ signal }) => silence({ signal }),
+  resets: () => Promise.reject(connectionReset),
+};
+
+let peer: WebServer;
+let received: Received[] = [];
+beforeAll(async () => {
+  peer = await startWebServer({
+    async handle(call) {
+      received.push(call);
+      const answer = answers[call.target.slice(1)] ?? (() => raw("", { status: 404 }));
+      return answer({ id: JSON.parse(Buffer.from(call.body).toString()).id, signal: call.request.signal });
+    },
+  });
+});
+beforeEach(() => {
+  received = [];
+});
+afterAll(async () => {
+  await peer.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const bearer = { type: "bearer", token: { env: "PEER_TOKEN" } };
+const at = (url: string, authorizer: unknown = bearer) => ({ transport: "https", url, authorizer });
+
+function check(destinations: Record<string, unknown>, words: string[] = [], env: Record<string, string> = {}) {
+  const limits = { callTimeoutMs: 400 };
+  const execution = { syncBudgetMs: 100 };
+  const config = writeConfig({ folder, name: "checked.json", json: { destinations, routes: [], limits, execution } });
+  return commandHere(["destinations", "check", "--config", config, ...words], { PEER_TOKEN: token, ...env });
+}
+
+const rowsOf = (stdout: string) =>
+  stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+describe("sekisho destinations check", () => {
+  it("authenticates, calls rpc.discover twice, and says what the peer is and how fast", async () => {
+    const ended = await check({ one: at(`${peer.url}/healthy`) });
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toMatch(/^one: healthy, first call \d+ ms, second \d+ ms\n/);
+    expect(ended.stdout).toContain("A peer[31m 7\n  methods: execute_task");
+    const calls = received.map(({ request, body }) => [
+      request.headers.get("authorization"),
+      JSON.parse(body.toString()),
+    ]);
+    expect(calls).toHaveLength(2);
+    for (const call of calls)
+      expect(call).toEqual([`Bearer ${token}`, expect.objectContaining({ method: "rpc.discover" })]);
+  });
+
+  it("knows our own host, also as a function of the same process", async () => {
+    const ended = await check({ here: { transport: "in-process" } }, ["--json"]);
+    expect(ended.code).toBe(0);
+    const [row] = rowsOf(ended.stdout);
+    expect(row).toMatchObject({ name: "here", health: "healthy", words: `Sekisho zone contract ${contractVersion}` });
+    expect(row.methods).toContain("execute_task");
+  });
+
+  it("says of each that cannot be used why not, and what to do", async () => {
+    const names = Object.keys(answers).filter((name) => name !== "healthy");
+    const ended = await check(Object.fromEntries(names.map((name) => [name, at(`${peer.url}/${name}`)])), ["--json"]);
+    expect(ended.code).toBe(1);
+    const told = Object.fromEntries(
+      rowsOf(ended.stdout).map(({ name, health, words }) => [name, `${health}: ${words}`]),
+    );
+    expect(told).toEqual({
+      "knows-no-discover": expect.stringMatching(/^healthy: .*does not know rpc.discover \(error -32601\)/),
+      "answers-anything": expect.stringMatching(/^healthy: .*no OpenRPC document/),
+      refuses: expect.stringMatching(/^unhealthy: It does not know the caller. Is the token .*\(HTTP 401\)/),
+      forbids: expect.stringMatching(/^unhealthy: .*does not let it in.*\(HTTP 403\)/),
+      "forbids-in-json-rpc": expect.stringMatching(/^unhealthy: .*does not let it in/),
+      "is-not-there": expect.stringMatching(/^unhealthy: There is nothing to call at this path \(HTTP 404\)/),
+      "is-a-page": expect.stringMatching(/^unhealthy: .*a page, a redirect/),
+      redirects: expect.stringMatching(/^unhealthy: .*a page, a redirect/),
+      "is-some-json": expect.stringMatching(/^unhealthy: What it answers is not JSON-RPC \(HTTP 200\)/),
+      "mixes-up-ids": expect.stringMatching(/^unhealthy: .*another id/),
+      "is-down": expect.stringMatching(/^unhealthy: .*not available now/),
+      fails: expect.stringMatching(/^unhealthy: It failed.*\(HTTP 500\)/),
+      "is-silent": "unreachable: It did not answer within 0.4 s.",
+      resets: expect.stringMatching(/^unreachable: The connection ended before an answer came/),
+    });
+    expect(ended.stdout + ended.stderr).not.toContain(token);
+  });
+
+  it("exits with 3 where none answers, and says what the network or TLS said", async () => {
+    const authority = await createAuthority("nobody knows it");
+    const tls = await startTlsPeer({ authority, required: false });
+    const port = await freePort();
+    const ended = await check(
+      {
+        nobody: at(`https://127.0.0.1:${port}/`),
+        unbelieved: at(tls.url),
+        clear: at(peer.url.replace("http:", "https:")),
+        local: { transport: "https" },
+      },
+      ["--json"],
+      { SEKISHO_EXECUTION_PORT: String(port) },
+    );
+    await tls.close();
+    expect(ended.code).toBe(3);
+    expect(rowsOf(ended.stdout).map(({ words }) => words)).toEqual([
+      `Nobody listens at 127.0.0.1:${port}: is it started, and is the port right?`,
+      expect.stringMatching(/^The certificate of 127.0.0.1:\d+ is not to be believed/),
+      expect.stringMatching(/^TLS with 127.0.0.1:\d+ fails/),
+      expect.stringMatching(/^Nobody listens.*npx sekisho execution/),
+    ]);
+  });
+
+  it("exits with 2 for a name that does not exist, and checks only those that are named", async () => {
+    const both = { one: at(`${peer.url}/healthy`), two: at(`${peer.url}/refuses`) };
+    expect(await check(both, ["three"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Known: one, two."),
+    });
+    const ended = await check(both, ["one"]);
+    expect(ended.code).toBe(0);
+    expect(ended.stdout).not.toContain("two");
+  });
+
+  it("says which secret cannot be read, and calls nobody then", async () => {
+    const ended = await check({ one: at(`${peer.url}/healthy`) }, [], { PEER_TOKEN: "" });
+    expect(ended).toMatchObject({ code: 1, stdout: expect.stringContaining("Its secret PEER_TOKEN cannot be read.") });
+    expect(received).toHaveLength(0);
+  });
+});
+
+describe("sekisho destinations check with credentials of AWS", () => {
+  let aws: AwsServices;
+  beforeEach(async () => {
+    aws = await startAwsServices({ account: verificationAccount });
+  });
+  afterEach(() => aws.close());
+  const region = "eu-central-1";
+  const vouched = () => at(`${peer.url}/healthy`, { type: "web-identity", audience: "agents", region });
+
+  it("says whose they are", async () => {
+    const signed = at(`${peer.url}/healthy`, { type: "sigv4", service: "lambda", region });
+    const ended = await check({ signed }, [], aws.env);
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`made as arn:aws:iam::${verificationAccount}:user/operator`),
+    });
+    expect(received[0]?.request.headers.get("authorization")).toContain("AWS4-HMAC-SHA256");
+  });
+
+  it("tells from each other why there is no credential", async () => {
+    const refused = async (name: string, status: number) => {
+      aws.refusals.set("sts:GetWebIdentityToken", { status, name });
+      return (await check({ vouched: vouched() }, [], aws.env)).stdout;
+    };
+    expect(await refused("OutboundWebIdentityFederationDisabledException", 403)).toContain(
+      "npx sekisho federation enable",
+    );
+    expect(await refused("AccessDenied", 403)).toContain("does not give these credentials");
+    expect(await refused("ValidationError", 400)).toContain("issues its credential refuses (ValidationError)");
+    const without = {
+      AWS_EC2_METADATA_DISABLED: "true",
+      HOME: folder,
+      AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "",
+    };
+    expect((await check({ vouched: vouched() }, [], without)).stdout).toContain("no AWS credentials here");
+    expect(received).toHaveLength(0);
+  });
+
+  it("checks a stage's destinations by its worker, with what was pushed, its address and its secrets", async () => {
+    const far = { ...twoAccounts.destinations.far, url: `${peer.url}/healthy` };
+    const staged = { ...twoAccounts, destinations: { ...twoAccounts.destinations, far } };
+    const address = {
+      transport: "https",
+      url: `${peer.url}/knows-no-discover`,
+      region: "eu-west-1",
+      functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
+    };
+    const executionAddress = JSON.stringify(address);
+    const worker = deployWorker({ aws, json: staged, stageName: "prod", executionAddress, routesParameter });
+    deploy({ aws, json: staged, executionAddress, workerFunction: worker.arn });
+    const added = { ...staged, destinations: { ...staged.destinations, added: far } };
+    const config = writeConfig({ folder, name: "staged.json", json: added });
+    const run = (...names: string[]) =>
+      commandHere(["destinations", "check", ...names, "--stage", "prod", "--json", "--config", config], aws.env);
+    const without = await run();
+    expect(without.code).toBe(1);
+    expect(rowsOf(without.stdout)[1].words).toMatch(/^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/);
+    aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: token });
+    // The person may not read it.
+    aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
+    const ended = await run();
+    expect(ended.code).toBe(0);
+    expect(rowsOf(ended.stdout).map(({ address: where }) => where)).toEqual([address.url, far.url]);
+    expect(ended.stdout + ended.stderr).not.toContain(token);
+    expect(ended.stderr).toContain("added is not deployed, and is not checked");
+    const one = await run("added");
+    expect(one.code).toBe(1);
+    expect(rowsOf(one.stdout)).toEqual([
+      expect.objectContaining({ words: expect.stringMatching(/^It is not deployed/) }),
+    ]);
+    expect(await run("nobody")).toMatchObject({ code: 2, stderr: expect.stringContaining("Known: local, far, added") });
+    const deployed = JSON.parse(aws.stacks.get("Sekisho-prod-Verification")?.DeployedDestinations ?? "{}");
+    const pushed = { destinations: { far: { fingerprint: deployed.far, url: `${peer.url}/refuses` } } };
+    aws.parameters.all.set(routesParameter, { value: JSON.stringify(pushed), tier: "Standard" });
+    const [row] = rowsOf((await run("far")).stdout);
+    expect(row).toMatchObject({ name: "far", health: "unhealthy", address: `${peer.url}/refuses` });
+  });
+
+  it("says which permission the person lacks for a stage", async () => {
+    const executionAddress = JSON.stringify({
+      transport: "https",
+      url: peer.url,
+      region: "eu-west-1",
+      functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
+    });
+    const worker = deployWorker({ aws, json: twoAccounts, stageName: "prod", executionAddress, routesParameter });
+    deploy({ aws, json: twoAccounts, executionAddress, workerFunction: worker.arn });
+    aws.refusals.set("lambda:Invoke", { status: 403, name: "AccessDeniedException" });
+    const config = writeConfig({ folder, name: "staged.json", json: twoAccounts });
+    const ended = await commandHere(["destinations", "check", "--stage", "prod", "--config", config], aws.env);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(`lack lambda:InvokeFunction on ${worker.arn}`);
+  });
+});

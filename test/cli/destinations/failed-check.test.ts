@@ -1,0 +1,112 @@
+import { describe, expect, it } from "@jest/globals";
+import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
+import { failedCheck } from "../../../lambdas/verification/checks/failed-check.ts";
+import { CredentialError } from "../../../lambdas/verification/transport/authorizer/credential-error.ts";
+
+const secret = "a-secret-of-this-test";
+
+/** What is told where the call failed with `reason`, because of an error that has that code. */
+function told(
+  reason: ClientReason,
+  cause: unknown,
+  { authorizer = "bearer", timedOutMs }: { authorizer?: string; timedOutMs?: number } = {},
+) {
+  const thrown = new SekishoError(reason, { cause });
+  return failedCheck({ thrown, address: "https://far.example:8443/rpc", authorizer, timedOutMs });
+}
+
+const failed = (code: string) => Object.assign(new Error(secret), { code });
+
+describe("why nothing came back from a destination", () => {
+  it.each([
+    ["ENOTFOUND", "There is no host far.example:8443"],
+    ["EAI_AGAIN", "DNS does not answer for far.example:8443"],
+    ["ECONNREFUSED", "Nobody listens at far.example:8443"],
+    ["EHOSTUNREACH", "There is no way to far.example:8443 (EHOSTUNREACH)"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "is for another name"],
+    ["CERT_HAS_EXPIRED", "is not to be believed (CERT_HAS_EXPIRED)"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "is not to be believed"],
+    ["EPROTO", "TLS with far.example:8443 fails (EPROTO)"],
+    ["ECONNRESET", "ended before an answer came (ECONNRESET)"],
+  ])("is told by the code %s alone, and the peer counts as unreachable", (code, words) => {
+    const verdict = told("unavailable", failed(code));
+    expect(verdict).toEqual({ health: "unreachable", words: expect.stringContaining(words) });
+    expect(verdict.words).not.toContain(secret);
+  });
+
+  it("is found where the cause has causes of its own, as a list of attempts has", () => {
+    const cause = new Error("outer", { cause: failed("ECONNREFUSED") });
+    expect(told("unavailable", cause).words).toContain("Nobody listens");
+  });
+
+  it("is the time, unless the way to a credential took it", () => {
+    expect(told("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).words).toBe("It did not answer within 1.5 s.");
+    const issuer = told("unavailable", new CredentialError("TimeoutError"), { timedOutMs: 1500 });
+    expect(issuer).toEqual({ health: "unhealthy", words: expect.stringContaining("cannot be reached") });
+  });
+
+  it("is no certificate's issuer where the certificate and its key cannot be used", () => {
+    const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    const verdict = told("unauthenticated", cause, { authorizer: "mtls" });
+    expect(verdict).toEqual({ health: "unhealthy", words: expect.stringContaining("do they belong together") });
+    expect(verdict.words).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    expect(verdict.words).not.toContain("issues");
+  });
+
+  it.each([
+    ["invalid_response", "At the card's address is no agent card"],
+    ["version_not_supported", "names no JSON-RPC interface of a version"],
+  ] as const)("is an agent card that cannot be used, where %s comes before anything was sent", (reason, words) => {
+    const cause = new Error(secret);
+    const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
+    const unsent = new SekishoError(reason, { cause, undelivered: true });
+    expect(failedCheck({ thrown: unsent, ...peer })).toEqual({
+      health: "unhealthy",
+      words: expect.stringContaining(words),
+    });
+    expect(failedCheck({ thrown: new SekishoError(reason), ...peer }).words).not.toContain("card");
+  });
+
+  it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
+    const thrown = (cause: unknown) => new SekishoError("unauthenticated", { cause, undelivered: true });
+    const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
+    const answered = Object.assign(new Error(secret), { status: 401 });
+    expect(failedCheck({ thrown: thrown(answered), ...peer }).words).toMatch(/^It does not know the caller/);
+    expect(failedCheck({ thrown: thrown(undefined), ...peer }).words).toContain("no credential that could be sent");
+  });
+
+  it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
+    const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
+    const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
+    expect(failedCheck({ thrown: undelivered, ...peer }).words).toBe(
+      "No connection to far.example came about in time.",
+    );
+    expect(told("ambiguous", new Error("aborted")).words).toMatch(/^No answer came in time/);
+    const platform = told("ambiguous", { name: "", status: 500 }, { authorizer: "sigv4" });
+    expect(platform).toEqual({
+      health: "unhealthy",
+      words: expect.stringContaining("It failed, or something before it"),
+    });
+  });
+
+  it.each([
+    ["permission_denied", "does not let it in. Its policy over there"],
+    ["agent_not_found", "no such agent or runtime"],
+    ["rate_limited", "fewer calls"],
+    ["invalid_response", "does not speak JSON"],
+    ["payload_too_large", "maxResponseBytes"],
+  ] as const)("is the platform's own refusal: %s", (reason, words) => {
+    const verdict = told(reason, { name: "AnException" }, { authorizer: "sigv4" });
+    expect(verdict).toEqual({ health: "unhealthy", words: expect.stringContaining(words) });
+  });
+
+  it("never ends in a text of the error where nothing is known of it", () => {
+    const verdict = failedCheck({
+      thrown: new Error(secret),
+      address: "",
+      authorizer: "none",
+      timedOutMs: undefined,
+    });
+    expect(verdict.words).not.toContain(secret);
+  });
+});

@@ -1,0 +1,199 @@
+/** `sekisho destinations list`, of this machine and of a stage. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
+import { commandHere } from "../aws/command-here.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sekisho-list-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const json = {
+  destinations: {
+    near: { transport: "https" },
+    here: { transport: "in-process" },
+    far: {
+      transport: "https",
+      url: "https://far.example/rpc",
+      authorizer: { type: "bearer", token: { env: "FAR_TOKEN" } },
+      deadlineMs: 120_000,
+    },
+    runtime: {
+      transport: "agentcore",
+      runtimeArn: "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123",
+    },
+  },
+  routes: [
+    { channel: "C1", word: "deploy", destination: ["far", "runtime"] },
+    { channel: "C1", destination: "runtime" },
+    { destination: "near" },
+  ],
+};
+
+function list(of: unknown, words: string[], env: Record<string, string> = {}) {
+  const config = writeConfig({ folder, name: "listed.json", json: of });
+  return commandHere(["destinations", "list", "--config", config, ...words], env);
+}
+
+describe("sekisho destinations list", () => {
+  it("shows of each destination what it is and which routes lead there, and the routes in their order", async () => {
+    const { code, stdout } = await list(json, [], { SEKISHO_EXECUTION_PORT: "8099" });
+    expect(code).toBe(0);
+    const [near, far, runtime] = ["near", "far", "runtime"].map((name) =>
+      stdout
+        .slice(stdout.indexOf(`${name}\n  `))
+        .split(/\n(?! )/)[0]
+        ?.split("\n  "),
+    );
+    expect(near).toEqual([
+      "near",
+      "https http://127.0.0.1:8099/",
+      "authorizer none",
+      "idempotent",
+      "deadline 4 h",
+      "route 3",
+    ]);
+    expect(far).toEqual([
+      "far",
+      "https https://far.example/rpc",
+      "authorizer bearer",
+      "not idempotent",
+      "deadline 2 min",
+      "route 1",
+    ]);
+    expect(runtime?.at(-1)).toBe("route 1 (failover, choice 2), route 2");
+    expect(stdout).toContain("no route leads here");
+    expect(stdout).toContain(
+      '  1. channel C1, "deploy: ...": far, then runtime\n  2. channel C1: runtime\n  3. every message: near',
+    );
+  });
+
+  it("shows of an A2A agent its card, and where its messages go if not where the card says", async () => {
+    const card = "https://far.example/.well-known/agent-card.json";
+    const { authorizer } = json.destinations.far;
+    const agent = { transport: "a2a", card, url: "https://far.example/a2a", authorizer };
+    const of = { destinations: { own: { transport: "a2a" }, agent }, routes: [] };
+    const { stdout } = await list(of, [], { SEKISHO_EXECUTION_PORT: "8099" });
+    expect(stdout).toContain("own\n  a2a http://127.0.0.1:8099/\n  authorizer none\n");
+    expect(stdout).toContain(
+      `agent\n  a2a ${card}\n  messages to https://far.example/a2a\n  authorizer bearer\n  not idempotent\n`,
+    );
+  });
+
+  it("says where a message of a channel would go, as far as what is given tells", async () => {
+    const { stdout } = await list(json, ["--channel", "C1"]);
+    expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
+    const told = await list(json, ["--channel", "C1", "--team", "T1", "--text", "Deploy: the new one", "--json"]);
+    expect(JSON.parse(told.stdout).possible).toEqual([{ place: 1, destination: ["far", "runtime"], certain: true }]);
+    const nowhere = await list({ ...json, routes: json.routes.slice(0, 2) }, ["--channel", "C2"]);
+    expect(nowhere.stdout).toContain("nowhere: no route fits");
+  });
+
+  it.each([
+    [["--text", "hello"], "A message with that text goes to\n"],
+    [["--channel", "C1"], "A message of channel C1 goes to\n"],
+    [
+      ["--team", "T1", "--channel", "C1", "--text", "hello"],
+      "A message of team T1, channel C1 with that text goes to\n",
+    ],
+  ])("says of which message it speaks: %j", async (words, said) => {
+    expect((await list(json, words)).stdout).toContain(said);
+  });
+
+  it("has the same with --json for scripts, and no secret's value anywhere", async () => {
+    const { stdout } = await list(json, ["--json"], { FAR_TOKEN: "a-token-of-this-test" });
+    const { destinations, routes } = JSON.parse(stdout);
+    expect(destinations).toHaveLength(4);
+    expect(destinations[3]).toEqual({
+      name: "runtime",
+      transport: "agentcore",
+      address: json.destinations.runtime.runtimeArn,
+      authorizer: "sigv4",
+      idempotent: true,
+      deadlineMs: 14_400_000,
+      routes: [
+        { place: 1, choice: 2 },
+        { place: 2, choice: 1 },
+      ],
+      needsDeploy: false,
+    });
+    expect(routes).toHaveLength(3);
+    expect(stdout).not.toContain("a-token-of-this-test");
+  });
+});
+
+describe("sekisho destinations list --stage", () => {
+  let aws: AwsServices;
+  beforeEach(async () => {
+    aws = await startAwsServices({ account: verificationAccount });
+    deploy({ aws, json: twoAccounts });
+  });
+  afterEach(() => aws.close());
+  const fingerprints = fingerprintsOf(stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" }));
+  const listed = (of: unknown, ...words: string[]) => list(of, ["--stage", "prod", ...words], aws.env);
+
+  it("shows what is in force: the deployed destinations with what was pushed since", async () => {
+    const far = { fingerprint: fingerprints.far, deadlineMs: 60_000, url: "https://moved.example/" };
+    const pushed = { routes: [{ destination: ["far", "local"] }], destinations: { far } };
+    aws.parameters.all.set(routesParameter, { value: JSON.stringify(pushed), tier: "Standard" });
+    const { stdout, stderr } = await listed(twoAccounts, "--json");
+    const { stage, destinations, routes } = JSON.parse(stdout);
+    expect(stage).toBe("prod");
+    expect(routes).toEqual(pushed.routes);
+    expect(destinations[1]).toMatchObject({ name: "far", address: far.url, deadlineMs: 60_000, needsDeploy: false });
+    expect(stderr).toBe("");
+  });
+
+  it("shows the deployed address, and says so, where another was pushed for another credential", async () => {
+    const far = { fingerprint: "another", url: "https://moved.example/" };
+    const value = JSON.stringify({ routes: twoAccounts.routes, destinations: { far } });
+    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    const { stdout, stderr } = await listed(twoAccounts, "--json");
+    const { destinations, outdated } = JSON.parse(stdout);
+    expect(destinations[1]).toMatchObject({ name: "far", address: twoAccounts.destinations.far.url });
+    expect(outdated).toEqual(["far"]);
+    expect(stderr).toMatch(/settings of far were pushed for another peer or credential/);
+  });
+
+  it("shows where the stage's own Execution zone is, as the stack tells", async () => {
+    const unknown = await listed(twoAccounts);
+    expect(unknown.stdout).toContain("https the stage's own Execution zone\n  authorizer sigv4");
+    expect(unknown.stderr).toContain("No routes were pushed");
+    const address = {
+      transport: "https",
+      url: "https://abc.lambda-url.eu-west-1.on.aws/",
+      region: "eu-west-1",
+      functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
+    };
+    deploy({ aws, json: twoAccounts, executionAddress: JSON.stringify(address) });
+    const known = JSON.parse((await listed(twoAccounts, "--json")).stdout);
+    expect(known.destinations[0]).toMatchObject({ name: "local", address: address.url, authorizer: "sigv4" });
+  });
+
+  it("marks what the file has and the stage has not, and refuses a file that lacks what the stage has", async () => {
+    const { local, far } = twoAccounts.destinations;
+    const further = { ...far, url: "https://further.example/" };
+    const { stdout } = await listed({ ...twoAccounts, destinations: { local, far, further } }, "--json");
+    expect(JSON.parse(stdout).destinations[2]).toMatchObject({ name: "further", needsDeploy: true });
+    const value = JSON.stringify({ destinations: { local: {}, far: {} } });
+    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    const without = { ...twoAccounts, destinations: { local }, routes: [{ destination: "local" }] };
+    expect(await listed(without)).toMatchObject({ code: 1, stderr: expect.stringContaining("this file lacks: far") });
+  });
+
+  it("leaves out what was pushed for a destination that a rollback took away", async () => {
+    const { local } = twoAccounts.destinations;
+    const older = { ...twoAccounts, destinations: { local }, routes: [{ destination: "local" }] };
+    deploy({ aws, json: older });
+    const value = JSON.stringify({ destinations: { local: { deadlineMs: 60_000 }, far: {} }, routes: older.routes });
+    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    const { code, stdout } = await listed(older, "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).destinations).toMatchObject([{ name: "local", deadlineMs: 60_000 }]);
+  });
+});

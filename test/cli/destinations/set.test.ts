@@ -1,0 +1,182 @@
+/** `sekisho destinations set` on real files, and towards a stage over real sockets. */
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { openReplacement } from "../../../lib/cli/destinations/replace-file.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { deploy, routesParameter, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
+import { commandHere } from "../aws/command-here.ts";
+
+const text = `{
+  "destinations": {
+    "near": { "transport": "https" },
+    "far":  { "transport": "https", "url": "http://127.0.0.1:9/" }
+  },
+  "routes": [
+    { "channel": "C1", "destination": "far" },
+    { "destination": "near" }
+  ]
+}
+`;
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-set-"));
+  file = join(folder, "sekisho.config.json");
+  writeFileSync(file, text);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const set = (...words: string[]) => commandHere(["destinations", "set", ...words, "--config", file], {});
+const content = () => readFileSync(file, "utf8");
+
+describe("sekisho destinations set", () => {
+  it("changes the one route, shows from where to where, and says what becomes of tasks", async () => {
+    const ended = await set("near,far", "--channel", "C1");
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("tasks that are under way are kept") });
+    expect(ended.stdout).toContain("route 1, channel C1: far -> near, then far");
+    expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'));
+    expect(await set("near,far", "--channel", "C1")).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("adds a route where there was none, and says which earlier ones keep what fits them", async () => {
+    const ended = await set("far", "--word", "deploy:");
+    expect(ended.stdout).toContain('+ route 2, "deploy: ...": far');
+    expect(ended.stderr).toContain("route 1, channel C1, comes first");
+    expect(JSON.parse(content()).routes[1]).toEqual({ word: "deploy", destination: "far" });
+  });
+
+  it("writes nothing with --dry-run, for names that do not exist, and where config check would refuse the result", async () => {
+    expect(await set("far", "--dry-run")).toMatchObject({ code: 0, stdout: expect.stringContaining("near -> far") });
+    for (const [words, message] of [
+      [["nowhere"], 'no destination "nowhere". Known: near, far.'],
+      [["far,"], "with commas between"],
+      [["far", "near"], "with commas between"],
+      [["far,far"], '"far" is there more than once'],
+      [["far", "--channel", "general"], "routes[1].channel"],
+      [["far", "--word", "two words"], "routes[1].word"],
+      [["far", "--channel", ""], "routes[1].channel"],
+    ] as const) {
+      expect(await set(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    }
+    expect(content()).toBe(text);
+    expect(readdirSync(folder)).toEqual(["sekisho.config.json"]);
+  });
+
+  it("says that there is no file where there is none, instead of making one", async () => {
+    rmSync(file);
+    const here = jest.spyOn(process, "cwd").mockReturnValue(folder);
+    const ended = await commandHere(["destinations", "set", "local"], {});
+    here.mockRestore();
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(`There is no ${file} to change.`) });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe("the file of the configuration", () => {
+  it("keeps its mode, and stays a link where it is one", () => {
+    chmodSync(file, 0o660);
+    const link = join(folder, "link.json");
+    symlinkSync(file, link);
+    replace({ path: link, before: text, after: "{}" });
+    expect(content()).toBe("{}");
+    expect(statSync(file).mode & 0o777).toBe(0o660);
+    expect(readdirSync(folder).sort()).toEqual(["link.json", "sekisho.config.json"]);
+  });
+
+  it("is not replaced where someone else changed it meanwhile", () => {
+    expect(() => replace({ path: file, before: "{}", after: "[]" })).toThrow("changed by someone else");
+    expect(content()).toBe(text);
+    expect(readdirSync(folder)).toEqual(["sekisho.config.json"]);
+  });
+});
+
+describe("sekisho destinations set --stage", () => {
+  let aws: AwsServices;
+  beforeEach(async () => {
+    aws = await startAwsServices({ account: verificationAccount });
+    deploy({ aws, json: twoAccounts });
+    writeFileSync(file, JSON.stringify(twoAccounts, undefined, 2));
+  });
+  afterEach(() => aws.close());
+
+  const setInStage = (...words: string[]) =>
+    commandHere(["destinations", "set", ...words, "--config", file, "--stage", "prod"], aws.env);
+  const stored = () => JSON.parse(aws.parameters.all.get(routesParameter)?.value ?? "");
+
+  it("brings the changed route to the stage as well", async () => {
+    const ended = await setInStage("far,local");
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("within a minute") });
+    expect(stored().routes.at(-1)).toEqual({ destination: ["far", "local"] });
+    expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: ["far", "local"] });
+    expect(await setInStage("far,local")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Nothing changes."),
+    });
+  });
+
+  it("writes neither the file nor the stage with --dry-run, and shows both changes", async () => {
+    const before = content();
+    const ended = await setInStage("far", "--dry-run");
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("local -> far") });
+    expect(ended.stdout).toContain('routes[1].destination[0]: "far"');
+    expect(content()).toBe(before);
+    expect(stored()).toEqual({});
+  });
+
+  const authorizer = { type: "web-identity", audience: "agents" };
+  const further = { transport: "https", url: "https://further.example/", authorizer };
+  const withFurther = () => ({ ...twoAccounts, destinations: { ...twoAccounts.destinations, further } });
+
+  it("writes neither the stage nor the file where the route leads to what is not deployed", async () => {
+    const before = JSON.stringify(withFurther());
+    writeFileSync(file, before);
+    const ended = await setInStage("far,further");
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("needs a deploy: further (a route leads") });
+    expect(stored()).toEqual({});
+    expect(content()).toBe(before);
+  });
+
+  it("moves a route although another destination of the file, which no route uses, waits for its deploy", async () => {
+    writeFileSync(file, JSON.stringify(withFurther()));
+    const ended = await setInStage("far");
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("further is not deployed") });
+    expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
+    expect(Object.keys(stored().destinations)).toEqual(["local", "far"]);
+    expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
+  });
+
+  it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
+    const before = content();
+    aws.refusals.set("ssm:PutParameter", { status: 400, name: "AccessDeniedException" });
+    expect(await setInStage("far")).toMatchObject({ code: 1, stderr: expect.stringContaining("may not do that") });
+    expect(content()).toBe(before);
+    aws.refusals.clear();
+    const storedBefore = stored();
+    writeFileSync(`${file}.${process.pid}.tmp`, "");
+    const refused = await setInStage("far");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot be replaced (EEXIST)") });
+    expect(stored()).toEqual(storedBefore);
+    expect(content()).toBe(before);
+  });
+});
+
+function replace({ path, ...texts }: { path: string; before: string; after: string }): void {
+  const replacement = openReplacement({ path });
+  try {
+    replacement.write(texts);
+  } finally {
+    replacement.close();
+  }
+}

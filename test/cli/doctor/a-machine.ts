@@ -1,0 +1,111 @@
+/** A machine for one test file: a folder, a Slack whose clock can be wrong, and `sekisho doctor` with what it found. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { jest } from "@jest/globals";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/bot-scopes.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { json } from "../../doubles/answers.ts";
+import { type Received, startWebServer } from "../../doubles/web-server.ts";
+import type { Run } from "../../e2e/processes.ts";
+import { commandHere } from "../aws/command-here.ts";
+
+export type ToldCheck = { group: string; name: string; verdict: string; what: string; remedy: string | null };
+export type Doctored = Run & { ok: boolean; checks: ToldCheck[] };
+
+/** Canaries: none of them may ever be printed. */
+export const secrets = {
+  SLACK_SIGNING_SECRET: randomBytes(16).toString("hex"),
+  SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
+  SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
+  PEER_TOKEN: `peer-${randomBytes(12).toString("hex")}`,
+};
+
+/** What a configuration without anything special needs. */
+const allScopes = botScopes(parseConfig({ json: {} }));
+
+export async function startSlack() {
+  const scopes = [...allScopes];
+  const fakeSlack: FakeSlack = await startFakeSlack({
+    signingSecret: secrets.SLACK_SIGNING_SECRET,
+    botToken: secrets.SLACK_BOT_TOKEN,
+    scopes,
+  });
+  const slack = {
+    apiUrl: "",
+    /** How far its clock is ahead. */
+    aheadMs: 0,
+    /** What answers there is no Slack. */
+    isPage: false,
+    inject: fakeSlack.inject,
+    calls: [] as string[],
+    grant: (...names: string[]) => void scopes.splice(0, scopes.length, ...names),
+    allScopes,
+    async close() {
+      await front.close();
+      await fakeSlack.close();
+    },
+  };
+
+  async function handle({ request, target, body }: Received): Promise<Response> {
+    slack.calls.push(target);
+    if (slack.isPage) return new Response("<html>", { headers: { "content-type": "text/html" } });
+    const date = new Date(Date.now() + slack.aheadMs).toUTCString();
+    const authorization = request.headers.get("authorization") ?? "";
+    if (target.endsWith("/apps.connections.open")) {
+      const isRight = authorization === `Bearer ${secrets.SLACK_APP_TOKEN}`;
+      const url = "wss://127.0.0.1:1/link/?ticket=a-ticket-that-is-as-good-as-a-token";
+      return json(isRight ? { ok: true, url } : { ok: false, error: "invalid_auth" }, { headers: { date } });
+    }
+    const type = request.headers.get("content-type") ?? "";
+    const headers = { authorization, "content-type": type };
+    const answered = await fetch(new URL(target, fakeSlack.apiUrl), { method: "POST", headers, body });
+    const passed = new Headers({ date, "content-type": "application/json" });
+    const told = answered.headers.get("x-oauth-scopes");
+    if (told !== null) passed.set("x-oauth-scopes", told);
+    return new Response(await answered.text(), { status: answered.status, headers: passed });
+  }
+
+  const front = await startWebServer({ handle });
+  slack.apiUrl = `${front.url}/api/`;
+  return slack;
+}
+
+export function openMachine() {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-doctor-"));
+  const printed: string[] = [];
+
+  async function run(words: string[], env: Record<string, string>): Promise<Run> {
+    const cwd = jest.spyOn(process, "cwd").mockReturnValue(folder);
+    try {
+      const ended = await commandHere(["doctor", ...words], env);
+      printed.push(ended.stdout, ended.stderr);
+      return ended;
+    } finally {
+      cwd.mockRestore();
+    }
+  }
+  return {
+    folder,
+    run,
+    /** All that was printed so far. */
+    printed: () => printed.join(""),
+    write: (config: unknown) => writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config)),
+    async doctor(env: Record<string, string> = {}, ...words: string[]): Promise<Doctored> {
+      const ended = await run(["--json", ...words], env);
+      if (ended.stdout === "") throw new Error(`It printed nothing (${ended.code}): ${ended.stderr}`);
+      return { ...ended, ...JSON.parse(ended.stdout) };
+    },
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The check of that name, as `verdict: what → remedy`. */
+export function told({ checks }: Doctored, name: string, group?: string): string {
+  const found = checks.filter((check) => check.name === name && (group === undefined || check.group === group));
+  return found
+    .map(({ verdict, what, remedy }) => `${verdict}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
+    .join("\n");
+}

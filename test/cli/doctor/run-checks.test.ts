@@ -1,0 +1,133 @@
+/** Checks beside each other: one that fails, throws or never ends is nothing to the others; and what is told of it. */
+import { describe, expect, it } from "@jest/globals";
+import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
+import { type Check, failed, failedBy, ok, once, onlyAfter, skipped, warning } from "../../../lib/cli/doctor/check.ts";
+import { jsonReport, textReport } from "../../../lib/cli/doctor/report.ts";
+import { runChecks } from "../../../lib/cli/doctor/run-checks.ts";
+
+const never = new AbortController().signal;
+const check = (name: string, run: Check["run"]): Check => ({ name, run });
+const throwing = (thrown: unknown) => check("throws", () => Promise.reject(thrown));
+const run = (checks: Check[], given: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
+  runChecks({ groups: [{ group: "One", checks }], signal: never, ...given });
+
+describe("runChecks", () => {
+  it("keeps the order, whichever ends first, and lets none stop the others", async () => {
+    const slow = check("slow", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return ok("at last");
+    });
+    const found = await run([slow, throwing(new Error("no")), check("quick", async () => ok("at once"))]);
+    expect(found.map(({ name, verdict }) => [name, verdict])).toEqual([
+      ["slow", "ok"],
+      ["throws", "failed"],
+      ["quick", "ok"],
+    ]);
+  });
+
+  it("shows of what is thrown only what was written for a person", async () => {
+    const [unknown] = await run([throwing(new TypeError("Bearer xoxb-canary is no header"))]);
+    expect(JSON.stringify(unknown)).not.toContain("canary");
+    expect(unknown).toMatchObject({ what: expect.stringContaining("TypeError"), remedy: expect.any(String) });
+    const [aws] = await run([throwing(new AwsFailure("Could not look: it is refused (X). Use another role."))]);
+    expect(aws).toMatchObject({ what: "Could not look: it is refused (X).", remedy: "Use another role." });
+  });
+
+  it("gives each its own time, and tells the others'", async () => {
+    const hanging = check("hangs", () => new Promise(() => {}));
+    const found = await run([hanging, check("well", async () => ok("yes"))], { timeoutMs: 20 });
+    expect(found).toMatchObject([
+      { verdict: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
+      { verdict: "ok" },
+    ]);
+  });
+
+  it("ends what is under way when it is interrupted", async () => {
+    const stop = new AbortController();
+    const running = run([check("hangs", () => new Promise(() => {}))], { signal: stop.signal });
+    stop.abort();
+    expect(await running).toMatchObject([{ verdict: "failed", what: "It was interrupted." }]);
+  });
+});
+
+describe("onlyAfter", () => {
+  const inner = check("inner", async () => ok("looked"));
+
+  it("leaves a check alone where what it needs is there, and skips it where it is not", async () => {
+    const found = await run([
+      onlyAfter(async () => "there", "Not there.", inner),
+      onlyAfter(() => Promise.reject(new Error("no")), "Not there.", inner),
+    ]);
+    expect(found).toMatchObject([
+      { verdict: "ok", what: "looked" },
+      { verdict: "skipped", what: "Not there." },
+    ]);
+  });
+});
+
+describe("once", () => {
+  it("asks once, however many want to know, also where it fails", async () => {
+    let asked = 0;
+    const ask = once(async () => {
+      asked += 1;
+      throw new Error("no");
+    });
+    await expect(ask()).rejects.toThrow("no");
+    await expect(ask()).rejects.toThrow("no");
+    expect(asked).toBe(1);
+  });
+});
+
+describe("failedBy", () => {
+  it.each([
+    ["It is down. Start it.", "It is down.", "Start it."],
+    ["There is no a.b.ts in /x. Run npx sekisho doctor.", "There is no a.b.ts in /x.", "Run npx sekisho doctor."],
+    ["It is broken; npx sekisho mends it.", "It is broken.", "npx sekisho mends it."],
+    ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
+    ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
+  ])("tells %j apart into what was found and what to do", (words, what, remedy) => {
+    expect(failedBy(words, "Look.")).toEqual({ verdict: "failed", what, remedy });
+  });
+});
+
+describe("the report", () => {
+  const found = async () =>
+    await runChecks({
+      groups: [
+        { group: "One", checks: [check("a", async () => ok("fine")), check("longer", async () => skipped("no"))] },
+        {
+          group: "Two",
+          checks: [check("b", async () => failed("bad", "mend it")), check("c", async () => warning("hm", "look"))],
+        },
+      ],
+      signal: never,
+    });
+
+  it("groups the lines, puts what to do below each that needs it, and ends with a summary", async () => {
+    expect(textReport({ found: await found(), subject: "here" })).toBe(
+      `
+sekisho doctor: here
+
+One
+  ✓ a       fine
+  – longer  no
+
+Two
+  ✗ b       bad
+            → mend it
+  ! c       hm
+            → look
+
+Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
+    );
+  });
+
+  it("is one object for scripts, in which a warning is no failure", async () => {
+    const all = await found();
+    expect(JSON.parse(jsonReport(all))).toMatchObject({
+      ok: false,
+      checks: [{ group: "One", name: "a", remedy: null }, {}, { remedy: "mend it" }, {}],
+    });
+    expect(JSON.parse(jsonReport(all.filter(({ verdict }) => verdict !== "failed")))).toMatchObject({ ok: true });
+  });
+});

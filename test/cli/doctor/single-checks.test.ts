@@ -1,0 +1,123 @@
+/** Checks of which no machine can be made to fail: the clock, Node, the disk, ports. */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { skewMsOf } from "../../../lib/cli/doctor/ask-slack.ts";
+import type { Check } from "../../../lib/cli/doctor/check.ts";
+import { type ClockSource, clock, disk, nodeVersion, portFree } from "../../../lib/cli/doctor/checks/machine.ts";
+import { destinationClocks, skewOf } from "../../../lib/cli/doctor/clock-sources.ts";
+import { startWebServer } from "../../doubles/web-server.ts";
+
+const { signal } = new AbortController();
+const folder = mkdtempSync(join(tmpdir(), "sekisho-checks-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function say(check: Check): Promise<string> {
+  const found = await check.run({ signal });
+  return `${found.verdict}: ${found.what}${"remedy" in found ? ` → ${found.remedy}` : ""}`;
+}
+
+describe("the clock", () => {
+  const from = (who: string, skewMs: number | undefined): ClockSource => ({ who, skewMs: async () => skewMs });
+  const slack = (skewMs: number) => from("Slack", skewMs);
+  const far = (skewMs: number) => from("destination far", skewMs);
+
+  it.each([
+    [[slack(60_000)], [], /^ok: 60 s from Slack/],
+    [[slack(-60_001)], [], /^warning: It is 60 s behind Slack.* → Set this machine's clock/],
+    [[slack(300_000)], [], /^failed: It is 300 s ahead of Slack.* → Set this machine's clock/],
+    [[slack(1000)], [far(400_000)], /^failed: .* destination far.* → Set the clock of destination far/],
+    [[slack(400_000)], [far(400_100)], /^failed: .* → Set this machine's clock/],
+    [[], [far(-90_000)], /^warning: .* → Set this machine's clock/],
+    [[], [], /^skipped/],
+  ])("%#", async (trusted, others, words) => {
+    expect(await say(clock({ trusted, others }))).toMatch(words);
+  });
+
+  it("does without whoever does not answer", async () => {
+    const broken: ClockSource = { who: "Slack", skewMs: () => Promise.reject(new Error("no")) };
+    expect(await say(clock({ trusted: [broken, from("the entry", undefined)], others: [far(0)] }))).toMatch(/^ok/);
+  });
+
+  it("is read off a date to the second, whatever the way there takes", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -1e6, max: 1e6 }),
+        fc.nat({ max: 5000 }),
+        fc.nat({ max: 5000 }),
+        (ahead, out, back) => {
+          const sentAtMs = 1_800_000_000_123;
+          const date = new Date(sentAtMs + out - ahead).toUTCString();
+          const skewMs = skewMsOf({ date, sentAtMs, receivedAtMs: sentAtMs + out + back }) ?? Number.NaN;
+          expect(Math.abs(skewMs - ahead)).toBeLessThanOrEqual(501 + Math.abs(out - back) / 2);
+        },
+      ),
+    );
+    expect(skewMsOf({ date: "yesterday", sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
+    expect(skewMsOf({ date: null, sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
+  });
+
+  it("is asked of a destination whether it lets us in or not, and not of one on this machine", async () => {
+    const date = new Date(Date.now() + 200_000).toUTCString();
+    const peer = await startWebServer({ handle: async () => new Response(null, { status: 401, headers: { date } }) });
+    const skewMs = await skewOf({ url: peer.url, signal });
+    await peer.close();
+    expect(Math.round((skewMs ?? 0) / 10_000)).toBe(-20);
+    expect(await skewOf({ url: peer.url, signal })).toBeUndefined();
+    const destinations = {
+      here: { transport: "https", url: "http://127.0.0.1:9/" },
+      far: {
+        transport: "https",
+        url: "https://far.example/rpc",
+        authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1" },
+      },
+    };
+    const config = parseConfig({ json: { destinations, routes: [] } });
+    expect(destinationClocks({ config, signal }).map(({ who }) => who)).toEqual(["destination far"]);
+  });
+});
+
+describe("Node", () => {
+  it.each([
+    ["20.19.0", /^failed: .*22\.18 is needed\. → Install Node 24/],
+    ["22.17.9", /^failed/],
+    ["22.18.0", /^ok: 22\.18\.0$/],
+    ["23.11.0", /^warning: .* → Install Node 24/],
+    ["24.21.0", /^ok/],
+  ])("%s", async (version, words) => {
+    expect(await say(nodeVersion({ version }))).toMatch(words);
+  });
+});
+
+describe("the disk", () => {
+  const mebibytes = (count: number) => async () => count * 1024 * 1024;
+
+  it.each([
+    [63, /^failed: .*63 MiB are free\. → Make room/],
+    [64, /^warning/],
+    [1024, /^ok/],
+  ])("%d MiB", async (count, words) => {
+    expect(await say(disk({ folder, freeBytes: mebibytes(count) }))).toMatch(words);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("says who may not write there", async () => {
+    const nowhere = join(folder, "nothing");
+    expect(await say(disk({ folder: nowhere }))).toMatch(/^failed: .* cannot be written \(ENOENT\)\. → Let the user/);
+  });
+});
+
+describe("a port", () => {
+  it("that may not be listened at", async () => {
+    const check = portFree({
+      zone: "Execution",
+      port: 80,
+      variable: "SEKISHO_EXECUTION_PORT",
+      use: async () => "forbidden",
+    });
+    expect(await say(check)).toMatch(/^failed: .* → .*SEKISHO_EXECUTION_PORT/);
+  });
+});

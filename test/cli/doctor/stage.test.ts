@@ -1,0 +1,284 @@
+/** `sekisho doctor --stage`: what it finds of a stage on AWS, and of each failure what to do. */
+import { setTimeout } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+
+import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
+import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
+import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import { json, result } from "../../doubles/answers.ts";
+import { type DeployedWorker, deployWorker } from "../../doubles/aws/deployed-worker.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { deploy, executionAccount, routesParameter, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
+import { startSqs } from "../aws/queues.ts";
+import { type Doctored, openMachine, secrets, startSlack, told } from "./a-machine.ts";
+
+const { SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, PEER_TOKEN } = secrets;
+const stackName = "Sekisho-prod-Verification";
+const machine = openMachine();
+let slack: Awaited<ReturnType<typeof startSlack>>;
+let sqs: Awaited<ReturnType<typeof startSqs>>;
+let entry: VerificationServer;
+let peer: WebServer;
+let aws: AwsServices;
+let queues: { main: string; archive: string };
+let worker: DeployedWorker;
+/** How the peer was called. */
+const peerCalls: string[] = [];
+let count = 0;
+/** What the file says. */
+let file: typeof twoAccounts & { slack: object };
+
+beforeAll(async () => {
+  [slack, sqs] = await Promise.all([startSlack(), startSqs()]);
+  const signing = createCachedSecret({ readSecret: async () => SLACK_SIGNING_SECRET });
+  const ingress = createIngress({ signingSecret: signing, queue: { send: () => Promise.reject(new Error("none")) } });
+  entry = await startVerificationServer({ ingress, port: 0 });
+  peer = await startWebServer({
+    async handle({ request, body }) {
+      const given = request.headers.get("authorization") ?? "";
+      peerCalls.push(given);
+      if (given !== `Bearer ${PEER_TOKEN}` && !given.startsWith("AWS4-HMAC")) return json({}, { status: 401 });
+      const document = { openrpc: "1.3.2", info: { title: "A peer", version: "7" }, methods: [] };
+      return result(JSON.parse(Buffer.from(body).toString()), document);
+    },
+  });
+});
+afterAll(async () => {
+  await Promise.all([peer.close(), entry.close(), sqs.close(), slack.close()]);
+  machine.close();
+});
+
+beforeEach(async () => {
+  count += 1;
+  queues = { main: await sqs.createQueue(`main-${count}`), archive: await sqs.createQueue(`archive-${count}`) };
+  aws = await startAwsServices({ account: verificationAccount, sqsUrl: sqs.url });
+  const far = { ...twoAccounts.destinations.far, url: `${peer.url}/` };
+  file = {
+    ...twoAccounts,
+    slack: { apiUrl: slack.apiUrl },
+    destinations: { ...twoAccounts.destinations, far },
+  };
+  machine.write(file);
+  const address = {
+    transport: "https",
+    url: `${peer.url}/`,
+    region: "eu-west-1",
+    functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
+  };
+  const executionAddress = JSON.stringify(address);
+  worker = deployWorker({ aws, json: file, stageName: "prod", executionAddress, routesParameter });
+  deploy({ aws, json: file, queues, executionAddress, workerFunction: worker.arn });
+  aws.stacks.set(stackName, { ...aws.stacks.get(stackName), EventsUrl: `${entry.url}/slack/events` });
+  for (const [name, value] of Object.entries({ SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, FAR_TOKEN: PEER_TOKEN })) {
+    aws.secrets.all.set(`sekisho/prod/${name}`, { value });
+  }
+});
+afterEach(async () => {
+  for (const secret of Object.values(secrets)) expect(machine.printed()).not.toContain(secret);
+  await aws.close();
+});
+
+const doctor = (): Promise<Doctored> => machine.doctor(aws.env, "--stage", "prod");
+const notOk = ({ checks }: Doctored) => checks.filter(({ verdict }) => verdict !== "ok").map(({ name }) => name);
+
+describe("sekisho doctor --stage", () => {
+  it("finds a stage well, puts nothing into its queue, and writes nothing", async () => {
+    const found = await doctor();
+    expect(notOk(found)).toEqual(["secret MODEL_KEY", "who may ask"]);
+    expect(told(found, "who may ask")).toMatch(/^warning: Nobody.* --stage prod/);
+    expect(told(found, "secret MODEL_KEY")).toMatch(
+      new RegExp(`^skipped: .*belongs to the Execution account.*${executionAccount}`),
+    );
+    expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
+    expect(told(found, "credentials")).toContain(`${verificationAccount}:user/operator`);
+    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry takes what is signed/);
+    expect(told(found, "bot token")).toMatch(/^ok: @sekisho/);
+    expect(told(found, "worker")).toMatch(/^ok: .*could read its table/);
+    expect(told(found, "local")).toMatch(/^ok: A peer/);
+    const actions = [...new Set(aws.calls.map(({ action }) => action.split(":")[1]))];
+    expect(actions.filter((action) => !/^(Get|Describe|Invoke)/.test(action ?? ""))).toEqual([]);
+  });
+
+  it("says so to a person, with the stage's name above", async () => {
+    const ended = await machine.run(["--stage", "prod"], aws.env);
+    expect(ended.stdout).toMatch(/^sekisho doctor: stage prod\n/);
+    expect(ended.stdout).toContain(" ✓ store ");
+  });
+
+  it("says of credentials of another account which are needed, and skips what they are needed for", async () => {
+    aws.account = executionAccount;
+    const found = await doctor();
+    expect(told(found, "credentials")).toMatch(/^failed: .*these credentials are of 2{12}.* → Set AWS_PROFILE/);
+    for (const name of ["stack", "queue", "store", "live settings", "entry"]) {
+      expect(told(found, name)).toMatch(/^skipped/);
+    }
+    expect(found.checks.filter(({ verdict }) => verdict === "failed").map(({ name }) => name)).toEqual([
+      "credentials",
+      "secret MODEL_KEY",
+    ]);
+  });
+
+  it("says what to do where there are no credentials at all", async () => {
+    const { AWS_ENDPOINT_URL = "" } = aws.env;
+    const without = { AWS_ENDPOINT_URL, AWS_EC2_METADATA_DISABLED: "true", HOME: machine.folder };
+    const found = await machine.doctor(without, "--stage", "prod");
+    expect(told(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROFILE/);
+    expect(told(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
+    expect(told(found, "bot token")).toMatch(/^skipped: .*when the deployed worker answers/);
+    expect(found.checks.filter(({ verdict }) => verdict === "failed")).toHaveLength(1);
+  });
+
+  it("says what to deploy", async () => {
+    const other = { ...file.destinations.far, idempotent: true };
+    machine.write({ ...file, destinations: { ...file.destinations, new: other } });
+    const found = await doctor();
+    expect(told(found, "stack")).toMatch(/^warning: .*: new\. → npx cdk deploy --all -c stage=prod/);
+    expect(told(found, "new")).toBe("skipped: It is not deployed.");
+    aws.stacks.clear();
+    expect(told(await doctor(), "stack")).toMatch(/^failed: There is no stack .* → Run npx cdk deploy/);
+  });
+
+  it("says what to do about live settings that cannot be read", async () => {
+    aws.parameters.all.set("/sekisho/prod/routes", { value: "no json", tier: "Standard" });
+    const found = await doctor();
+    expect(told(found, "live settings")).toMatch(/^failed: .* → .*config push/);
+    expect(told(found, "stack")).toBe("ok: It is deployed.");
+    expect(told(found, "queue")).toMatch(/^ok/);
+  });
+
+  it("says what to do about live settings that were pushed for another peer or credential", async () => {
+    const value = JSON.stringify({ destinations: { far: { fingerprint: "another", url: "https://other.example/" } } });
+    aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
+    const found = await doctor();
+    expect(told(found, "live settings")).toMatch(/^warning: .* far .*deployed address.* → .*config push --stage prod/);
+    expect(told(found, "far")).toMatch(/^ok: A peer/);
+  });
+
+  it("counts what waits, and says what to do about dead letters", async () => {
+    await sqs.send({ queueUrl: queues.main, body: "one" });
+    for (const body of ["two", "three"]) await sqs.send({ queueUrl: queues.archive, body });
+    const found = await doctor();
+    expect(told(found, "queue")).toMatch(/^ok: 1 messages wait/);
+    expect(told(found, "dead letters")).toMatch(/^warning: 2 are kept.* → npx sekisho dead-letters list --stage prod/);
+    expect(found.code).toBe(0);
+  });
+
+  it("says what to do where its credentials may not look, and looks at the rest", async () => {
+    for (const action of ["sqs:GetQueueAttributes", "dynamodb:GetItem", "secretsmanager:DescribeSecret"]) {
+      aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
+    }
+    const found = await doctor();
+    for (const name of ["queue", "dead letters", "store", "secret FAR_TOKEN"]) {
+      expect(told(found, name)).toMatch(/^failed: Could not .* → Use a role that may/);
+    }
+    expect(told(found, "stack")).toMatch(/^ok/);
+  });
+
+  it("says of each secret that is not there what to do", async () => {
+    aws.secrets.all.delete("sekisho/prod/FAR_TOKEN");
+    aws.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", {});
+    aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "x", deleted: true });
+    const found = await doctor();
+    expect(told(found, "secret FAR_TOKEN")).toMatch(/^failed: .* is missing\. → npx sekisho secrets put --stage prod/);
+    expect(told(found, "secret SLACK_BOT_TOKEN")).toMatch(/^failed: .*holds no value\. → npx sekisho secrets put/);
+    expect(told(found, "secret SLACK_SIGNING_SECRET")).toMatch(
+      /^failed: .* deletion\. → aws secretsmanager restore-secret/,
+    );
+  });
+
+  it("where secrets may not be read, says so, and still sees that the entry refuses what is unsigned", async () => {
+    aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
+    const found = await doctor();
+    expect(told(found, "entry")).toMatch(/^ok/);
+    expect(told(found, "signing secret")).toMatch(/^skipped: .*cannot be read with these credentials/);
+    // The worker reads that one, with its own role.
+    expect(told(found, "bot token")).toMatch(/^ok/);
+  });
+
+  it("says what to do where the entry knows another signing secret", async () => {
+    aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "0".repeat(32) });
+    expect(told(await doctor(), "signing secret")).toMatch(
+      /^failed: .* → npx sekisho secrets put --only SLACK_SIGNING_SECRET --overwrite --stage prod/,
+    );
+  });
+
+  it("asks the destinations by the worker alone, since the person's credentials may not", async () => {
+    const { AWS_ACCESS_KEY_ID = "" } = aws.env;
+    const found = await doctor();
+    expect(told(found, "local")).toMatch(/^ok: A peer/);
+    expect(told(found, "worker")).toMatch(/^ok: It answers/);
+    expect(peerCalls.length).toBeGreaterThan(0);
+    for (const authorization of peerCalls) expect(authorization).not.toContain(AWS_ACCESS_KEY_ID);
+  });
+
+  it("says what the worker's role does not reach, and what to do", async () => {
+    worker.canReach.store = false;
+    expect(told(await doctor(), "worker")).toMatch(/^failed: .*table \(AccessDeniedException\)\. → npx cdk deploy/);
+    worker.canReach.store = true;
+    worker.canReach.queue = false;
+    expect(told(await doctor(), "worker")).toMatch(/^failed: .*queue/);
+    worker.canReach.queue = true;
+    worker.canReach.liveSettings = false;
+    expect(told(await doctor(), "worker")).toMatch(/^failed: .*cannot read the live settings/);
+    worker.canReach.liveSettings = true;
+    aws.secrets.all.delete("sekisho/prod/SLACK_BOT_TOKEN");
+    expect(told(await doctor(), "bot token")).toMatch(
+      /^failed: The deployed worker cannot read sekisho\/prod\/SLACK_BOT_TOKEN \(ResourceNotFoundException\)/,
+    );
+  });
+
+  it.each([
+    [{ status: 403, name: "AccessDeniedException" }, /lack lambda:InvokeFunction on arn:aws:lambda:.*worker/],
+    [{ status: 429, name: "TooManyRequestsException" }, /concurrency.* → Try again in a minute/],
+    [{ status: 404, name: "ResourceNotFoundException" }, /there is no function .* → Run npx cdk deploy/],
+  ])("says what to do where the worker cannot be asked: %j", async (refusal, words) => {
+    aws.refusals.set("lambda:Invoke", refusal);
+    const found = await doctor();
+    expect(told(found, "worker")).toMatch(/^failed: Could not ask the deployed worker/);
+    expect(told(found, "worker")).toMatch(words);
+    for (const name of ["local", "far", "bot token"]) expect(told(found, name)).toMatch(/^skipped/);
+  });
+
+  it("asks the worker one thing after the other, and fails each destination that it could not check", async () => {
+    const answer = aws.functions.get(worker.arn);
+    let underWay = 0;
+    let most = 0;
+    aws.functions.set(worker.arn, async (event) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      try {
+        await setTimeout(200);
+        if (JSON.stringify(event).includes("check_destinations")) {
+          throw Object.assign(new Error("Task timed out"), { name: "Sandbox.Timedout" });
+        }
+        return await answer?.(event);
+      } finally {
+        underWay -= 1;
+      }
+    });
+    const found = await doctor();
+    expect(most).toBe(1);
+    expect(told(found, "worker")).toMatch(/^ok/);
+    for (const name of ["local", "far"]) expect(told(found, name)).toMatch(/^failed: .*within its time limit/);
+    expect(found).toMatchObject({ code: 1, ok: false });
+  });
+
+  it("says what to deploy where the worker is of another version, or there is no word of it", async () => {
+    aws.functions.set(worker.arn, async () => {
+      throw Object.assign(new Error("a text with a secret"), { name: "ZodError" });
+    });
+    const failing = await doctor();
+    expect(told(failing, "worker")).toMatch(/^failed: .*another version\. → Run npx cdk deploy/);
+    expect(failing.stdout).not.toContain("a text with a secret");
+    aws.functions.set(worker.arn, async () => ({ batchItemFailures: [] }));
+    expect(told(await doctor(), "worker")).toMatch(/^failed: .*another version/);
+    aws.functions.set(worker.arn, async () => {
+      throw Object.assign(new Error("Task timed out"), { name: "Sandbox.Timedout" });
+    });
+    expect(told(await doctor(), "worker")).toMatch(/^failed: .*within its time limit/);
+    const { WorkerFunction: _, ...older } = { WorkerFunction: "", ...aws.stacks.get(stackName) };
+    aws.stacks.set(stackName, older);
+    expect(told(await doctor(), "worker")).toMatch(/^failed: .*no output WorkerFunction\. → Run npx cdk deploy/);
+  });
+});

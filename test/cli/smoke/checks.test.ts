@@ -1,0 +1,206 @@
+/** What a smoke test makes of what it saw: a healthy stage, and each thing that can be wrong or other than assumed. */
+import { describe, expect, it } from "@jest/globals";
+import { assumptionsOf } from "../../../lib/cli/smoke/assumptions.ts";
+import { checksOf } from "../../../lib/cli/smoke/checks.ts";
+import type { SmokeFacts, ZoneFacts } from "../../../lib/cli/smoke/facts.ts";
+import { reportOf, textOf } from "../../../lib/cli/smoke/report.ts";
+import { stories } from "../../../lib/cli/smoke/run-story.ts";
+
+const runtime = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/r";
+const metric = (namespace: string, name: string, dimensions: Record<string, string> = {}) => ({
+  namespace,
+  name,
+  dimensions,
+});
+
+function zone(changes: Partial<ZoneFacts> = {}): ZoneFacts {
+  return {
+    zone: "Verification",
+    alarms: [{ name: "WorkerErrors", state: "OK", watches: [] }],
+    metrics: [
+      {
+        metric: metric("AWS/Lambda", "Errors", { FunctionName: "worker" }),
+        alarm: "WorkerErrors",
+        sum: 0,
+        isIdle: false,
+      },
+      {
+        metric: metric("AWS/Lambda", "RecursiveInvocationsDropped"),
+        alarm: "WorkerLoopStopped",
+        sum: undefined,
+        isIdle: false,
+      },
+      // SQS has a value of it only while a message is being handled.
+      {
+        metric: metric("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", { QueueName: "dead" }),
+        alarm: "DeadLettersStuck",
+        sum: undefined,
+        isIdle: false,
+      },
+      // Of the handler of dead letters, which had nothing to do.
+      {
+        metric: metric("AWS/Lambda", "Errors", { FunctionName: "idle" }),
+        alarm: "IdleErrors",
+        sum: undefined,
+        isIdle: true,
+      },
+    ],
+    errors: [{ group: "worker-logs", lines: new Map() }],
+    ...changes,
+  };
+}
+
+function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
+  const watched = {
+    metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Resource: runtime }),
+    alarm: "A",
+    sum: 0,
+    isIdle: false,
+  };
+  return {
+    stageName: "dev",
+    kind: "agentcore",
+    region: "eu-central-1",
+    stories: stories.map((story) => ({ story, ok: true, what: "well", requestId: story, polls: 21 })),
+    wakes: 20,
+    doctor: [{ group: "Stage", name: "dead letters", verdict: "ok", what: "None are kept." }],
+    verification: zone(),
+    execution: zone({ zone: "Execution", metrics: [watched] }),
+    own: [{ metric: metric("Sekisho/dev", "sekisho_tasks_total"), atLeast: 5, sum: 5 }],
+    lines: [{ requestId: "wakes", count: 7 }],
+    lambdaConcurrency: 1000,
+    ...changes,
+  };
+}
+
+const bad = (facts: SmokeFacts) => checksOf(facts).filter(({ ok }) => !ok);
+const differing = (facts: SmokeFacts) => assumptionsOf(facts).filter(({ differs }) => differs === true);
+const report = (facts: SmokeFacts) => reportOf({ checks: checksOf(facts), assumptions: assumptionsOf(facts) });
+
+describe("a smoke test", () => {
+  it("finds a healthy stage well, and says of each open point what it saw or why it cannot", () => {
+    const facts = healthy();
+    expect(bad(facts)).toEqual([]);
+    expect(differing(facts)).toEqual([]);
+    expect(report(facts).ok).toBe(true);
+    for (const { observed } of assumptionsOf(facts)) expect(observed).not.toBe("");
+    expect(textOf(report(facts), "dev")).toContain("The stage works as assumed.");
+  });
+
+  it("does not claim that there are no errors where it read no log group", () => {
+    const facts = healthy({ execution: zone({ zone: "Execution", errors: [] }) });
+    const said = checksOf(facts).filter(({ name }) => name.startsWith("log lines of errors"));
+    expect(said.map(({ what }) => what)).toEqual(["none in 1 log groups", expect.stringMatching(/^not looked at/)]);
+  });
+
+  it("lets AgentCore count calls in one of the two accounts, and misses what neither has", () => {
+    const of = (sum: number | undefined) => ({
+      metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Resource: runtime }),
+      alarm: "RuntimeErrors",
+      sum,
+      isIdle: false,
+    });
+    const both = (verification: number | undefined, execution: number | undefined) =>
+      healthy({
+        verification: zone({ metrics: [...zone().metrics, of(verification)] }),
+        execution: zone({ zone: "Execution", metrics: [...zone().metrics, of(execution)] }),
+      });
+    for (const facts of [both(0, undefined), both(undefined, 0)]) {
+      expect(bad(facts)).toEqual([]);
+      expect(differing(facts)).toEqual([]);
+    }
+    expect(bad(both(undefined, undefined)).map(({ name }) => name)).toEqual([
+      "metrics that alarms watch: Verification",
+      "metrics that alarms watch: Execution",
+    ]);
+    expect(differing(both(undefined, undefined))).toHaveLength(1);
+  });
+
+  it.each<[string, Partial<SmokeFacts>, RegExp]>([
+    [
+      "an alarm in ALARM",
+      { verification: zone({ alarms: [{ name: "X", state: "ALARM", watches: [] }] }) },
+      /X is ALARM/,
+    ],
+    [
+      "an alarm that is gone",
+      { verification: zone({ alarms: [{ name: "X", state: "missing", watches: [] }] }) },
+      /X is missing/,
+    ],
+    ["no alarm at all", { verification: zone({ alarms: [] }) }, /no alarms/],
+    [
+      "an alarm on what has no data",
+      {
+        verification: zone({
+          metrics: [
+            { metric: metric("AWS/Lambda", "Errors", { F: "f" }), alarm: "X", sum: undefined, isIdle: false },
+            ...zone().metrics,
+          ],
+        }),
+      },
+      /X: AWS\/Lambda Errors \{F=f\}/,
+    ],
+    [
+      "a line of an error",
+      { verification: zone({ errors: [{ group: "g", lines: new Map([["call_failed", 2]]) }] }) },
+      /call_failed \(2\) in g/,
+    ],
+    [
+      "too few tasks counted",
+      { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: 4 }] },
+      /is 4, and ought to be 5/,
+    ],
+    ["no metric of its own", { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: undefined }] }, /is 0/],
+    ["a task without a line", { lines: [{ requestId: "r1", count: 0 }] }, /no line names r1/],
+    [
+      "a dead letter",
+      { doctor: [{ group: "S", name: "dead letters", verdict: "warning", what: "1 are kept.", remedy: "x" }] },
+      /1 are kept/,
+    ],
+    [
+      "a story that failed",
+      { stories: [{ story: "file", ok: false, what: "no file", requestId: "r", polls: 1 }] },
+      /no file/,
+    ],
+  ])("fails for %s", (_title, changes, words) => {
+    const facts = healthy(changes);
+    expect(bad(facts).map(({ what }) => what)).toEqual([expect.stringMatching(words)]);
+    expect(report(facts).ok).toBe(false);
+  });
+
+  it("shows that the alarms of AgentCore watch names under which there is no data", () => {
+    const silent = {
+      metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Name: "r::DEFAULT" }),
+      alarm: "A",
+      isIdle: false,
+    };
+    const facts = healthy({
+      execution: zone({ zone: "Execution", metrics: [{ ...silent, sum: undefined, isIdle: false }] }),
+    });
+    expect(differing(facts)).toEqual([
+      expect.objectContaining({
+        observed: expect.stringContaining("Name=r::DEFAULT"),
+        todo: expect.stringMatching(/list-metrics/),
+      }),
+    ]);
+  });
+
+  it("shows that Lambda stopped a loop, and that nothing was accepted", () => {
+    const few = healthy().stories.map((story) => ({ ...story, polls: 16 }));
+    expect(differing(healthy({ stories: few })).map(({ point }) => point)).toEqual(["loop detection of Lambda"]);
+    const dropped = { metric: metric("AWS/Lambda", "RecursiveInvocationsDropped"), alarm: "A", sum: 1, isIdle: false };
+    expect(differing(healthy({ verification: zone({ metrics: [dropped] }) })).map(({ point }) => point)).toEqual([
+      "loop detection of Lambda",
+    ]);
+    const none = healthy().stories.map((story) => ({ ...story, polls: 0 }));
+    expect(differing(healthy({ stories: none })).length).toBeGreaterThan(2);
+  });
+
+  it("says what another kind of stage, or other credentials, cannot show", () => {
+    const facts = healthy({ kind: "lambda", execution: { skipped: "It is elsewhere." }, lambdaConcurrency: undefined });
+    expect(bad(facts)).toEqual([]);
+    const hidden = assumptionsOf(facts).filter(({ differs }) => differs === undefined);
+    expect(hidden.length).toBeGreaterThan(5);
+    for (const { observed } of hidden) expect(observed).toMatch(/^Not shown by this stage\. .+/);
+  });
+});

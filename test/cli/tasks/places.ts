@@ -1,0 +1,75 @@
+/** Where the commands find tasks, one of each kind: a sqlite file, and a stage whose table and queue are in the emulators. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
+import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
+import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
+import { openEmulators } from "../../doubles/aws/open-emulators.ts";
+import type { Run } from "../../e2e/processes.ts";
+import { deploy, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
+import { commandHere } from "../aws/command-here.ts";
+
+export type TestPlace = {
+  folder: string;
+  /** What a Verification zone at this place would work with, too. */
+  engine: Engine;
+  /** `sekisho <words>` at this place. */
+  command(...words: string[]): Promise<Run>;
+  /** `sekisho tasks <words>` at this place. */
+  tasks(...words: string[]): Promise<Run>;
+  /** Undefined where the place is none on AWS. */
+  aws: AwsServices | undefined;
+  close(): Promise<void>;
+};
+
+const maxReceiveCount = 5;
+
+export async function openSqlitePlace(): Promise<TestPlace> {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-tasks-"));
+  const file = join(folder, "verification.db");
+  const engine = openSqliteEngine({ file });
+  return {
+    folder,
+    engine,
+    command: (...words) => commandHere([...words, "--store", file], {}),
+    tasks: (...words) => commandHere(["tasks", ...words, "--store", file], {}),
+    aws: undefined,
+    async close() {
+      await engine.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function openAwsPlace(): Promise<TestPlace> {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-tasks-"));
+  const { emulators, clients, close } = await openEmulators();
+  const table = await createTaskTable({ client: clients.dynamo });
+  const { queueUrl, deadLettersUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount });
+  const [sqsUrl, dynamoUrl] = [emulators.queues.endpoint, emulators.dynamo.endpoint];
+  const aws = await startAwsServices({ account: verificationAccount, sqsUrl, dynamoUrl });
+  deploy({ aws, json: twoAccounts, queues: { main: queueUrl, archive: deadLettersUrl }, tableName: table });
+  const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
+  return {
+    folder,
+    engine: {
+      taskStore: ({ parse }) => createDynamoTaskStore({ client: clients.dynamo, table, parse }),
+      taskQueue: () => ({
+        queue: createSqsQueue({ client: clients.queues, queueUrl }),
+        deadLetters: createSqsQueue({ client: clients.queues, queueUrl: deadLettersUrl }),
+      }),
+      close: async () => {},
+    },
+    command: (...words) => commandHere([...words, "--stage", "prod", "--config", config], aws.env),
+    tasks: (...words) => commandHere(["tasks", ...words, "--stage", "prod", "--config", config], aws.env),
+    aws,
+    async close() {
+      await aws.close();
+      await close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

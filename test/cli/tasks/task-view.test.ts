@@ -1,0 +1,123 @@
+/** What is shown of a task. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { type Outcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { rowOf, viewLines, viewOf } from "../../../lib/cli/tasks/task-view.ts";
+import { describeOutcome, durationText, nextText } from "../../../lib/cli/tasks/text.ts";
+import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
+
+const nowMs = askedAtMs + 90_000;
+const states = taskSchema.shape.state.options;
+
+describe("what is shown of a task", () => {
+  it("never holds a text of a user or an agent, in whatever state", () => {
+    const text = fc.stringMatching(/^secret [a-z]{8}$/);
+    fc.assert(
+      fc.property(text, text, fc.constantFrom(...states), (asked, answered, state) => {
+        const sample = sampleTask({ state, outcome: { type: "answer", text: answered } });
+        const task = {
+          ...sample,
+          message: {
+            ...sample.message,
+            text: asked,
+            files: [{ id: "F1", name: asked, mimetype: "a/b", size: 1, url: asked }],
+          },
+          params: { channel: "C1", text: asked, history: [{ role: "user" as const, text: answered }] },
+          progress: { text: asked, partialText: answered, percent: 5, shownAtMs: nowMs },
+          question: {
+            index: 0,
+            prompt: asked,
+            options: [{ id: answered, label: asked }],
+            askedAtMs: nowMs,
+            expiresAtMs: nowMs,
+            answer: { user: "U1", atMs: nowMs, text: answered, callId: "c" },
+          },
+        };
+        const shown = JSON.stringify([rowOf({ task, nowMs }), viewOf({ task, nowMs }), viewLines({ task, nowMs })]);
+        expect(shown).not.toContain("secret");
+        expect(viewOf({ task, nowMs })).toMatchObject({ message: { textLength: 15 }, outcome: { textLength: 15 } });
+      }),
+    );
+  });
+
+  it("names every field of the record", () => {
+    const named = Object.keys(viewOf({ task: sampleTask(), nowMs }));
+    expect(named).toEqual(expect.arrayContaining(Object.keys(taskSchema.shape)));
+  });
+
+  it("gives times as such and by how long they are away", () => {
+    const lines = viewLines({ task: sampleTask({ deadlineAtMs: nowMs + 7_200_000 }), nowMs });
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}received +2025-10-09T08:53:20.000Z {2}1 min ago$/));
+    const polled = viewLines({ task: sampleTask({ pollAfterMs: 1500 }), nowMs });
+    expect(polled).toContainEqual(expect.stringMatching(/^ {2}pollAfter +1 s$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
+  });
+});
+
+describe("what an Execution zone said of a task", () => {
+  it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
+    const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
+    const lines = viewLines({ task: sampleTask({ taskId }), nowMs });
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}taskId +\[2J\]0;owned31mid$/));
+  });
+});
+
+describe("what a task does next", () => {
+  it("tells a worker that is at it from one that died, and a further try from a first one", () => {
+    const lease = (untilMs: number) => ({ lease: { owner: "w", untilMs } });
+    for (const [changes, words] of [
+      [{}, "poll"],
+      [{ attempts: 2 }, "once more: poll"],
+      [lease(nowMs + 1), "a worker is at it: poll"],
+      [lease(nowMs), "taken over from a worker that died: poll"],
+      [{ cancelReason: "asked" }, "cancel at its destination"],
+    ] as const) {
+      expect(nextText({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
+    }
+    expect(nextText({ task: sampleTask({ state: "queued", queuePosition: 2 }), nowMs })).toContain("2 before it");
+    expect(nextText({ task: sampleTask({ state: "sent", mayHaveArrived: true }), nowMs })).toContain("whether");
+  });
+
+  it("says of a task that asks whom it waits for", () => {
+    const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + 1, ts: "1.1" };
+    const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c" };
+    for (const [changes, words] of [
+      [{ question }, "somebody's answer to the agent's question"],
+      [{ question: { ...question, answer } }, "the answer to its destination"],
+      [{ question, cancelReason: "unanswered" }, "cancel at its destination"],
+    ] as const) {
+      expect(nextText({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
+    }
+  });
+
+  it("is its outcome where it is over, which an answer is also when it has been forgotten", () => {
+    const outcomes: [Outcome | undefined, string][] = [
+      [undefined, "answered"],
+      [{ type: "answer", text: "x" }, "answered"],
+      [{ type: "failed", reason: "canceled", lost: false }, "canceled"],
+      [{ type: "failed", reason: "execution_failed", lost: true }, "failed: execution_failed, lost"],
+      [{ type: "refused" }, "refused"],
+      [{ type: "too_old" }, "too old"],
+      [{ type: "canceling", count: 2 }, "2 tasks"],
+      [{ type: "limited", by: "channel" }, "limit of that channel"],
+      [{ type: "file_refused", why: "too_large", name: "secret.pdf" }, "too large"],
+      [{ type: "unanswered" }, "nobody answered"],
+      [{ type: "not_yours" }, "somebody else's"],
+    ];
+    for (const [outcome, words] of outcomes) {
+      expect(nextText({ task: sampleTask({ state: "done", outcome }), nowMs })).toContain(words);
+    }
+    expect(describeOutcome(sampleTask({ state: "waiting" }))).toBeUndefined();
+  });
+});
+
+describe("a duration", () => {
+  it.each([
+    [0, "0 ms"],
+    [999, "999 ms"],
+    [1000, "1 s"],
+    [119_999, "1 min"],
+    [3_600_000, "1 h"],
+    [100 * 3_600_000, "4 d"],
+  ])("of %d ms is %s", (ms, text) => expect(durationText(ms)).toBe(text));
+});

@@ -1,0 +1,101 @@
+/** `sekisho usage` against what a zone has kept, the same on both engines. */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { entryOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { sampleTask } from "../../verification/task/sample.ts";
+import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
+
+const places = [
+  { name: "the local run's file", open: openSqlitePlace },
+  { name: "a stage on AWS", open: openAwsPlace },
+].slice(0, whyNoDynamoDb === undefined ? 2 : 1);
+
+const hourMs = 3600_000;
+const nowMs = Date.now();
+const today = new Date(nowMs).toISOString().slice(0, 10);
+const idOf = (number: number) => `0000000${number}-0000-5000-8000-000000000000`;
+
+describe.each(places)("sekisho usage at $name", ({ open }) => {
+  let place: TestPlace;
+  const usage = (...words: string[]) => place.command("usage", ...words);
+
+  beforeAll(async () => {
+    place = await open();
+    const store = place.engine.taskStore({ parse: parseHistoryEntry });
+    const keep = async (number: number, { user = "U1", text = "hello", failed = false, atMs = nowMs } = {}) => {
+      const { message } = sampleTask();
+      const task = sampleTask({
+        id: idOf(number),
+        state: "done",
+        message: { ...message, user, text },
+        destination: failed ? undefined : "far",
+        receivedAtMs: atMs - 1500,
+        outcome: failed
+          ? { type: "failed", reason: "timeout", lost: false }
+          : { type: "answer", text: 'She said "one,\r\ntwo"', tokens: { input: 10, output: 5, total: 15 } },
+      });
+      const item = entryOf({ task, settings: { retentionDays: 60, texts: true }, nowMs: atMs });
+      if (item !== undefined) await store.create({ item });
+    };
+    await keep(1);
+    await keep(2, { user: "U2", text: '=HYPERLINK("http://evil.example")' });
+    await keep(3, { failed: true });
+    await keep(4, { atMs: nowMs - 40 * 24 * hourMs });
+  });
+  afterAll(() => place.close());
+
+  it("adds up tasks, outcomes, tokens and people of the last thirty days", async () => {
+    const { code, stdout } = await usage();
+    expect(code).toBe(0);
+    expect(stdout).toContain("3 tasks of 2 people");
+    expect(stdout).toMatch(/^far +2 +2 +0 +20 +10 +30$/m);
+    expect(stdout).toMatch(/^\(none\) +1 +0 +1 +0 +0 +0$/m);
+    expect(stdout).toMatch(/1 {2}failed: timeout/);
+    expect(stdout).toMatch(/T1\/U1 +2 tasks +15 tokens/);
+    expect(stdout).not.toContain("HYPERLINK");
+  });
+
+  it("writes CSV as RFC 4180 has it, with nothing that a spreadsheet would calculate", async () => {
+    const { stdout } = await usage("--csv", "--user", "U2");
+    const [head, line, ...rest] = stdout.split("\r\n");
+    expect(head).toBe(
+      "ended_at,asked_at,seconds,request_id,team,channel,user,destination,outcome,reason,polls,questions,input_tokens,output_tokens,total_tokens,question,answer",
+    );
+    expect(line).toContain(
+      `,1.5,${idOf(2)},T1,C1,U2,far,answered,,0,0,10,5,15,"'=HYPERLINK(""http://evil.example"")","She said ""one,`,
+    );
+    expect(rest).toEqual(['two"""', ""]);
+  });
+
+  it("writes a file that only its owner reads, and says how many tasks are in it", async () => {
+    const file = join(place.folder, "usage.csv");
+    const { code, stdout, stderr } = await usage("--csv", "--out", file);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: `3 tasks written to ${file}.\n` });
+    expect(readFileSync(file, "utf8").split("\r\n").length).toBeGreaterThan(4);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it("gives one JSON object a line, of the days and the person that are asked for", async () => {
+    const rows = async (...words: string[]) =>
+      (await usage("--json", ...words)).stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+    expect((await rows("--user", "U1")).map(({ request_id }) => request_id)).toEqual([idOf(1), idOf(3)]);
+    expect(await rows("--from", "2020-01-01", "--to", "2020-01-02")).toEqual([]);
+    expect(await rows("--from", new Date(nowMs - 45 * 24 * hourMs).toISOString().slice(0, 10))).toHaveLength(4);
+    expect((await rows("--from", today, "--user", "U2"))[0]).toMatchObject({ total_tokens: 15, outcome: "answered" });
+    expect(await rows("--team", "T9")).toEqual([]);
+  });
+
+  it.each([
+    [["--from", "2026-02-31"], '--from is a day such as 2026-11-30, not "2026-02-31"'],
+    [["--from", "2026-11-02", "--to", "2026-11-01"], "--from 2026-11-02 is after --to 2026-11-01"],
+    [["--csv", "--json"], "--csv or --json, not both"],
+    [["--out", "x"], "--out goes with --csv or --json"],
+    [["--user", "@me"], "--user is an id of Slack"],
+  ])("refuses %j and says why", async (words, why) => {
+    const { code, stdout, stderr } = await usage(...words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(why);
+  });
+});

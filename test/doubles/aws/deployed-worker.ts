@@ -1,0 +1,75 @@
+/** The worker of a stage that a test has deployed, as far as an operator asks it: with secrets of its account, over real sockets. */
+import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
+import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { operatorAlias } from "../../../lambdas/shared/config/operator-alias.ts";
+import { stageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import {
+  createAnswerOperator,
+  type OperatorDependencies,
+} from "../../../lambdas/verification/checks/answer-operator.ts";
+import { readOperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
+import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
+import type { AwsServices } from "./json-services.ts";
+
+/** What the test can change: what the role reaches, and what it may read. */
+export type DeployedWorker = {
+  /** Of the alias that operators invoke. */
+  arn: string;
+  canReach: { store: boolean; queue: boolean; liveSettings: boolean };
+};
+
+/** `json` is the file that was deployed. */
+export function deployWorker({
+  aws,
+  json,
+  stageName,
+  executionAddress,
+  routesParameter,
+}: {
+  aws: AwsServices;
+  json: unknown;
+  stageName: string;
+  executionAddress: string;
+  routesParameter: string;
+}): DeployedWorker {
+  const worker: DeployedWorker = {
+    arn: `arn:aws:lambda:eu-central-1:${aws.account}:function:worker-of-${stageName}:${operatorAlias}`,
+    canReach: { store: true, queue: true, liveSettings: true },
+  };
+  const deployed = stageConfig({ config: parseConfig({ json }), stageName });
+  const address = executionAddressSchema.parse(JSON.parse(executionAddress));
+  const refuse = async () => Promise.reject(new AwsCallError({ name: "AccessDeniedException", status: 400 }));
+
+  const effective: OperatorDependencies["effective"] = async () => {
+    const joined = (settings: typeof deployed) => withExecutionAddress({ config: settings, address });
+    if (!worker.canReach.liveSettings) return { config: joined(deployed), liveSettings: "unreadable" };
+    try {
+      const { value } = aws.parameters.all.get(routesParameter) ?? { value: "{}" };
+      return { config: joined(withLiveSettings({ config: deployed, json: JSON.parse(value) })), liveSettings: "read" };
+    } catch {
+      return { config: joined(deployed), liveSettings: "refused" };
+    }
+  };
+  const answer = createAnswerOperator({
+    effective,
+    async readSecret(reference) {
+      const id = "secretsManager" in reference ? reference.secretsManager : "";
+      const value = aws.secrets.all.get(id)?.value;
+      if (value === undefined) throw new AwsCallError({ name: "ResourceNotFoundException", status: 400 });
+      return value;
+    },
+    slackApiUrl: deployed.slack.apiUrl,
+    aws: { region: "eu-central-1", credentials: async () => ({ accessKeyId: "AKIDWORKER", secretAccessKey: "none" }) },
+    askStore: async () => (worker.canReach.store ? undefined : refuse()),
+    askQueue: async () => (worker.canReach.queue ? undefined : refuse()),
+    log: silentLog,
+  });
+  aws.functions.set(worker.arn, async (event) => {
+    const request = readOperatorRequest(event);
+    if (request === undefined) throw Object.assign(new Error("no request"), { name: "UnknownEventError" });
+    return answer({ request, remainingMs: 60_000, signal: AbortSignal.timeout(60_000) });
+  });
+  return worker;
+}

@@ -1,0 +1,146 @@
+/** Many people ask, click and type for what they may not have: what the bot posts, and whether others are answered. */
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { maxNoticesPerUser, maxRefusalsPerTeam, maxRefusalsPerUser } from "../../lambdas/verification/gate/refusals.ts";
+import { eventPayload } from "../../lib/local/event-payload.ts";
+import { sendEvent } from "../../lib/local/signed-events.ts";
+import { textsOf, withButton } from "./in-thread.ts";
+import { type E2eWorld, startWorld } from "./world.ts";
+
+const times = 20;
+const channels = ["CSTANDIN", "CRANDOM", "CSHARED", "DSTANDIN"] as const;
+const strangers = ["UONE", "UTWO", "UTHREE", "UFOUR", "UOUTSIDER"] as const;
+
+/** The calls by which anything of ours comes into a channel. */
+const posting = new Set(["chat.postMessage", "chat.postEphemeral", "chat.update", "files.completeUploadExternal"]);
+
+describe("a flood", () => {
+  let world: E2eWorld;
+  let question: { channel: string; ts: string };
+  let thread: { channel: string; ts: string };
+  let asked: { requestId: string; message: { channel: string; ts: string } };
+  const calls: { method: string; user: string | undefined }[] = [];
+
+  beforeAll(async () => {
+    world = await startWorld({
+      transport: "in-process",
+      allowed: false,
+      allowlist: [{ user: "UPERSON" }, { user: "UHANAKO" }, { group: "SNOBODY" }],
+      slack: { locale: "en", command: { name: "/sekisho" } },
+      limits: { perUser: { tasks: 2 } },
+      deadlineMs: 120_000,
+    });
+    // A notice that the channel does not show is refused there, and goes to the person directly.
+    world.fakeSlack.onCall(({ method, args, reply }) => {
+      if (posting.has(method) && reply.ok) calls.push({ method, user: (args as { user?: string }).user });
+    });
+    const first = world.ask("private, ask me");
+    asked = first;
+    question = await withButton(world, first, "Yes");
+    thread = first.message;
+  });
+  afterAll(() => world?.close());
+
+  /** Resolves when nothing is logged any more: everything that the worker was given has been dealt with. */
+  async function settled(): Promise<void> {
+    for (let before = -1; before !== world.lines.length; ) {
+      before = world.lines.length;
+      await wait(1500);
+    }
+  }
+
+  it("of people who may not ask: each is told three times, the workspace thirty times, and nobody else reads it", async () => {
+    const { fakeSlack, eventsUrl, secrets } = world;
+    const posts = fakeSlack.messages().length;
+    const before = calls.length;
+    const said: Promise<unknown>[] = [];
+    const send = (payload: unknown) =>
+      said.push(sendEvent({ eventsUrl, signingSecret: secrets.signingSecret, payload, retryDelaysMs: [] }));
+    const theirs: string[] = [];
+    for (let n = 0; n < times; n++) {
+      for (const user of strangers) {
+        const channel = channels[n % channels.length] ?? "CSTANDIN";
+        for (const { message, delivered } of [
+          world.ask("private, let me in", { user, channel }),
+          world.ask("private, in the thread", { user, channel: thread.channel, threadTs: thread.ts }),
+          fakeSlack.reply({ eventsUrl, text: "Yes", user, channel: thread.channel, threadTs: thread.ts }),
+        ]) {
+          theirs.push(message.ts);
+          said.push(delivered);
+          const again = eventPayload({ event: "message", message });
+          const { event } = again;
+          send(again);
+          send({ ...again, event: { ...event, edited: { user, ts: message.ts } } });
+          send({ ...again, event: { ...event, subtype: "message_changed", message: event, hidden: true } });
+          send({ ...again, event: { ...event, ts: `${Number(message.ts) + 1000}`, bot_id: "BOTHER" } });
+        }
+        said.push(fakeSlack.command({ eventsUrl, text: "private", user, channel }).delivered);
+        said.push(fakeSlack.press({ eventsUrl, ...question, label: "Yes", user }).delivered);
+      }
+    }
+    await Promise.all(said);
+    await settled();
+    const told = calls.slice(before);
+    expect(told.length).toBeLessThanOrEqual(Math.min(maxRefusalsPerTeam, strangers.length * maxRefusalsPerUser));
+    expect(told.length).toBeGreaterThan(0);
+    const isOurs = ({ ts }: { ts: string }) => !theirs.includes(ts);
+    const ours = fakeSlack.messages().slice(posts).filter(isOurs);
+    expect(ours.filter(({ channel }) => !channel.startsWith("D"))).toEqual([]);
+  });
+
+  it("of somebody who may ask: others' question, empty messages, words to cancel, too much", async () => {
+    const { fakeSlack, eventsUrl } = world;
+    const before = calls.length;
+    const said: Promise<unknown>[] = [];
+    const user = "UHANAKO";
+    for (let n = 0; n < times; n++) {
+      const channel = channels[n % channels.length] ?? "CSTANDIN";
+      said.push(
+        world.ask("private, mine", { user, channel: thread.channel, threadTs: thread.ts }).delivered,
+        world.ask("", { user, channel }).delivered,
+        world.ask("cancel", { user, channel }).delivered,
+        world.ask("cancel", { user, channel: thread.channel, threadTs: thread.ts }).delivered,
+        fakeSlack.command({ eventsUrl, text: "", user, channel: thread.channel }).delivered,
+        fakeSlack.command({ eventsUrl, text: "cancel", user, channel: thread.channel }).delivered,
+        fakeSlack.press({ eventsUrl, ...question, label: "Yes", user }).delivered,
+        fakeSlack.press({ eventsUrl, ...question, label: "No", user }).delivered,
+      );
+    }
+    await Promise.all(said);
+    await settled();
+    const told = calls.slice(before);
+    expect(told.length).toBeLessThanOrEqual(maxNoticesPerUser);
+    expect(told.length).toBeGreaterThan(0);
+  });
+
+  it("of somebody beyond a quota, in new threads, in one thread, in other channels, by command", async () => {
+    const { fakeSlack, eventsUrl } = world;
+    const user = "UPERSON";
+    const second = world.ask("private, the last that fits", { user, channel: "CRANDOM" });
+    expect((await world.over(second.requestId)).outcome).toMatchObject({ type: "answer" });
+    await settled();
+    const before = calls.length;
+    const said: Promise<unknown>[] = [];
+    for (let n = 0; n < times; n++) {
+      const channel = channels[n % channels.length] ?? "CSTANDIN";
+      said.push(
+        world.ask("private, more", { user, channel }).delivered,
+        world.ask("private, more", { user, channel: "CRANDOM", threadTs: second.message.ts }).delivered,
+        fakeSlack.reply({ eventsUrl, text: "more", user, channel: "CRANDOM", threadTs: second.message.ts }).delivered,
+        fakeSlack.command({ eventsUrl, text: "private", user, channel: "CRANDOM" }).delivered,
+      );
+    }
+    await Promise.all(said);
+    await settled();
+    const told = calls.slice(before);
+    expect(told.length).toBeLessThanOrEqual(maxNoticesPerUser);
+    expect(told.length).toBeGreaterThan(0);
+  });
+
+  it("keeps nobody's answer away, and no question", async () => {
+    const { fakeSlack, eventsUrl } = world;
+    fakeSlack.press({ eventsUrl, ...question, label: "Yes", user: "UPERSON" });
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+    expect(textsOf(fakeSlack.thread(thread))).toContain("Shall I go on? yes");
+  });
+});

@@ -1,0 +1,67 @@
+/** People press buttons: of a question that they see, once, and Slack tells the ingress a single time. */
+import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
+import { questionPart } from "../../lambdas/verification/slack/messages/post-parts.ts";
+import type { Pool } from "./pool.ts";
+import { type Process, within } from "./processes.ts";
+import { workspace } from "./settings.ts";
+import { signed } from "./signed.ts";
+import type { Post, SimSlack } from "./sim-slack.ts";
+import { later } from "./virtual-time.ts";
+import { meet, type World } from "./world.ts";
+
+type Button = { action_id: string; value: string };
+
+/** Whoever does not see the question yet looks again, for a quarter of an hour. */
+const lookEveryMs = 5000;
+const mostLooks = 180;
+const mostTries = 20;
+
+export function pressButtons({
+  world,
+  slack,
+  process,
+  ingresses,
+}: {
+  world: World;
+  slack: SimSlack;
+  process: Process;
+  ingresses: Pool<Ingress>;
+}): void {
+  for (const { afterMs, option, by = "asker" } of world.story.presses) {
+    const user = by === "asker" ? workspace.user : workspace.stranger;
+    within({ process, run: () => later({ delayMs: afterMs, run: () => look({ option, user, looks: 0 }) }) });
+  }
+
+  function look({ option, user, looks }: { option: number; user: string; looks: number }): void {
+    const question = slack.posts.find(({ key }) => key?.part === questionPart);
+    const button = question && buttonsOf(question)[option];
+    if (question !== undefined && button !== undefined) press({ question, button, user, tries: 1 });
+    if (question === undefined && looks < mostLooks)
+      later({ delayMs: lookEveryMs, run: () => look({ option, user, looks: looks + 1 }) });
+  }
+
+  function press(pressed: { question: Post; button: Button; user: string; tries: number }): void {
+    const { question, button, user, tries } = pressed;
+    const { fate } = meet({ world, process, point: "slack.press", about: () => `${user} ${button.action_id}` });
+    const instance = ingresses.find({ mayShare: true });
+    // What was lost the person sees, and presses again, for a minute.
+    if (fate === "lost" || instance === undefined) {
+      if (tries < mostTries) later({ delayMs: 3000, run: () => press({ ...pressed, tries: tries + 1 }) });
+      return;
+    }
+    const payload = {
+      type: "block_actions",
+      team: { id: workspace.team },
+      user: { id: user },
+      channel: { id: workspace.channel },
+      message: { ts: question.ts, thread_ts: question.threadTs },
+      actions: [{ type: "button", ...button }],
+    };
+    const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+    void within({ process: instance.process, run: () => instance.work(signed({ body, type: "form" })) });
+  }
+}
+
+export function buttonsOf({ blocks }: Pick<Post, "blocks">): Button[] {
+  return blocks.flatMap((block) => (block.type === "actions" ? (block.elements as Button[]) : []));
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "@jest/globals";
+import { metadataOf } from "../../lambdas/verification/slack/api/posts.ts";
+import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import type { AskedTask } from "./asker.ts";
+import { type AgentEvent, problemsOf } from "./load-result.ts";
+import { answerTo, textOf } from "./plan.ts";
+
+/** Two tasks of one thread, and one of another. */
+const asked: AskedTask[] = [
+  { number: 0, quick: false, requestId: "r0", ts: "1.0", threadTs: "1.0" },
+  { number: 1, quick: false, requestId: "r1", ts: "2.0", threadTs: "1.0" },
+  { number: 2, quick: true, requestId: "r2", ts: "3.0", threadTs: "3.0" },
+];
+
+function post({ number, requestId, threadTs }: AskedTask, changes: Partial<FakeSlackMessage> = {}): FakeSlackMessage {
+  return {
+    channel: workspace.channel.id,
+    ts: `9.${number}`,
+    threadTs,
+    user: workspace.botUser,
+    text: answerTo(textOf({ number, quick: number === 2 })),
+    metadata: metadataOf({ requestId, part: 1 }),
+    edited: true,
+    reactions: [],
+    ...changes,
+  };
+}
+
+const runOf = (requestId: string): AgentEvent[] => [
+  { type: "started", requestId },
+  { type: "ended", requestId },
+];
+const [first, second, other] = asked as [AskedTask, AskedTask, AskedTask];
+const answers = asked.map((task) => post(task));
+const runs = [...runOf("r2"), ...runOf("r0"), ...runOf("r1")];
+
+describe("the verdict over a load run", () => {
+  it("finds nothing where all was well", () => {
+    expect(problemsOf({ asked, messages: answers, agentEvents: runs })).toEqual([]);
+  });
+
+  it.each<[string, FakeSlackMessage[]]>([
+    ["an answer that is missing", answers.slice(1)],
+    ["an answer that is there twice", [...answers, post(first)]],
+    [
+      "a placeholder that is left over",
+      [...answers, post(first, { metadata: metadataOf({ requestId: "r0", part: 0 }) })],
+    ],
+    ["an answer in another thread", [post(first, { threadTs: "3.0" }), ...answers.slice(1)]],
+    ["words that are not the agent's", [post(first, { text: "The task may have run." }), ...answers.slice(1)]],
+    ["a post of a task that nobody asked for", [...answers, post({ ...first, requestId: "r9" })]],
+  ])("finds %s", (_what, messages) => {
+    expect(problemsOf({ asked, messages, agentEvents: runs })).toHaveLength(1);
+  });
+
+  it.each<[string, AgentEvent[]]>([
+    ["an agent that was started twice", [...runs, ...runOf(other.requestId)]],
+    ["an agent that was never started", runs.slice(2)],
+    ["tasks of one thread in another order", [...runOf("r1"), ...runOf("r0"), ...runOf("r2")]],
+    [
+      "tasks of one thread at the same time",
+      [
+        { type: "started", requestId: first.requestId },
+        { type: "started", requestId: second.requestId },
+        { type: "ended", requestId: first.requestId },
+        { type: "ended", requestId: second.requestId },
+        ...runOf("r2"),
+      ],
+    ],
+  ])("finds %s", (_what, agentEvents) => {
+    expect(problemsOf({ asked, messages: answers, agentEvents })).toHaveLength(1);
+  });
+});

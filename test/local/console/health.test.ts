@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import type { EffectiveConfig } from "../../../lib/cli/destinations/effective-config.ts";
+import { createHealthBoard, type HealthBoard } from "../../../lib/local/console/health.ts";
+
+const json = {
+  destinations: {
+    here: { transport: "https" },
+    far: { transport: "https", url: "https://far.example/", authorizer: { type: "bearer", token: { env: "T" } } },
+  },
+  routes: [{ word: "far", destination: ["far", "here"] }, { destination: "here" }],
+};
+const inForce: EffectiveConfig = {
+  config: parseConfig({ json }),
+  named: undefined,
+  notDeployed: ["far"],
+  routesFromFile: true,
+  outdated: [],
+};
+
+let board: HealthBoard;
+let nowMs: number;
+let reads: number;
+let unreadable: boolean;
+let checked: string[];
+beforeEach(() => {
+  [nowMs, reads, unreadable, checked] = [1_000_000, 0, false, []];
+  board = createHealthBoard({
+    async read() {
+      reads += 1;
+      if (unreadable) throw new Error("AWS refuses.");
+      return inForce;
+    },
+    async check({ name }) {
+      checked.push(name);
+      return { name, address: "there", health: name === "far" ? "unreachable" : "healthy", words: "Words." };
+    },
+    own: () => ({ address: "http://127.0.0.1:8080/" }),
+    now: () => nowMs,
+  });
+});
+
+describe("the health of destinations", () => {
+  it("is asked for when somebody looks, and told at the next look", async () => {
+    const first = await board.view();
+    expect(first.destinations).toMatchObject([
+      { name: "here", checking: true },
+      { name: "far", checking: true },
+    ]);
+    expect(first.destinations[0]?.health).toBeUndefined();
+    const second = await board.view();
+    expect(second).toMatchObject({
+      destinations: [
+        { name: "here", address: "http://127.0.0.1:8080/", checking: false, health: { health: "healthy" } },
+        { name: "far", needsDeploy: true, checkedAtMs: nowMs, health: { health: "unreachable", words: "Words." } },
+      ],
+      routes: [
+        { place: 1, fits: '"far: ..."', leads: "far, then here" },
+        { place: 2, fits: "every message", leads: "here" },
+      ],
+    });
+  });
+
+  it("is looked at once a minute, however many look, and the configuration too", async () => {
+    for (let look = 0; look < 5; look += 1) await board.view();
+    expect({ checked, reads }).toEqual({ checked: ["here", "far"], reads: 1 });
+    nowMs += 60_000;
+    await board.view();
+    expect({ checked: checked.length, reads }).toEqual({ checked: 4, reads: 2 });
+  });
+
+  it("is looked at again when somebody wants it, but not twice within five seconds", async () => {
+    await board.view();
+    await board.check(["far"]);
+    expect(checked).toHaveLength(2);
+    nowMs += 5000;
+    await board.check(["far", "unknown"]);
+    expect(checked).toEqual(["here", "far", "far"]);
+    await board.check(undefined);
+    expect(checked).toEqual(["here", "far", "far", "here"]);
+  });
+
+  it("tries to read the configuration again at the next look where that failed", async () => {
+    unreadable = true;
+    await expect(board.view()).rejects.toThrow("AWS refuses.");
+    unreadable = false;
+    expect((await board.view()).destinations).toHaveLength(2);
+  });
+});

@@ -1,0 +1,149 @@
+import { setTimeout } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { openLocalPlace } from "../../../lib/cli/tasks/local-place.ts";
+import type { TaskPlace } from "../../../lib/cli/tasks/stored-task.ts";
+import { createLiveTasks, type News } from "../../../lib/local/console/tasks/live-tasks.ts";
+import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
+
+let tasks: ReturnType<typeof openTasksInFile>;
+let place: TaskPlace;
+let lists = 0;
+let broken = false;
+let nowMs = 0;
+let live: ReturnType<typeof createLiveTasks>;
+
+beforeEach(() => {
+  tasks = openTasksInFile();
+  place = openLocalPlace({ directory: tasks.folder, file: undefined, signal: new AbortController().signal });
+  lists = 0;
+  broken = false;
+  async function* openTasks() {
+    lists += 1;
+    if (broken) throw new Error("no");
+    yield* place.openTasks();
+  }
+  nowMs = 0;
+  live = createLiveTasks({
+    place: { ...place, openTasks },
+    explain: () => "It cannot be read.",
+    pollMs: 10,
+    now: () => nowMs,
+  });
+});
+afterEach(async () => {
+  live.close();
+  await place.close();
+  await tasks.close();
+});
+
+/** What somebody who looks is told, one after the other. */
+function look() {
+  const told: News[] = [];
+  let heard = () => {};
+  const stop = live.watch((news) => {
+    told.push(news);
+    heard();
+  });
+  async function next(): Promise<News> {
+    while (told.length === 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      heard = resolve;
+      await promise;
+    }
+    const [first] = told.splice(0, 1);
+    if (first === undefined) throw new Error("Nothing was told.");
+    return first;
+  }
+  return { next, stop, told };
+}
+
+const idsOf = (news: News) => ("rows" in news ? news.rows.map(({ id }) => id) : []);
+
+describe("the live list", () => {
+  it("tells all that there is, what is under way first, then only what changed", async () => {
+    await tasks.add(1, { state: "done" });
+    await tasks.add(2, { state: "waiting" });
+    await tasks.add(3);
+    const { next } = look();
+    const all = await next();
+    expect({ type: all.type, ids: idsOf(all) }).toEqual({
+      type: "all",
+      ids: [3, 2, 1].map(requestIdOf).toSpliced(0, 2, requestIdOf(3), requestIdOf(2)),
+    });
+    await tasks.change(2, { state: "delivering" });
+    expect(await next()).toMatchObject({
+      type: "change",
+      rows: [{ id: requestIdOf(2), state: "delivering" }],
+      gone: [],
+    });
+    await tasks.add(4);
+    expect(idsOf(await next())).toEqual([requestIdOf(4)]);
+  });
+
+  it("follows a task to its end, also one that is older than the latest of those that are over", async () => {
+    await tasks.add(1, { state: "waiting" });
+    for (let number = 2; number < 110; number += 1) await tasks.add(number, { state: "done" });
+    const { next } = look();
+    expect(await next()).toMatchObject({ type: "all", more: ["done"] });
+    await tasks.change(1, { state: "done" });
+    expect(await next()).toMatchObject({ rows: [{ id: requestIdOf(1), state: "done", kind: "good" }] });
+  });
+
+  it("sees an answer that is delivered after all", async () => {
+    await tasks.add(1, undelivered);
+    const { next } = look();
+    expect(await next()).toMatchObject({ rows: [{ kind: "bad", words: "answered, but not in the thread" }] });
+    await tasks.change(1, { undelivered: undefined });
+    expect(await next()).toMatchObject({ rows: [{ kind: "good" }] });
+  });
+
+  it("forgets within a minute, and for whoever begins to look at once, whose data was deleted", async () => {
+    await tasks.add(1, { state: "done" });
+    await tasks.add(2, { state: "done" });
+    const first = look();
+    await first.next();
+    await tasks.erase(1);
+    await tasks.erase(2, { leavesNothing: true });
+    nowMs += 60_000;
+    const told = await first.next();
+    expect("gone" in told && told.gone.toSorted()).toEqual([1, 2].map(requestIdOf));
+    await tasks.add(3, { state: "done" });
+    expect(idsOf(await first.next())).toEqual([requestIdOf(3)]);
+    await tasks.erase(3);
+    first.stop();
+    expect(idsOf(await look().next())).toEqual([]);
+  });
+
+  it("names what is gone", async () => {
+    await tasks.add(1, { expiresAtMs: Date.now() + 150 });
+    const { next } = look();
+    await next();
+    expect(await next()).toEqual({ type: "change", rows: [], gone: [requestIdOf(1)], more: [] });
+  });
+
+  it("polls once for all who look, and not at all while nobody does", async () => {
+    const first = look();
+    await first.next();
+    const second = look();
+    expect(await second.next()).toMatchObject({ type: "all" });
+    first.stop();
+    await tasks.add(1);
+    expect(await second.next()).toMatchObject({ type: "change" });
+    second.stop();
+    const seen = lists;
+    await setTimeout(60);
+    // One may have been under way.
+    expect(lists - seen).toBeLessThanOrEqual(7);
+    expect(first.told).toEqual([]);
+  });
+
+  it("says once that it cannot read, goes on trying, and then tells all again", async () => {
+    broken = true;
+    const { next, told } = look();
+    expect(await next()).toEqual({ type: "trouble", words: "It cannot be read." });
+    while (lists < 4) await setTimeout(5);
+    expect(told).toEqual([]);
+    broken = false;
+    expect(await next()).toMatchObject({ type: "all" });
+  });
+});

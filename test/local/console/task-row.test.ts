@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { taskRowOf } from "../../../lib/local/console/tasks/task-row.ts";
+import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
+import { undelivered } from "./tasks-in-file.ts";
+
+const rowOf = (changes: Partial<Task>) => taskRowOf({ task: sampleTask(changes), nowMs: askedAtMs });
+const failed = { type: "failed", reason: "timeout", lost: false } as const;
+
+describe("a task's line in the list", () => {
+  it.each<[string, Partial<Task>, string]>([
+    ["under way", { state: "waiting" }, "open"],
+    [
+      "under way while its answer is delivered",
+      { state: "delivering", outcome: { type: "answer", text: "x" } },
+      "open",
+    ],
+    ["good when its answer is in the thread", { state: "done" }, "good"],
+    ["bad when it failed", { state: "done", outcome: failed }, "bad"],
+    ["bad as soon as it is known to have failed", { state: "delivering", outcome: failed }, "bad"],
+    ["bad when its answer is not in the thread", undelivered, "bad"],
+    ["stopped when it was canceled", { state: "done", outcome: { ...failed, reason: "canceled" } }, "stopped"],
+    ["stopped when it was refused", { state: "done", outcome: { type: "refused" } }, "stopped"],
+  ])("is %s", (_what, changes, kind) => {
+    expect(rowOf(changes).kind).toBe(kind);
+  });
+
+  it("says when something is to be expected: the next poll, or the end of a question", () => {
+    expect(rowOf({ state: "waiting", nextPollAtMs: 12 }).nextAtMs).toBe(12);
+    expect(rowOf({ state: "delivering", nextPollAtMs: 12 }).nextAtMs).toBeUndefined();
+    expect(rowOf({ state: "waiting" }).nextAtMs).toBeUndefined();
+    const question = { index: 0, prompt: "p", options: [], askedAtMs: 1, expiresAtMs: 9 };
+    expect(rowOf({ state: "asking", question }).nextAtMs).toBe(9);
+    expect(rowOf({ state: "asking", question, lease: { owner: "o", untilMs: 1 } }).nextAtMs).toBeUndefined();
+  });
+
+  it("has no text of a user or an agent", () => {
+    const texts = {
+      progress: { text: "a secret", percent: 40, shownAtMs: 1 },
+      outcome: { type: "answer", text: "a secret" },
+    } as const;
+    const row = rowOf({ state: "delivering", ...texts });
+    expect(JSON.stringify(row)).not.toMatch(/secret|What is/);
+    expect(row.percent).toBe(40);
+  });
+});

@@ -1,0 +1,65 @@
+/** A local run's file with tasks in it, and what its worker would find in the queue. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { tombstoneOf } from "../../../lib/cli/data/tombstone.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
+
+export function requestIdOf(number: number): string {
+  return `00000000-0000-5000-8000-${String(number).padStart(12, "0")}`;
+}
+
+export function openTasksInFile() {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-operate-"));
+  const file = join(folder, ".sekisho", "verification.db");
+  const engine = openSqliteEngine({ file });
+  const store = engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+  const { queue } = engine.taskQueue({ maxReceiveCount: 5 });
+  return {
+    folder,
+    file,
+    async add(number: number, changes: Partial<Task> = {}): Promise<Task> {
+      const receivedAtMs = askedAtMs + number;
+      const expiresAtMs = Date.now() + 3600_000;
+      const item = sampleTask({ id: requestIdOf(number), receivedAtMs, expiresAtMs, ...changes });
+      const created = await store.create({ item });
+      if (created === undefined) throw new Error("It is there already.");
+      return created;
+    },
+    async change(number: number, changes: Partial<Task>): Promise<void> {
+      const task = await store.get({ id: requestIdOf(number) });
+      if (task === undefined) throw new Error("It is not there.");
+      await store.replace({ item: { ...task, ...changes } });
+    },
+    /** As `sekisho data delete` does it. */
+    async erase(number: number, { leavesNothing = false } = {}): Promise<void> {
+      const task = await store.get({ id: requestIdOf(number) });
+      if (task === undefined) throw new Error("It is not there.");
+      const nowMs = leavesNothing ? Number.MAX_SAFE_INTEGER : task.receivedAtMs;
+      const left = tombstoneOf({ task, nowMs }) ?? { ...task, expiresAtMs: 1 };
+      await store.replace({ item: leavesNothing ? left : { ...left, expiresAtMs: task.expiresAtMs } });
+    },
+    async queued(): Promise<{ type: string; requestId: string; retryOf?: string; message?: { text: string } }[]> {
+      const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 60_000, waitMs: 0 });
+      return messages.map(({ body }) => JSON.parse(body));
+    },
+    async close() {
+      await engine.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Slack did not take the answer. */
+export const undelivered: Partial<Task> = {
+  state: "done",
+  undelivered: "given_up",
+  cleanupDone: true,
+  outcome: { type: "answer", text: "a secret answer" },
+  history: [
+    { atMs: askedAtMs, event: "asked", state: "received" },
+    { atMs: askedAtMs + 60_000, event: "slack_failed", state: "done" },
+  ],
+};

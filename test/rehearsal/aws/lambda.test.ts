@@ -1,0 +1,73 @@
+/** Invoke by alias: what the function hears of it, and that IAM takes alias and function for two resources. */
+import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { createToy, near, toyCaller, toyFunction, toyRole } from "../toy.ts";
+import { startGateway } from "./gateway.ts";
+import { impliedBy } from "./implied.ts";
+import { lambdaBackend } from "./lambda.ts";
+
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of closing.splice(0).reverse()) await step();
+});
+
+/** A function with an alias, and a role that may invoke the alias alone. */
+async function start() {
+  const toy = createToy({
+    stacks: [
+      {
+        place: near,
+        resources: {
+          Role: toyRole(),
+          Worker: toyFunction(),
+          Operators: {
+            Type: "AWS::Lambda::Alias",
+            Properties: { FunctionName: { Ref: "Worker" }, FunctionVersion: "$LATEST", Name: "operator" },
+          },
+          Operator: toyRole([{ Effect: "Allow", Action: "lambda:InvokeFunction", Resource: { Ref: "Operators" } }]),
+        },
+      },
+    ],
+    code: "exports.handler = async (event, { invokedFunctionArn }) => invokedFunctionArn;",
+  });
+  closing.push(toy.close);
+  const { resolver, authority, problems, onProblem, functions } = toy;
+  const gateway = await startGateway({
+    authority,
+    implied: impliedBy({ resolver }),
+    backends: { lambda: lambdaBackend({ functions: () => functions }) },
+    endpointArn: ({ runtimeArn }) => runtimeArn,
+    secretArn: ({ id }) => id,
+    onProblem,
+  });
+  closing.push(gateway.close);
+  const caller = toyCaller(toy, "Operator");
+  gateway.register(caller);
+  const { credentials, region } = caller;
+  const client = new LambdaClient({ region, credentials, endpoint: gateway.url, maxAttempts: 1 });
+  closing.push(() => client.destroy());
+  const [functionArn = ""] = functions.keys();
+  const invoke = async (FunctionName: string, Qualifier?: string): Promise<unknown> => {
+    const command = new InvokeCommand({ FunctionName, Payload: Buffer.from("{}"), ...(Qualifier && { Qualifier }) });
+    const { Payload = new Uint8Array() } = await client.send(command);
+    return JSON.parse(Buffer.from(Payload).toString("utf8"));
+  };
+  return { functionArn, invoke, problems };
+}
+
+describe("Invoke of an alias", () => {
+  it("runs its function, which hears that the alias was invoked", async () => {
+    const { functionArn, invoke, problems } = await start();
+    const aliasArn = `${functionArn}:operator`;
+    expect(await invoke(aliasArn)).toBe(aliasArn);
+    expect(await invoke(functionArn, "operator")).toBe(aliasArn);
+    expect(problems).toEqual([]);
+  });
+
+  it.each(["", ":$LATEST", ":another"])("does not permit the function itself: %j", async (qualifier) => {
+    const { functionArn, invoke, problems } = await start();
+    await expect(invoke(`${functionArn}${qualifier}`)).rejects.toThrow(/may not lambda:InvokeFunction/);
+    expect(problems).toHaveLength(1);
+  });
+});

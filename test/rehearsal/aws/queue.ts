@@ -1,0 +1,192 @@
+/** One standard queue of SQS, in memory: delays, visibility, receive counts, redrive, and messages that come twice. */
+import { hash, randomUUID } from "node:crypto";
+
+export type SentMessage = {
+  body: string;
+  delaySeconds?: number | undefined;
+  groupId?: string | undefined;
+  attributes?: unknown;
+  /** The trace header of whoever sends. It stays with the message wherever the message is moved to. */
+  trace?: string | undefined;
+};
+
+type Message = Omit<SentMessage, "delaySeconds"> & {
+  id: string;
+  sentAtMs: number;
+  /** From when its age counts. AWS does not say so for a delayed message; here it is the end of the delay. */
+  bornAtMs: number;
+  /** From when it can be received. */
+  dueAtMs: number;
+  /** As it was made; a message that is due can be received whatever it says. */
+  state: "delayed" | "visible" | "hidden";
+  receives: number;
+  firstReceivedAtMs?: number;
+  receipt?: string;
+  /** A copy that a server of SQS has kept: it is delivered once, whatever becomes of the message. */
+  isCopy: boolean;
+};
+
+export type Delivered = {
+  MessageId: string;
+  ReceiptHandle: string;
+  Body: string;
+  MD5OfBody: string;
+  Attributes: Record<string, string>;
+  MessageAttributes?: unknown;
+};
+
+export type Depth = { visible: number; notVisible: number; delayed: number; oldestSeconds: number };
+
+export type Queue = {
+  /** The id of the message. */
+  send(message: SentMessage): string;
+  receive(request: { most: number; visibilitySeconds?: number | undefined }): Delivered[];
+  /** Like SQS, does not mind a message that is gone. False for a receipt that no delivery had. */
+  remove(receipt: string): boolean;
+  hide(request: { receipt: string; seconds: number }): boolean;
+  clear(): void;
+  /** All that can be received now, without receiving it. */
+  bodies(): string[];
+  depth(): Depth;
+  /** When the next message that waits can be received. */
+  nextDueMs(): number | undefined;
+  /** Called when a message may have become receivable. */
+  onChange(listener: () => void): () => void;
+};
+
+/** Which messages are delivered twice: each `every`th in the order in which they are sent to any queue. Can be changed at any time. */
+export type Duplicates = { every: number; counted: number };
+
+/** SQS keeps a message that was received more often out of the age of the oldest one. */
+const mostReceivesInAge = 3;
+
+export function createQueue({
+  visibilitySeconds,
+  delaySeconds = 0,
+  redrive,
+  duplicates,
+  now = Date.now,
+}: {
+  visibilitySeconds: number;
+  delaySeconds?: number;
+  redrive?: { maxReceiveCount: number; take: (message: SentMessage & { id: string; sentAtMs: number }) => void };
+  duplicates: Duplicates;
+  now?: () => number;
+}): Queue & { take(message: SentMessage & { id: string; sentAtMs: number }): void } {
+  const messages = new Set<Message>();
+  const receipts = new Set<string>();
+  const listeners = new Set<() => void>();
+  const changed = () => {
+    for (const listener of [...listeners]) listener();
+  };
+  const isSpent = ({ isCopy, receives, dueAtMs }: Message) => isCopy && receives > 0 && dueAtMs <= now();
+  const isDue = (message: Message) => message.dueAtMs <= now() && !isSpent(message);
+  const withReceipt = (receipt: string) => [...messages].find((message) => message.receipt === receipt);
+
+  function add(message: Message): void {
+    messages.add(message);
+    changed();
+  }
+
+  function deliver(message: Message, hiddenSeconds: number): Delivered {
+    const { id, body, trace, groupId, attributes, sentAtMs } = message;
+    const nowMs = now();
+    message.receives++;
+    message.firstReceivedAtMs ??= nowMs;
+    message.receipt = randomUUID();
+    receipts.add(message.receipt);
+    message.state = "hidden";
+    message.dueAtMs = nowMs + hiddenSeconds * 1000;
+    return {
+      MessageId: id,
+      ReceiptHandle: message.receipt,
+      Body: body,
+      MD5OfBody: hash("md5", body),
+      Attributes: {
+        ApproximateReceiveCount: String(message.receives),
+        ApproximateFirstReceiveTimestamp: String(message.firstReceivedAtMs),
+        SentTimestamp: String(sentAtMs),
+        SenderId: "AROAEXAMPLE:rehearsal",
+        ...(groupId === undefined ? {} : { MessageGroupId: groupId }),
+        ...(trace === undefined ? {} : { AWSTraceHeader: trace }),
+      },
+      ...(attributes === undefined ? {} : { MessageAttributes: attributes }),
+    };
+  }
+
+  return {
+    send({ delaySeconds: ownDelay = delaySeconds, ...sent }) {
+      const nowMs = now();
+      const id = randomUUID();
+      duplicates.counted++;
+      const state = ownDelay > 0 ? "delayed" : "visible";
+      const message: Message = {
+        ...sent,
+        id,
+        sentAtMs: nowMs,
+        bornAtMs: nowMs + ownDelay * 1000,
+        dueAtMs: nowMs + ownDelay * 1000,
+        state,
+        receives: 0,
+        isCopy: false,
+      };
+      add(message);
+      if (duplicates.counted % duplicates.every === 0) add({ ...message, isCopy: true });
+      return id;
+    },
+    take({ id, sentAtMs, body, trace, groupId, attributes }) {
+      const more = { state: "visible", dueAtMs: now(), receives: 0, isCopy: false } as const;
+      // In a dead-letter queue the age counts from the first day: the message keeps its timestamp.
+      add({ id, sentAtMs, bornAtMs: sentAtMs, body, trace, groupId, attributes, ...more });
+    },
+    receive({ most, visibilitySeconds: hiddenSeconds = visibilitySeconds }) {
+      const delivered: Delivered[] = [];
+      for (const copy of [...messages].filter(isSpent)) messages.delete(copy);
+      for (const message of [...messages].filter(isDue)) {
+        if (redrive !== undefined && message.receives >= redrive.maxReceiveCount) {
+          messages.delete(message);
+          redrive.take(message);
+          continue;
+        }
+        // Two deliveries of one message are never in one response.
+        if (delivered.length >= most || delivered.some(({ MessageId }) => MessageId === message.id)) continue;
+        delivered.push(deliver(message, hiddenSeconds));
+      }
+      return delivered;
+    },
+    remove(receipt) {
+      const message = withReceipt(receipt);
+      if (message !== undefined) messages.delete(message);
+      return receipts.has(receipt);
+    },
+    hide({ receipt, seconds }) {
+      const message = withReceipt(receipt);
+      if (message !== undefined) message.dueAtMs = now() + seconds * 1000;
+      changed();
+      return receipts.has(receipt);
+    },
+    clear: () => messages.clear(),
+    bodies: () => [...messages].filter(isDue).map(({ body }) => body),
+    depth() {
+      const waiting = [...messages].filter(({ dueAtMs }) => dueAtMs > now());
+      const due = [...messages].filter(isDue);
+      const hidden = waiting.filter(({ state }) => state === "hidden");
+      const active = [...due, ...hidden].filter(({ receives }) => receives < mostReceivesInAge);
+      const oldestMs = active.length === 0 ? 0 : now() - Math.min(...active.map(({ bornAtMs }) => bornAtMs));
+      return {
+        visible: due.length,
+        notVisible: hidden.length,
+        delayed: waiting.length - hidden.length,
+        oldestSeconds: oldestMs / 1000,
+      };
+    },
+    nextDueMs() {
+      const due = [...messages].filter((message) => !isSpent(message)).map(({ dueAtMs }) => dueAtMs);
+      return due.length === 0 ? undefined : Math.min(...due);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}

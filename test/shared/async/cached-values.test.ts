@@ -1,0 +1,141 @@
+/** Values that are read elsewhere and kept for a while. */
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { type CachedValues, createCachedValues } from "../../../lambdas/shared/async/cached-values.ts";
+
+describe("a kept value", () => {
+  let nowMs = 0;
+  let reads: { key: string; signal: AbortSignal; tell: (value: string) => void; fail: (error: Error) => void }[] = [];
+  let kept: CachedValues<string>;
+  beforeEach(() => {
+    nowMs = 1_000_000;
+    reads = [];
+    kept = createCachedValues({ now: () => nowMs, staleMs: 5000, refreshWaitMs: 5, maxEntries: 2 });
+  });
+
+  const get = (key: string, signal = new AbortController().signal, refreshAfterMs = 1000) =>
+    kept.get({
+      key,
+      signal,
+      refreshAfterMs,
+      read(reading) {
+        const { promise, resolve, reject } = Promise.withResolvers<{ value: string; keepMs: number }>();
+        const tell = (value: string) => resolve({ value, keepMs: 1000 });
+        reads.push({ key, signal: reading, tell, fail: reject });
+        return promise;
+      },
+    });
+
+  const unread = { signal: new AbortController().signal };
+
+  async function known(key: string, value: string): Promise<void> {
+    const asked = get(key);
+    reads.at(-1)?.tell(value);
+    expect(await asked).toBe(value);
+  }
+
+  it("is read once by all who ask at once, and once more when its time is over", async () => {
+    const asked = [get("a"), get("a"), get("b")];
+    expect(reads.map(({ key }) => key)).toEqual(["a", "b"]);
+    for (const { key, tell } of reads) tell(`of ${key}`);
+    expect(await Promise.all(asked)).toEqual(["of a", "of a", "of b"]);
+    nowMs += 999;
+    expect(await get("a")).toBe("of a");
+    expect(reads).toHaveLength(2);
+    nowMs += 1;
+    await known("a", "newer");
+    expect(reads).toHaveLength(3);
+  });
+
+  it("counts its time from when the read began, so that it is never older than it may be", async () => {
+    const asked = get("a");
+    nowMs += 1000;
+    reads[0]?.tell("slow");
+    await asked;
+    await known("a", "newer");
+  });
+
+  it("goes on for its time where it cannot be read anew, and then no longer", async () => {
+    await known("a", "old");
+    nowMs += 4999;
+    const stale = get("a");
+    reads.at(-1)?.fail(new Error("away"));
+    expect(await stale).toBe("old");
+    nowMs += 1;
+    const rejected = get("a");
+    reads.at(-1)?.fail(new Error("still away"));
+    await expect(rejected).rejects.toThrow("still away");
+  });
+
+  it("keeps no failure", async () => {
+    const failed = get("a");
+    reads[0]?.fail(new Error("away"));
+    await expect(failed).rejects.toThrow("away");
+    await known("a", "there");
+  });
+
+  it("lets go who waits no longer, and ends the read when it was the last", async () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const asked = [get("a", first.signal), get("a", second.signal)];
+    first.abort(new Error("first is gone"));
+    await expect(asked[0]).rejects.toThrow("first is gone");
+    expect(reads[0]?.signal.aborted).toBe(false);
+    second.abort(new Error("second is gone"));
+    await expect(asked[1]).rejects.toThrow("second is gone");
+    expect(reads[0]?.signal.aborted).toBe(true);
+    await known("a", "for the next one");
+  });
+
+  it("makes room by what was used the longest time ago", async () => {
+    await known("a", "A");
+    await known("b", "B");
+    expect(await get("a")).toBe("A");
+    await known("c", "C");
+    expect(await get("a")).toBe("A");
+    await known("b", "read anew");
+  });
+
+  describe("that is to be refreshed", () => {
+    const fresh = () => get("a", undefined, 100);
+
+    it("is read anew by one caller; the others get what is kept and wait for nothing", async () => {
+      await known("a", "old");
+      nowMs += 100;
+      const asked = fresh();
+      expect([await fresh(), await get("a")]).toEqual(["old", "old"]);
+      expect(reads).toHaveLength(2);
+      reads[1]?.tell("new");
+      expect([await asked, await fresh()]).toEqual(["new", "new"]);
+      expect(reads).toHaveLength(2);
+    });
+
+    it("goes on where it cannot be read anew or takes too long, and is left alone for a minute then", async () => {
+      kept = createCachedValues({ now: () => nowMs, refreshWaitMs: 5 });
+      const stored = kept.get({ key: "b", ...unread, read: async () => ({ value: "old", keepMs: 300_000 }) });
+      expect(await stored).toBe("old");
+      let count = 0;
+      const failing = () => {
+        count += 1;
+        return count === 1 ? Promise.reject(new Error("away")) : new Promise<never>(() => {});
+      };
+      const read = () => kept.get({ key: "b", ...unread, read: failing, refreshAfterMs: 100 });
+      for (const [passMs, counted] of [
+        [100, 1],
+        [59_999, 1],
+        [1, 2],
+        [59_999, 2],
+      ] as const) {
+        nowMs += passMs;
+        expect([await read(), count]).toEqual(["old", counted]);
+      }
+    });
+
+    it("ends with the signal", async () => {
+      await known("a", "old");
+      nowMs += 100;
+      const stop = new AbortController();
+      const asked = get("a", stop.signal, 100);
+      stop.abort(new Error("the lease is over"));
+      await expect(asked).rejects.toThrow("the lease is over");
+    });
+  });
+});

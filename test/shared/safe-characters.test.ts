@@ -1,0 +1,71 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { escapeActing, safeLine, safeLines } from "../../lambdas/shared/safe-characters.ts";
+
+/** By the Unicode names of what acts, not by the implementation's own expression. */
+function isActing(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  const ranges = [
+    [0x00, 0x1f],
+    [0x7f, 0x9f],
+    [0x61c, 0x61c],
+    [0x200e, 0x200f],
+    [0x2028, 0x202e],
+    [0x2066, 0x206f],
+    [0xfeff, 0xfeff],
+    [0xfff9, 0xfffb],
+  ] as const;
+  return ranges.some(([first, last]) => first <= code && code <= last);
+}
+
+const text = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom("\r", "\n", "\r\n", "\t", "\u001b[2J", "\u009b31m", "\u202e", "\u2028", "a", "関", "é", "👩‍👩‍👧"),
+      fc.string(),
+    ),
+  )
+  .map((parts) => parts.join(""));
+
+describe("characters that act instead of showing something", () => {
+  it("are in no line, and all others are", () => {
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(safeLine(given)).toBe([...given].filter((one) => !isActing(one)).join(""));
+      }),
+    );
+  });
+
+  it("are in no lines but for tabs and line ends", () => {
+    fc.assert(
+      fc.property(text, (given) => {
+        const left = safeLines(given);
+        expect(
+          [...left.replaceAll("\r\n", "\n")].filter((one) => isActing(one) && one !== "\n" && one !== "\t"),
+        ).toEqual([]);
+        expect(safeLine(left)).toBe(safeLine(given));
+        expect(safeLines(left)).toBe(left);
+      }),
+    );
+  });
+
+  it("are escaped so that JSON means the same, whatever its layout", () => {
+    fc.assert(
+      fc.property(fc.array(text), fc.constantFrom(undefined, 2), (given, indent) => {
+        const escaped = escapeActing(JSON.stringify(given, undefined, indent));
+        expect([...escaped].filter((one) => isActing(one) && one !== "\n")).toEqual([]);
+        expect(JSON.parse(escaped)).toEqual(given);
+      }),
+    );
+  });
+
+  it.each([
+    ["progress\rdone", "progress\ndone"],
+    ["one\r\ntwo\tthree\n", "one\r\ntwo\tthree\n"],
+    ["one\u2028two\u2029", "one\ntwo\n"],
+    ["\u001b]0;title\u0007\u001b[2Jtext", "]0;title[2Jtext"],
+    ["invoice\u202efdp.exe", "invoicefdp.exe"],
+  ])("%j reads as %j", (given, shown) => {
+    expect(safeLines(given)).toBe(shown);
+  });
+});

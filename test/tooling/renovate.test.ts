@@ -1,0 +1,23 @@
+/** What `renovate.json` covers, as far as it can be told without running Renovate. */
+import { globSync, readFileSync } from "node:fs";
+import { matchesGlob } from "node:path";
+import { expect, it } from "@jest/globals";
+
+type Rule = { matchDepTypes?: string[]; rangeStrategy?: string };
+type Renovate = { ignorePaths?: string[]; packageRules: Rule[] };
+const renovate: Renovate = JSON.parse(readFileSync("renovate.json", "utf8"));
+
+/** Of the preset `:ignoreModulesAndTests`, which `config:recommended` extends. An own list replaces it. */
+const ignoredByPreset = ["**/node_modules/**", "**/vendor/**", "**/examples/**", "**/test/**", "**/tests/**"];
+
+it("covers every Dockerfile", () => {
+  const files = globSync("**/Dockerfile*", { exclude: ["**/node_modules/**"] });
+  expect(files).toEqual(expect.arrayContaining(["Dockerfile", "examples/execute-elsewhere/python/Dockerfile"]));
+  const { ignorePaths = ignoredByPreset } = renovate;
+  expect(files.filter((file) => ignorePaths.some((pattern) => matchesGlob(file, pattern)))).toEqual([]);
+});
+
+it("pins dependencies, and leaves the range of Node versions that the package runs on", () => {
+  const rules = renovate.packageRules.filter(({ matchDepTypes }) => matchDepTypes?.includes("engines"));
+  expect(rules.map(({ rangeStrategy }) => rangeStrategy)).toEqual(["auto"]);
+});

@@ -1,0 +1,202 @@
+/** How often people who may not ask are told so. */
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import {
+  createRefusals,
+  maxNoticesPerUser,
+  maxRefusalsPerTeam,
+  maxRefusalsPerUser,
+  parseRefusalRecord,
+  type RefusalRecord,
+  type Refusals,
+  refusalWindowMs,
+} from "../../../lambdas/verification/gate/refusals.ts";
+
+const asking = { team: "T1", channel: "C1", user: "U1" };
+
+let nowMs: number;
+let calls: number;
+let store: TaskStore<RefusalRecord>;
+beforeEach(() => {
+  nowMs = 1_760_000_000_000;
+  calls = 0;
+  const memory = createMemoryTaskStore({ parse: parseRefusalRecord, now: () => nowMs });
+  const counted =
+    <Request, Result>(call: (request: Request) => Promise<Result>) =>
+    (request: Request) => {
+      calls += 1;
+      return call(request);
+    };
+  store = { ...memory, get: counted(memory.get), create: counted(memory.create), replace: counted(memory.replace) };
+});
+
+/** Each has the memory of a process of its own. */
+const process = () => createRefusals({ store, now: () => nowMs });
+
+/** As the worker does with a message: the number of those that were told. */
+async function tell(refusals: Refusals, messages: { asking: typeof asking; requestId: string }[]): Promise<number> {
+  const due = messages.filter((message) => !refusals.isSilent(message));
+  const claimed = await Promise.all(due.map((message) => refusals.claim(message)));
+  return claimed.filter(Boolean).length;
+}
+
+const messages = (count: number, whose: (n: number) => Partial<typeof asking> = () => ({})) =>
+  Array.from({ length: count }, (_, n) => ({ asking: { ...asking, ...whose(n) }, requestId: `r${n}` }));
+
+describe("a refusal", () => {
+  it("is told once to a person in a channel, however often they ask, and again after a quarter of an hour", async () => {
+    const refusals = process();
+    expect(await tell(refusals, messages(40))).toBe(1);
+    nowMs += refusalWindowMs - 1;
+    expect(await tell(refusals, messages(40))).toBe(0);
+    nowMs += 1;
+    expect(await tell(refusals, messages(40))).toBe(1);
+  });
+
+  it("is told once although many processes hear of it at the same time", async () => {
+    const told = await Promise.all(Array.from({ length: 10 }, () => tell(process(), messages(4))));
+    expect(told.reduce((sum, count) => sum + count)).toBe(1);
+    expect(await tell(process(), messages(4))).toBe(0);
+  });
+
+  it("is told in each channel and to each person", async () => {
+    const whose = [{ channel: "C1" }, { channel: "C2" }, { user: "U2" }, { team: "T2" }];
+    expect(
+      await tell(
+        process(),
+        messages(4, (n) => whose[n] ?? {}),
+      ),
+    ).toBe(4);
+  });
+
+  it("is told three times to a person who writes in many channels, and the budget of the others remains", async () => {
+    const [refusals, other] = [process(), process()];
+    const inChannels = messages(300, (n) => ({ channel: `C${n}` }));
+    expect(await tell(refusals, inChannels)).toBe(maxRefusalsPerUser);
+    expect(await tell(other, inChannels)).toBe(0);
+    const before = calls;
+    expect(
+      await tell(
+        refusals,
+        messages(300, (n) => ({ channel: `C+${n}` })),
+      ),
+    ).toBe(0);
+    expect(calls).toBe(before);
+    expect(
+      await tell(
+        other,
+        messages(20, (n) => ({ user: `U+${n}` })),
+      ),
+    ).toBe(20);
+    nowMs += refusalWindowMs;
+    expect(await tell(other, inChannels)).toBe(maxRefusalsPerUser);
+  });
+
+  it("has a budget in each workspace, which another workspace does not use up", async () => {
+    const refusals = process();
+    const people = (team: string) => messages(300, (n) => ({ team, user: `U${n}` }));
+    expect(await tell(refusals, people("T1"))).toBe(maxRefusalsPerTeam);
+    expect(await tell(process(), people("T1"))).toBe(0);
+    expect(await tell(refusals, people("T2"))).toBe(maxRefusalsPerTeam);
+    nowMs += refusalWindowMs;
+    expect(await tell(refusals, people("T1"))).toBe(maxRefusalsPerTeam);
+  });
+
+  it("costs the store nothing where it is not told, of one person or of many", async () => {
+    const refusals = process();
+    await tell(refusals, messages(1));
+    for (let n = 0; n <= maxRefusalsPerTeam; n++)
+      await tell(
+        refusals,
+        messages(1, () => ({ user: `U-${n}` })),
+      );
+    const before = calls;
+    await tell(refusals, messages(1000));
+    await tell(
+      refusals,
+      messages(1000, (n) => ({ user: `U+${n}` })),
+    );
+    expect(calls).toBe(before);
+  });
+
+  it("costs the store nothing where somebody presses buttons again and again", async () => {
+    const refusals = process();
+    await refusals.claim({ asking });
+    const before = calls;
+    for (let n = 0; n < 300; n++) expect(await refusals.claim({ asking })).toBe(false);
+    expect(calls).toBe(before);
+  });
+
+  it("is not lost where its message comes again before it was told", () => {
+    const refusals = process();
+    const [first, second] = messages(2);
+    if (first === undefined || second === undefined) throw new Error("two messages");
+    const silent = [first, second, first].map((message) => refusals.isSilent(message));
+    expect(silent).toEqual([false, true, false]);
+  });
+
+  it("is silence where the store is away", async () => {
+    store = { ...store, get: () => Promise.reject(new Error("away")) };
+    expect(await process().claim({ asking })).toBe(false);
+  });
+
+  it("leaves a record that is gone when nobody was told for a while", async () => {
+    await tell(process(), messages(1));
+    expect((await store.get({ id: "refusals:T1" }))?.told).toEqual([{ user: "U1", about: "C1", atMs: nowMs }]);
+    nowMs += refusalWindowMs + 60_000;
+    expect(await store.get({ id: "refusals:T1" })).toBeUndefined();
+  });
+});
+
+describe("a notice to somebody who may ask", () => {
+  const notice = (
+    refusals: Refusals,
+    changes: { kind?: string; threadTs?: string; user?: string; channel?: string } = {},
+  ) => {
+    const { kind = "limited", threadTs, ...whose } = changes;
+    return refusals.claimNotice({ asking: { ...asking, ...whose }, kind, threadTs });
+  };
+
+  it("is told once for its kind and thread, whichever process hears of it, and again after a quarter of an hour", async () => {
+    const refusals = process();
+    const at = [
+      {},
+      {},
+      { kind: "not_yours" },
+      { threadTs: "1.1" },
+      { threadTs: "1.1" },
+      { channel: "C2" },
+      { user: "U2" },
+    ];
+    const told: boolean[] = [];
+    for (const each of at) told.push(await notice(refusals, each));
+    expect(told).toEqual([true, false, true, true, false, true, true]);
+    expect(await Promise.all([notice(process()), notice(process())])).toEqual([false, false]);
+    nowMs += refusalWindowMs;
+    expect(await notice(refusals)).toBe(true);
+  });
+
+  it("is told ten times to one person, wherever they are, and costs the store nothing after that", async () => {
+    const refusals = process();
+    const told: boolean[] = [];
+    for (let n = 0; n < 300; n++) told.push(await notice(refusals, { threadTs: `${n}.1` }));
+    expect(told.filter(Boolean)).toHaveLength(maxNoticesPerUser);
+    const before = calls;
+    expect(await notice(refusals, { threadTs: "999.1" })).toBe(false);
+    expect(calls).toBe(before);
+    expect(await notice(refusals, { user: "U2" })).toBe(true);
+  });
+
+  it("has a budget of its own: neither these nor those of people who may not ask use up the other's", async () => {
+    const refusals = process();
+    await tell(
+      refusals,
+      messages(300, (n) => ({ user: `U${n}` })),
+    );
+    expect(await notice(refusals)).toBe(true);
+    nowMs += refusalWindowMs;
+    for (let n = 0; n < 30; n++) await notice(refusals, { threadTs: `${n}.1` });
+    expect(await tell(refusals, messages(1))).toBe(1);
+  });
+});

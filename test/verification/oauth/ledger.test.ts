@@ -1,0 +1,121 @@
+/** The installation flow's ledgers: the same promises in memory and in the table of a stage. */
+
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { InstallLedger } from "../../../lambdas/verification/oauth/ledger.ts";
+import { createMemoryLedger } from "../../../lambdas/verification/oauth/memory-ledger.ts";
+import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
+import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+
+const startMs = Date.UTC(2026, 10, 22, 12);
+const dayMs = 86_400_000;
+const maxPerDay = 3;
+let nowMs = startMs;
+const now = () => nowMs;
+
+function promises(create: () => Promise<{ ledger: InstallLedger; another: InstallLedger }>): void {
+  it("know a state from its first use on, also where it is used at the same moment", async () => {
+    const { ledger, another } = await create();
+    const uses = [ledger, another, ledger, another].map((each) => each.useState({ id: "first", issuedAtMs: nowMs }));
+    expect((await Promise.all(uses)).filter((isFirst) => isFirst)).toHaveLength(1);
+    expect(await another.useState({ id: "first", issuedAtMs: nowMs })).toBe(false);
+    expect(await ledger.useState({ id: "second", issuedAtMs: nowMs })).toBe(true);
+  });
+
+  it("count the installations of a day, and begin anew on the next", async () => {
+    nowMs = startMs;
+    const { ledger, another } = await create();
+    const counted: boolean[] = [];
+    for (const each of [ledger, another, ledger, another, ledger]) counted.push(await each.countInstallation());
+    expect(counted).toEqual([true, true, true, false, false]);
+    nowMs += dayMs;
+    expect(await ledger.countInstallation()).toBe(true);
+  });
+}
+
+describe("the ledger of one process", () => {
+  promises(async () => {
+    const ledger = createMemoryLedger({ maxPerDay, now });
+    return { ledger, another: ledger };
+  });
+
+  it("lets others install after somebody used up as many states as it remembers", async () => {
+    nowMs = startMs;
+    const ledger = createMemoryLedger({ maxStates: 100, now });
+    const use = (state: string, issuedAtMs: number) => ledger.useState({ id: state, issuedAtMs });
+    for (let count = 0; count < 1000; count += 1) {
+      expect(await use(`state-${count}`, startMs + count)).toBe(true);
+    }
+    nowMs += 2000;
+    expect(await use("of a person", nowMs)).toBe(true);
+    for (let count = 0; count < 1000; count += 1) {
+      expect(await use(`state-${count}`, startMs + count)).toBe(false);
+    }
+    expect(await use("of a person", nowMs)).toBe(false);
+  });
+
+  it("counts no state twice and refuses none that is new, whatever the order", async () => {
+    const uses = fc.array(fc.record({ id: fc.nat(20), ageMs: fc.nat(5), laterMs: fc.nat(3) }), { maxLength: 100 });
+    await fc.assert(
+      fc.asyncProperty(uses, async (each) => {
+        nowMs = startMs;
+        const ledger = createMemoryLedger({ maxStates: 4, now });
+        const used = new Set<string>();
+        const begun = new Map<number, number>();
+        for (const { id, ageMs, laterMs } of each) {
+          nowMs += laterMs;
+          const issuedAtMs = begun.get(id) ?? nowMs - ageMs;
+          begun.set(id, issuedAtMs);
+          const state = `state-${id}`;
+          if (!(await ledger.useState({ id: state, issuedAtMs }))) continue;
+          expect(used).not.toContain(state);
+          used.add(state);
+        }
+        nowMs += 1;
+        expect(await ledger.useState({ id: "new", issuedAtMs: nowMs })).toBe(true);
+      }),
+    );
+  });
+
+  it("refuses no state for states that have expired", async () => {
+    nowMs = startMs;
+    const ledger = createMemoryLedger({ maxStates: 4, now });
+    const use = (state: string, afterMs: number) => ledger.useState({ id: state, issuedAtMs: startMs + afterMs });
+    for (const [state, afterMs] of [
+      ["a", 0],
+      ["b", 300_000],
+      ["c", 310_000],
+      ["d", 320_000],
+    ] as const) {
+      expect(await use(state, afterMs)).toBe(true);
+    }
+    nowMs += 600_000;
+    expect(await use("e", 200_000)).toBe(true);
+    expect(await use("d", 320_000)).toBe(false);
+  });
+});
+
+const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+suite(`the ledger of a stage${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  let emulator: Emulator;
+  let client: DynamoDBClient;
+
+  beforeAll(async () => {
+    emulator = await startDynamoDbEmulator();
+    client = new DynamoDBClient({ ...emulatorAccess, endpoint: emulator.endpoint });
+  });
+  afterAll(async () => {
+    client.destroy();
+    await emulator.close();
+  });
+
+  promises(async () => {
+    const table = await createTaskTable({ client });
+    const { region, credentials } = emulatorAccess;
+    const aws = { region, credentials: async () => credentials, endpointOf: () => new URL(emulator.endpoint) };
+    const create = () => createTableLedger({ table, aws, maxPerDay, now });
+    return { ledger: create(), another: create() };
+  });
+});

@@ -1,0 +1,153 @@
+/** A session that may end before the task does refuses it: the task gets one of its own, once, and the thread keeps its session. */
+import { describe, expect, it } from "@jest/globals";
+import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
+import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import { taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { accepted, ambiguous, announced, asking, failure, lookedUp, nowMs, play, success, woken } from "./play.ts";
+import { samplePolicy, sampleTask } from "./sample.ts";
+
+const refused = failure({ reason: "session_ending", retryable: true, undelivered: true });
+const sent = [woken, announced, woken];
+const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
+
+describe("a session that refuses a task since it may end before", () => {
+  it("is left for one of the task's own, which stands in the record before the task is sent there", () => {
+    const before = play(sent).task;
+    const { task, last } = play([refused], { task: before });
+    expect(task.state).toBe("sent");
+    expect(task.sessionId).not.toBe(before.sessionId);
+    expect(taskSchema.parse(task).sessionId).toBe(task.sessionId);
+    expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+    const next = play([woken], { task });
+    expect(next.last).toEqual([{ type: "send" }]);
+    expect(next.task.sessionId).toBe(task.sessionId);
+    // The host knows the repetition by what it says, and the agent knows its conversation.
+    expect(next.task.params).toEqual(before.params);
+    expect(next.task.params?.session_id).toBe(before.sessionId);
+  });
+
+  it("is no failure of the task: its polls and its end stay in the new session", () => {
+    const { task } = play([...sent, refused, woken, accepted, woken]);
+    expect(task).toMatchObject({ state: "waiting", attempts: 0, mayHaveArrived: false, ownSessions: 1 });
+    expect(task.sessionId).toBe(play([...sent, refused]).task.sessionId);
+    expect(play([{ ...success, act: "poll" }], { task }).task.outcome).toMatchObject({ type: "answer" });
+  });
+
+  it("is the thread's own for the next task again", () => {
+    const first = play(sent).task;
+    play([refused], { task: first });
+    const id = "1d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+    const { message } = sampleTask();
+    const reply = sampleTask({ id, message: { ...message, ts: "1760000100.000100", threadTs: message.ts } });
+    expect(play(sent, { task: reply }).task.sessionId).toBe(first.sessionId);
+  });
+
+  it("ends the task in words where it was new: no session lives long enough", () => {
+    const { task, last } = play([...sent, refused, woken, refused]);
+    expect(task.outcome).toEqual({ type: "failed", reason: "session_ending", lost: false });
+    expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+  });
+
+  it("does not make sure of what an earlier try came to", () => {
+    const { task, last } = play([...sent, ambiguous, woken, unknown, refused, woken, unknown, refused]);
+    expect(task.outcome).toEqual({ type: "failed", reason: "ambiguous", lost: false });
+    expect(last).toEqual([{ type: "cancel" }]);
+  });
+
+  it("gets the task after a doubt too, once it was looked for", () => {
+    const steps = play([...sent, ambiguous, woken, unknown, refused, woken]);
+    expect(steps.last).toEqual([{ type: "poll", by: "request_id" }]);
+    expect(play([unknown], { task: steps.task }).last).toEqual([{ type: "send" }]);
+    expect(steps.task.ownSessions).toBe(1);
+  });
+
+  it("is another one at another destination of the route", () => {
+    const sample = samplePolicy();
+    const host = sample.destinations.get("host");
+    if (host === undefined) throw new Error("the sample has no destination");
+    const both = new Map([
+      ["first", host],
+      ["second", host],
+    ]);
+    const policy: Policy = { ...sample, routeOf: () => ["first", "second"], destinations: both };
+    const away = failure({ reason: "unavailable", retryable: true, undelivered: true });
+    const stayed = play([...sent, refused, woken], { policy });
+    expect(stayed.task.destination).toBe("first");
+    const moved = play([away, woken], { policy, task: stayed.task });
+    expect(moved.task).toMatchObject({ destination: "second", sessionId: play(sent, { policy }).task.sessionId });
+    expect(play([refused], { policy, task: moved.task }).task).toMatchObject({ state: "sent", ownSessions: 1 });
+  });
+
+  describe("where the route has another destination", () => {
+    const sample = samplePolicy();
+    const host = sample.destinations.get("host");
+    if (host === undefined) throw new Error("the sample has no destination");
+    const both = new Map(["first", "second"].map((name) => [name, host]));
+    const policy: Policy = { ...sample, routeOf: () => ["first", "second"], destinations: both };
+    const away = failure({ reason: "unavailable", retryable: true, undelivered: true });
+
+    it("moves the task there once a new session refused as well, and never back", () => {
+      const { task, last } = play([...sent, refused, woken, refused], { policy });
+      expect(task).toMatchObject({ state: "sent", destination: "second", mayHaveArrived: false });
+      expect(task.sessionId).toBe(play(sent, { policy }).task.sessionId);
+      expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+      expect(play([woken, accepted], { policy, task }).task).toMatchObject({ state: "waiting", destination: "second" });
+      expect(play([woken, away], { policy, task }).task.destination).toBe("second");
+    });
+
+    it("ends the task where no session of the other lives long enough either", () => {
+      const { task } = play([...sent, refused, woken, refused, woken, refused, woken, refused], { policy });
+      expect(task.outcome).toEqual({ type: "failed", reason: "session_ending", lost: false });
+    });
+
+    it("leaves the task where it is once an earlier try may have arrived", () => {
+      const { task } = play([...sent, ambiguous, woken, unknown, refused, woken, unknown, refused], { policy });
+      expect(task).toMatchObject({ destination: "first", outcome: { type: "failed", reason: "ambiguous" } });
+    });
+  });
+
+  it.each([true, false])(
+    "gives each of its own sessions to one task alone (stopAfterResult: %s)",
+    (stopAfterResult) => {
+      const policy = samplePolicy({ stopAfterResult });
+      const first = play(sent, { policy }).task.sessionId;
+      const other = play([...sent, refused], { policy }).task.sessionId;
+      const { task } = play([...sent, refused, woken, accepted], { policy });
+      const ids = new Set([
+        first,
+        other,
+        play([...sent, refused], { policy, task: sampleTask({ id: task.thread }) }).task.sessionId,
+      ]);
+      expect(ids.size).toBe(3);
+    },
+  );
+});
+
+describe("a session that refuses an answer", () => {
+  const shown: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
+  const questionShown: TaskEvent = { type: "question_shown", nowMs };
+  const refusedAnswer = { ...refused, act: "answer" } as const;
+
+  function answered(events: readonly TaskEvent[]) {
+    const open = play(events).task;
+    const answer = { user: "U1", atMs: nowMs + 5000, option: 0, callId: "call-1" };
+    const taken = takeAnswer({ task: open, answer, nowMs: nowMs + 5000 });
+    if ("notTaken" in taken) throw new Error(`not taken: ${taken.notTaken.type}`);
+    return play([woken, questionShown], { task: taken.task });
+  }
+
+  it("is left too: the same answer goes to a new session under its own id, even after a new one before", () => {
+    for (const begun of [[], [refused, woken]]) {
+      const { task, last } = answered([...sent, ...begun, asking({}, { act: "send" }), woken, shown]);
+      expect(last).toEqual([{ type: "answer" }]);
+      const moved = play([refusedAnswer, woken, questionShown], { task });
+      expect(moved.last).toEqual([{ type: "answer" }]);
+      expect(moved.task.sessionId).not.toBe(task.sessionId);
+      expect(moved.task.question).toEqual(task.question);
+      const ended = play([refusedAnswer], { task: moved.task });
+      expect(ended.task.outcome).toMatchObject({ type: "failed", reason: "session_ending" });
+      expect(ended.last).toEqual([{ type: "cancel" }]);
+    }
+  });
+});
