@@ -71,7 +71,8 @@ export async function startSocketMode({
     let connectedAtMs = now();
     let isOver: Promise<void> | undefined = connection.over;
     for (let failures = 0; ; ) {
-      await isOver;
+      // A connection that was made while the end began is closed by the one who ends.
+      if (!stop.signal.aborted) await isOver;
       if (stop.signal.aborted) return;
       failures = isOver === undefined || now() - connectedAtMs < shortLifeMs ? failures + 1 : 0;
       const delayMs = failures === 0 ? 0 : Math.min(longestPauseMs, 1000 * 2 ** (failures - 1)) * random();

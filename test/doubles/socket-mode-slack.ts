@@ -24,6 +24,8 @@ export type SocketModeSlack = {
   cut(): void;
   /** What `apps.connections.open` says from now on instead: an error's name, or an HTTP status. */
   refuse(answer: string | number | undefined): void;
+  /** Connections are open from now on without a hello until `release`; `until` resolves at the first one. */
+  holdHellos(): { until: Promise<void>; release(): void };
   close(): Promise<void>;
 };
 
@@ -46,6 +48,7 @@ export async function startSocketModeSlack({
   const timers = new Set<NodeJS.Timeout>();
   let refusal: string | number | undefined;
   let hellos = 0;
+  let held: { connected: () => void; released: Promise<void> } | undefined;
 
   const http = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
@@ -55,7 +58,11 @@ export async function startSocketModeSlack({
     const ticket = new URL(request.url ?? "/", "http://loopback").searchParams.get("ticket") ?? "";
     // A ticket opens one connection.
     if (!tickets.delete(ticket)) return void socket.destroy();
-    sockets.handleUpgrade(request, socket, head, greet);
+    sockets.handleUpgrade(request, socket, head, async (connection) => {
+      held?.connected();
+      await held?.released;
+      greet(connection);
+    });
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
@@ -156,6 +163,17 @@ export async function startSocketModeSlack({
     },
     refuse(answer) {
       refusal = answer;
+    },
+    holdHellos() {
+      const [connected, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      held = { connected: connected.resolve, released: released.promise };
+      return {
+        until: connected.promise,
+        release() {
+          held = undefined;
+          released.resolve();
+        },
+      };
     },
     async close() {
       for (const timer of timers) clearTimeout(timer);

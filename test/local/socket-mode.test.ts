@@ -151,6 +151,18 @@ describe("over Socket Mode", () => {
     expect(slack.hellos()).toBe(1);
   });
 
+  it("the end ends also a connection that is being made at that moment", async () => {
+    await start();
+    const { until: greeted, release } = slack.holdHellos();
+    slack.cut();
+    await greeted;
+    const closed = running?.close();
+    release();
+    await closed;
+    await until(() => slack.connections() === 0);
+    expect(slack.hellos()).toBe(2);
+  });
+
   it("neither texts nor tokens nor the address of the connection are in the log", async () => {
     await start();
     await slack.deliver(mention);
