@@ -21,7 +21,7 @@ import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
 import { isAnySet } from "../../lib/local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
-import { watchTasks } from "../../lib/local/watch-tasks.ts";
+import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 import {
   aborted,
@@ -95,7 +95,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const stepRecorder = createStepRecorder({ secrets: await Promise.all(secrets.map((read) => read())) });
   const door = createDoor();
   const page = createPage({ fakeSlack, stepRecorder, door });
-  const { observe, tap } = watchTasks({ add: stepRecorder.add });
+  const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
     let operators: PageBesideRun | undefined;
     const pages: Page = async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange);

@@ -47,7 +47,7 @@ type Options = {
 };
 
 /** What the Verification zone needs to know of the Slack that it talks to. */
-export type SlackSide = {
+export type SlackConnection = {
   apiUrl: string;
   signingSecret?: (() => Promise<string>) | undefined;
   /** Undefined where there is none beside those of the installation flow. */
@@ -65,7 +65,10 @@ export async function openFakeSlack({
 }: {
   log: Log;
   file?: string;
-}): Promise<{ fakeSlack: FakeSlack; slack: SlackSide & Record<"signingSecret" | "botToken", () => Promise<string>> }> {
+}): Promise<{
+  fakeSlack: FakeSlack;
+  slack: SlackConnection & Record<"signingSecret" | "botToken", () => Promise<string>>;
+}> {
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
   const fakeSlack = await startFakeSlack({ signingSecret, botToken, log, file });
@@ -78,7 +81,7 @@ export async function openFakeSlack({
   return { fakeSlack, slack };
 }
 
-export async function startBothZones({ slack, ...options }: Options & { slack: SlackSide }): Promise<BothZones> {
+export async function startBothZones({ slack, ...options }: Options & { slack: SlackConnection }): Promise<BothZones> {
   const { config, directory, storeFolder, observe, tap } = options;
   const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } = options;
   const log = options.log("verification");

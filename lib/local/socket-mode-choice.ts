@@ -4,7 +4,7 @@ import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { neededSecrets } from "./slack-installation.ts";
-import { askWhoWeAre, type SlackIdentity } from "./socket-mode-identity.ts";
+import { fetchSlackIdentity, type SlackIdentity } from "./socket-mode-identity.ts";
 
 type Secret = () => Promise<string>;
 
@@ -39,7 +39,7 @@ export async function openRealSlack({ config, signal }: { config: Config; signal
   if (access.appToken === undefined) return { access, text: ({ port }) => realSlackText({ port, config }) };
   if (readBotToken === undefined) return { access, text: installText };
   const name = nameOfSecret(botToken);
-  const identity = await askWhoWeAre({ botToken: readBotToken, apiUrl, name, signal });
+  const identity = await fetchSlackIdentity({ botToken: readBotToken, apiUrl, name, signal });
   return { access, text: () => socketModeText({ identity, config }) };
 }
 

@@ -6,7 +6,7 @@ import {
 } from "@aws-sdk/client-iam";
 import type { CommandRun } from "../../../bin/commands/command.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { roleNameOf } from "../../cdk/names.ts";
+import { formatRoleName } from "../../cdk/names.ts";
 import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import { type Trust, trustsOf } from "./federation-trust.ts";
 import type { NamedStage } from "./stage.ts";
@@ -104,7 +104,7 @@ export function printReport({
 }
 
 function roleArnOf({ stageName, account, region }: { stageName: string; account: string; region: string }): string {
-  return `arn:${partitionOf(region)}:iam::${account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+  return `arn:${partitionOf(region)}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 }
 
 function partitionOf(region: string): string {

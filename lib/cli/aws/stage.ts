@@ -3,7 +3,7 @@
 import { UsageError } from "../../../bin/commands/command.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
-import { noStage } from "../../cdk/no-stage.ts";
+import { unknownStageText } from "../../cdk/unknown-stage.ts";
 
 export type NamedStage = { stageName: string; stage: Stage };
 
@@ -11,6 +11,6 @@ export type NamedStage = { stageName: string; stage: Stage };
 export function chooseStage(config: Config, name: string | undefined): NamedStage {
   const stageName = name ?? Object.keys(config.stages)[0] ?? "dev";
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${noStage({ config, stageName })}`);
+  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${unknownStageText({ config, stageName })}`);
   return { stageName, stage };
 }

@@ -1,6 +1,6 @@
 /** What cases hold an answer against. Each gives what it found or throws a Deviation that says what came. */
 
-import { codesOf, type Dialect } from "../../../contracts/dialects.ts";
+import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
 import type { JsonRpcErrorObject, RequestId } from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { Reason } from "../../../contracts/errors.ts";
@@ -62,5 +62,5 @@ export function means({
   dialect: Dialect;
 }): boolean {
   const decoded = decodeError({ error, dialect });
-  return codesOf({ reason, dialect }).includes(error.code) && (!decoded.exact || decoded.reason === reason);
+  return listErrorCodes({ reason, dialect }).includes(error.code) && (!decoded.exact || decoded.reason === reason);
 }

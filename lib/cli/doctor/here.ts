@@ -1,7 +1,7 @@
 /** What is looked at on this machine. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { secretsBesideSlack } from "../../../bin/commands/config.ts";
+import { listNonSlackSecrets } from "../../../bin/commands/config.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
 import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -64,7 +64,7 @@ export function groupsHere({
     {
       group: "This machine",
       checks: [
-        secretsHere({ references: [...ofSlack, ...secretsBesideSlack(config)], readSecret }),
+        secretsHere({ references: [...ofSlack, ...listNonSlackSecrets(config)], readSecret }),
         clock({ trusted: [slackClock({ slack })], others: destinationClocks({ config, signal }) }),
         ...(ports.SEKISHO_PORT === 0
           ? []

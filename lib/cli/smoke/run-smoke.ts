@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
-import { metricsNamespaceOf, stackNameOf } from "../../cdk/names.ts";
+import { formatMetricsNamespace, formatStackName } from "../../cdk/names.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { Found } from "../doctor/run-checks.ts";
@@ -202,7 +202,7 @@ function openZone({
   let resources: Promise<StackResource[]> | undefined;
 
   async function resourcesOf(type: string): Promise<StackResource[]> {
-    resources ??= stackResources({ stackName: stackNameOf({ stageName, zone }), ...place });
+    resources ??= stackResources({ stackName: formatStackName({ stageName, zone }), ...place });
     return (await resources).filter((resource) => resource.type === type);
   }
 
@@ -259,7 +259,7 @@ function openZone({
 
 /** Counted by the functions themselves, whatever else the stage does meanwhile. */
 function ownMetrics({ stageName, tasks }: { stageName: string; tasks: number }) {
-  const namespace = metricsNamespaceOf({ stageName });
+  const namespace = formatMetricsNamespace({ stageName });
   const dimensions = { zone: "verification" };
   return ["sekisho_tasks_total", "sekisho_answers_delivered_total"].map((name) => ({
     metric: { namespace, name, dimensions },

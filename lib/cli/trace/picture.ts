@@ -2,7 +2,7 @@
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { traceIdOf } from "../../../lambdas/shared/trace.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { Step } from "../../local/recorder/step-recorder.ts";
+import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
 import { describeOutcome } from "../tasks/text.ts";
 import { titleOfEvent } from "./event-text.ts";
 import { linesOf } from "./fitting-lines.ts";
@@ -37,7 +37,7 @@ export type KnownOfTask = {
   /** Of any tasks: those that fit are taken. */
   lines?: readonly LogLine[];
   /** Of any tasks, too. */
-  stepRecorder?: readonly Step[];
+  stepRecorder?: readonly RecordedStep[];
   nowMs: number;
 };
 

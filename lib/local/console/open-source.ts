@@ -13,11 +13,11 @@ import { openAwsPlace } from "../../cli/tasks/aws-place.ts";
 import { openLocalPlace } from "../../cli/tasks/local-place.ts";
 import { readLocalRecord, readStageRecord } from "../../cli/trace/execution-record.ts";
 import { pictureOf } from "../../cli/trace/picture.ts";
-import type { Step } from "../recorder/step-recorder.ts";
-import { archivedLetters } from "./dead-letters/archived.ts";
-import { undeliveredLetters } from "./dead-letters/undelivered.ts";
+import type { RecordedStep } from "../recorder/step-recorder.ts";
+import { createArchivedLetters } from "./dead-letters/archived.ts";
+import { createUndeliveredLetters } from "./dead-letters/undelivered.ts";
 import { createHealthBoard, type HealthBoard } from "./health.ts";
-import type { Source } from "./source.ts";
+import type { ConsoleSource } from "./source.ts";
 
 /** Nobody else is answered while a lock is waited for, which a zone holds for about a millisecond. */
 const busyTimeoutMs = 500;
@@ -34,10 +34,10 @@ export function openLocalSource({
   config: ConfigPlace;
   store?: string | undefined;
   executionPort?: number | undefined;
-  steps?: (() => readonly Step[]) | undefined;
+  steps?: (() => readonly RecordedStep[]) | undefined;
   signal: AbortSignal;
   now?: () => number;
-}): Source {
+}): ConsoleSource {
   const { directory } = config;
   const place = openLocalPlace({ directory, file: store, busyTimeoutMs, signal });
   const file = store === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, store);
@@ -52,7 +52,7 @@ export function openLocalSource({
       return { picture: pictureOf({ requestId, task, ...seen, nowMs: now() }), note: record.note };
     },
     health: openHealth({ config, stage: undefined, executionPort, signal }),
-    letters: undeliveredLetters({ place }),
+    letters: createUndeliveredLetters({ place }),
     close: place.close,
   };
 }
@@ -68,7 +68,7 @@ export async function openStageSource({
   stage: string;
   signal: AbortSignal;
   now?: () => number;
-}): Promise<Source> {
+}): Promise<ConsoleSource> {
   const file = loadConfig(config);
   const named = chooseStage(file, stage);
   const place = await openAwsPlace({ config: file, stage, signal });
@@ -81,7 +81,7 @@ export async function openStageSource({
       return { picture: pictureOf({ requestId, task, execution: record.task, nowMs: now() }), note: record.note };
     },
     health: openHealth({ config, stage, executionPort: undefined, signal }),
-    letters: archivedLetters({ named, place, signal }),
+    letters: createArchivedLetters({ named, place, signal }),
     close: place.close,
   };
 }

@@ -3,15 +3,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { readRequestBody } from "../../../lambdas/shared/http/read-body.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { commonHeaders, respondJson } from "../web/common-headers.ts";
-import { tokenOf } from "../web/door.ts";
-import { isType, parseJson } from "../web/request.ts";
-import type { Admission, Admitted, Refusal } from "./admission/admission.ts";
+import { readToken } from "../web/door.ts";
+import { hasContentType, parseJson } from "../web/request.ts";
+import type { Admission, AdmissionRefusal, AdmittedOperator } from "./admission/admission.ts";
 import { createApi } from "./api.ts";
 import { type Asset, contentSecurityPolicy, loadAssets } from "./assets.ts";
 import { createExplain } from "./explain.ts";
+import { handleSignIn } from "./handle-sign-in.ts";
 import { apiPath, base, documentPaths, signInPath } from "./paths.ts";
-import type { Source } from "./source.ts";
-import { takeSignIn } from "./take-sign-in.ts";
+import type { ConsoleSource } from "./source.ts";
 import { createLiveStream } from "./tasks/live-stream.ts";
 import { createLiveTasks } from "./tasks/live-tasks.ts";
 
@@ -30,7 +30,7 @@ export function createOperatorsPage({
   pollMs,
   log,
 }: {
-  source: Source;
+  source: ConsoleSource;
   admission: Admission;
   pollMs?: number | undefined;
   log: Log;
@@ -44,10 +44,12 @@ export function createOperatorsPage({
   async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     const path = url.pathname;
     const asset = assets.get(path);
-    const token = documentPaths.includes(path) ? tokenOf(request) : undefined;
+    const token = documentPaths.includes(path) ? readToken(request) : undefined;
     if (token !== undefined) return enter(request, response, token);
     const isOpen = path === signInPath || (request.method === "GET" && asset?.isPublic === true);
-    const admitted: Refusal | Admitted = isOpen ? { operator: "anyone" } : await admission.admit(request);
+    const admitted: AdmissionRefusal | AdmittedOperator = isOpen
+      ? { operator: "anyone" }
+      : await admission.admit(request);
     if ("status" in admitted) return refuse(request, response, { path, refusal: admitted, signsIn: admission.signsIn });
     if (request.method === "POST") return post(request, response, { path, admitted });
     if (request.method !== "GET") return plain(response.setHeader("allow", "GET, POST"), 405, "GET or POST.");
@@ -74,15 +76,15 @@ export function createOperatorsPage({
   async function post(
     request: IncomingMessage,
     response: ServerResponse,
-    { path, admitted: { operator, ended } }: { path: string; admitted: Admitted },
+    { path, admitted: { operator, ended } }: { path: string; admitted: AdmittedOperator },
   ): Promise<void> {
-    if (!isType(request, "application/json")) return plain(response, 415, "application/json is taken here.");
+    if (!hasContentType(request, "application/json")) return plain(response, 415, "application/json is taken here.");
     const bytes = await readRequestBody({ request, maxBytes: maxBodyBytes });
     if (typeof bytes === "string") return plain(response, 413, "That is too long.");
     // A body may take its time, and somebody may have signed out meanwhile.
     if (ended?.aborted) return plain(response, 401, "The session has ended. Sign in again.");
     const body = parseJson(bytes);
-    if (path === signInPath) return takeSignIn({ admission, request, response, body });
+    if (path === signInPath) return handleSignIn({ admission, request, response, body });
     if (path === `${base}sign-out` && admission.signOut !== undefined) {
       response.setHeader("set-cookie", admission.signOut(request));
       return respondJson(response, 200, {});
@@ -118,7 +120,7 @@ function tell(response: ServerResponse, outcome: Outcome): void {
 function refuse(
   request: IncomingMessage,
   response: ServerResponse,
-  { path, refusal, signsIn }: { path: string; refusal: Refusal; signsIn: boolean },
+  { path, refusal, signsIn }: { path: string; refusal: AdmissionRefusal; signsIn: boolean },
 ): void {
   const { status, words, retryAfterSeconds } = refusal;
   if (signsIn && status === 401 && request.method === "GET" && documentPaths.includes(path)) {

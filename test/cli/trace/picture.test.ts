@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Question } from "../../../lambdas/verification/task/task.ts";
 import { pictureOf } from "../../../lib/cli/trace/picture.ts";
-import type { Step } from "../../../lib/local/recorder/step-recorder.ts";
+import type { RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
 import { knownExecution, knownLines, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
 
 const startMs = 1_760_000_000_000;
@@ -115,7 +115,7 @@ describe("the picture of a task", () => {
     const body = { jsonrpc: "2.0", method: "execute_task", id: requestId, params: { channel: "C1", text: secretText } };
     const answer = { jsonrpc: "2.0", id: requestId, result: { status: "success", response_text: secretText } };
     const decision = { event: { type: "answered", result: answer.result }, next: ["wake in 0 ms at most"] };
-    const stepRecorder: Step[] = [
+    const stepRecorder: RecordedStep[] = [
       { requestId, atMs: startMs + 155, kind: "request", title: "execute_task", detail: body },
       { requestId, atMs: startMs + 2140, kind: "response", title: `execute_task: ${secretText}`, detail: answer },
       { requestId, atMs: startMs + 2150, kind: "decision", title: "it answered → delivering", detail: decision },

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { taskRowOf } from "../../../lib/local/console/tasks/task-row.ts";
+import { toTaskRow } from "../../../lib/local/console/tasks/task-row.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 import { undelivered } from "./tasks-in-file.ts";
 
-const rowOf = (changes: Partial<Task>) => taskRowOf({ task: sampleTask(changes), nowMs: askedAtMs });
+const rowOf = (changes: Partial<Task>) => toTaskRow({ task: sampleTask(changes), nowMs: askedAtMs });
 const failed = { type: "failed", reason: "timeout", lost: false } as const;
 
 describe("a task's line in the list", () => {

@@ -2,7 +2,7 @@
 
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
+import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
 import { checkedUrl } from "../http/refusal.ts";
@@ -26,7 +26,7 @@ export function usableInterfaces({
   url: URL | undefined;
   version: A2aVersion | undefined;
 }): readonly [UsableInterface, ...UsableInterface[]] {
-  const spoken = interfacesOf(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
+  const spoken = listInterfaces(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
     const version = versionOf(protocolVersion);
     const isSpoken = protocolBinding.toUpperCase() === "JSONRPC" && version !== undefined;
     return isSpoken && version === (pinned ?? version) ? [{ address, version, tenant }] : [];

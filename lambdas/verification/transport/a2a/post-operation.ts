@@ -1,6 +1,6 @@
 /** One A2A operation as one JSON-RPC request to one interface of an agent. */
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { methodOf, type OperationParams } from "../../../../contracts/a2a/operations.ts";
+import { type OperationParams, toA2aMethod } from "../../../../contracts/a2a/operations.ts";
 import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { type AuthorizedSend, requestHeaders } from "../http/send.ts";
@@ -39,7 +39,7 @@ export async function postOperation<O extends Operation>({
   http: AuthorizedSend;
   maxResponseBytes: number;
 }): Promise<Asked<O>> {
-  const method = methodOf({ operation, version });
+  const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // What 0.3 lacks has ended here already.
   const inV03 = operation as Exclude<O, "ListTasks">;

@@ -2,7 +2,7 @@
 import { nameOfSecret } from "../../../../lambdas/shared/config/secrets.ts";
 import { printable } from "../../../../lambdas/verification/checks/question.ts";
 import { botScopes } from "../../../../lambdas/verification/slack/api/bot-scopes.ts";
-import { refusalText } from "../../../local/socket-mode-identity.ts";
+import { tokenRefusalText } from "../../../local/socket-mode-identity.ts";
 import { askSlack } from "../ask-slack.ts";
 import { type Check, type Finding, failed, ok, skipped, warning } from "../check.ts";
 import { fitsHeader, type SlackSide } from "../slack-side.ts";
@@ -11,7 +11,7 @@ import { fitsHeader, type SlackSide } from "../slack-side.ts";
 export function botToken({ slack, timeoutMs }: { slack: SlackSide; timeoutMs?: number }): Check {
   const { botToken: reference, apiUrl, install } = slack.config.slack;
   const name = nameOfSecret(reference);
-  const whereFrom = refusalText({ error: "not_allowed_token_type", kind: "bot" });
+  const whereFrom = tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" });
   return {
     name: "bot token",
     ...(timeoutMs !== undefined && { timeoutMs }),
@@ -31,7 +31,7 @@ export function botToken({ slack, timeoutMs }: { slack: SlackSide; timeoutMs?: n
 function refused({ name, error, kind }: { name: string; error: string; kind: "app" | "bot" }): Finding {
   const what = `Slack does not take ${name} (${error}).`;
   if (error === "ratelimited") return warning(what, "It asks for fewer calls: try again in a minute.");
-  return failed(what, refusalText({ error, kind }));
+  return failed(what, tokenRefusalText({ error, kind }));
 }
 
 function unreachable(apiUrl: string): Finding {
@@ -68,7 +68,7 @@ export function appToken({ slack }: { slack: SlackSide }): Check {
       if ("missing" in token) return skipped(`${token.missing} Only Socket Mode needs it.`);
       const { value } = token;
       if (!value.startsWith("xapp-") || !fitsHeader(value)) {
-        const remedy = refusalText({ error: "not_allowed_token_type", kind: "app" });
+        const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
         return failed(`${name} is no app token.`, remedy);
       }
       const answer = await askSlack({ method: "apps.connections.open", token: value, apiUrl, signal });

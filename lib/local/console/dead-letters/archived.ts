@@ -6,10 +6,10 @@ import { readStackOutputs } from "../../../cli/aws/stack-outputs.ts";
 import type { NamedStage } from "../../../cli/aws/stage.ts";
 import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
 import { describeOutcome } from "../../../cli/tasks/text.ts";
-import type { LetterRow, Letters, Redriven } from "./dead-letters.ts";
+import type { DeadLetterRow, DeadLetters, RedrivenLetter } from "./dead-letters.ts";
 
 /** A listing hides the messages from everybody else for its time, so that one is made at a time. */
-export function archivedLetters({
+export function createArchivedLetters({
   named,
   place,
   signal,
@@ -17,7 +17,7 @@ export function archivedLetters({
   named: NamedStage;
   place: Pick<TaskPlace, "store">;
   signal: AbortSignal;
-}): Letters {
+}): DeadLetters {
   const { region } = named.stage.verification;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -33,7 +33,7 @@ export function archivedLetters({
     list: () =>
       inTurn(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
-        const rows: LetterRow[] = [];
+        const rows: DeadLetterRow[] = [];
         await withDeadLetters({ queueUrl, region, signal }, async (letters) => {
           for (const letter of letters.map(readLetter)) rows.push(await rowOf({ letter, place }));
         });
@@ -42,7 +42,7 @@ export function archivedLetters({
     redrive: (requestIds) =>
       inTurn(async () => {
         const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ ...named, signal });
-        const redriven: Redriven[] = [];
+        const redriven: RedrivenLetter[] = [];
         await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters, remove) => {
           const wanted = ({ message }: ReadLetter) =>
             message !== undefined && (requestIds === undefined || requestIds.includes(message.requestId));
@@ -65,7 +65,7 @@ async function rowOf({
 }: {
   letter: ReadLetter;
   place: Pick<TaskPlace, "store">;
-}): Promise<LetterRow> {
+}): Promise<DeadLetterRow> {
   const row = { key: messageId, keptAtMs: archivedAtMs, kind: message?.type ?? "unreadable" };
   if (message === undefined) {
     const reason = "It cannot be read. npx sekisho dead-letters redrive --discard removes it.";

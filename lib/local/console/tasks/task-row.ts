@@ -27,7 +27,7 @@ export type TaskRow = {
   retryOf?: string | undefined;
 };
 
-export function taskRowOf({ task, nowMs }: { task: Task; nowMs: number }): TaskRow {
+export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskRow {
   const { team, channel, user } = task.message;
   const undelivered = isUndelivered(task);
   return {

@@ -6,11 +6,11 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import type { Authenticator } from "../../../../lambdas/execution/authenticator/authenticator.ts";
 import type { Log } from "../../../../lambdas/shared/log.ts";
 import { errorKind } from "../../../../lambdas/shared/telemetry/error-kind.ts";
-import { one } from "../../web/request.ts";
-import { endedCookie, sessionCookie, sessionIds } from "../../web/session-cookie.ts";
+import { joinHeader } from "../../web/request.ts";
+import { expiredCookie, readSessionIds, sessionCookie } from "../../web/session-cookie.ts";
 import { createSessions, type Sessions } from "../../web/sessions.ts";
-import { type Admission, type Admitted, type Refusal, streamMs } from "./admission.ts";
-import { createFailures, type Failures } from "./failures.ts";
+import { type Admission, type AdmissionRefusal, type AdmittedOperator, streamMs } from "./admission.ts";
+import { createFailureLimit, type FailureLimit } from "./failure-limit.ts";
 import { isActivity, isDocument } from "./is-document.ts";
 import { isOwnOrigin } from "./own-origin.ts";
 
@@ -18,22 +18,22 @@ const idleMs = 30 * 60_000;
 const lifeMs = 12 * 3600_000;
 const tokenPattern = /^[\x21-\x7e]+$/;
 
-const otherSite: Refusal = {
+const otherSite: AdmissionRefusal = {
   status: 403,
   words: "Only this page may ask this. A proxy before it must pass on Host as it came.",
 };
-const unknown: Refusal = { status: 401, words: "Sign in, or send Authorization: Bearer with a token." };
+const unknown: AdmissionRefusal = { status: 401, words: "Sign in, or send Authorization: Bearer with a token." };
 
 /**
  * A token is verified at each request, also the one that a session stands for. It is verified before failures are counted: a
  * right token gets in whatever others try from the same address. After too many failures the wrong ones only hear that they
  * are too many, and the log hears nothing more of them for a while.
  */
-export function byAuthenticator({
+export function createTokenAdmission({
   authenticator,
   publicHost,
   sessions = createSessions<string>({ idleMs, lifeMs }),
-  failures = createFailures(),
+  failures = createFailureLimit(),
   log,
 }: {
   authenticator: Authenticator;
@@ -41,12 +41,15 @@ export function byAuthenticator({
   publicHost?: string | undefined;
   /** Each stands for the token that it was opened with. */
   sessions?: Sessions<string>;
-  failures?: Failures;
+  failures?: FailureLimit;
   log: Log;
 }): Admission {
   const isPlatform = authenticator.kind === "platform";
 
-  async function verify(request: IncomingMessage, authorization: string | undefined): Promise<Refusal | Admitted> {
+  async function verify(
+    request: IncomingMessage,
+    authorization: string | undefined,
+  ): Promise<AdmissionRefusal | AdmittedOperator> {
     if (!isPlatform && authorization === undefined) return unknown;
     const answer = await asked(request, authorization);
     if ("operator" in answer || answer.status === 503) return answer;
@@ -61,8 +64,11 @@ export function byAuthenticator({
     return answer;
   }
 
-  async function asked(request: IncomingMessage, authorization: string | undefined): Promise<Refusal | Admitted> {
-    const header = (name: string) => (name === "authorization" ? authorization : one(request.headers[name]));
+  async function asked(
+    request: IncomingMessage,
+    authorization: string | undefined,
+  ): Promise<AdmissionRefusal | AdmittedOperator> {
+    const header = (name: string) => (name === "authorization" ? authorization : joinHeader(request.headers[name]));
     try {
       const platformPrincipal = isPlatform ? "platform" : undefined;
       const principal = await authenticator.authenticate({ header, platformPrincipal });
@@ -79,7 +85,7 @@ export function byAuthenticator({
   function isFromElsewhere(request: IncomingMessage): boolean {
     const { host, origin, authorization, "sec-fetch-site": fetchSite } = request.headers;
     if (publicHost !== undefined && host?.toLowerCase() !== publicHost.toLowerCase()) return true;
-    const site = isDocument(request) ? undefined : one(fetchSite);
+    const site = isDocument(request) ? undefined : joinHeader(fetchSite);
     const authorized = authorization !== undefined;
     return !isOwnOrigin({ method: request.method, host, origin, fetchSite: site, authorized });
   }
@@ -90,8 +96,8 @@ export function byAuthenticator({
   }
 
   /** A session whose token lets nobody in any more is over. */
-  async function admitSession(request: IncomingMessage): Promise<Refusal | Admitted> {
-    for (const id of sessionIds(request)) {
+  async function admitSession(request: IncomingMessage): Promise<AdmissionRefusal | AdmittedOperator> {
+    for (const id of readSessionIds(request)) {
       const session = sessions.find(id, { isActivity: isActivity(request) });
       if (session === undefined) continue;
       const answer = await verify(request, `Bearer ${session.grant}`);
@@ -123,8 +129,8 @@ export function byAuthenticator({
       return "operator" in answer ? { cookie: sessionCookie(request, sessions.open(token)) } : answer;
     },
     signOut(request) {
-      for (const id of sessionIds(request)) sessions.close(id);
-      return endedCookie(request);
+      for (const id of readSessionIds(request)) sessions.close(id);
+      return expiredCookie(request);
     },
   };
 }

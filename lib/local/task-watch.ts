@@ -25,7 +25,13 @@ const maxTasks = 1000;
 const maxProgressLength = 80;
 
 /** Calls of other methods than `execute_task` have ids of their own: they are known by the task id that was accepted. */
-export function watchTasks({ add, now = Date.now }: { add: (step: TaskStep) => void; now?: () => number }): TaskWatch {
+export function createTaskWatch({
+  add,
+  now = Date.now,
+}: {
+  add: (step: TaskStep) => void;
+  now?: () => number;
+}): TaskWatch {
   const requestIdOfTask = new Map<string, string>();
   const requestIdOfCall = new Map<string, string>();
 

@@ -1,7 +1,7 @@
 /** What a person is told where there is no such stage: which there are, or what to add. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 
-export function noStage({
+export function unknownStageText({
   config: { stages },
   stageName,
 }: {

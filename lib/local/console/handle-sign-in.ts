@@ -6,7 +6,7 @@ import type { Admission } from "./admission/admission.ts";
 
 const signInSchema = z.object({ token: z.string().trim().min(1).max(8192) });
 
-export async function takeSignIn({
+export async function handleSignIn({
   admission,
   request,
   response,

@@ -2,14 +2,14 @@
 
 const maxAddresses = 1000;
 
-export type Failures = {
+export type FailureLimit = {
   /** How long the address must wait; undefined where it may try. */
   waitMs(address: string): number | undefined;
   note(address: string): void;
 };
 
 /** `max` of them within `windowMs`; the oldest addresses are forgotten where there are too many. */
-export function createFailures({
+export function createFailureLimit({
   max = 10,
   windowMs = 60_000,
   now = Date.now,
@@ -17,7 +17,7 @@ export function createFailures({
   max?: number;
   windowMs?: number;
   now?: () => number;
-} = {}): Failures {
+} = {}): FailureLimit {
   const byAddress = new Map<string, number[]>();
 
   function recent(address: string): number[] {

@@ -6,38 +6,38 @@ import { findTask } from "../../../cli/tasks/find-task.ts";
 import { retryRefusal } from "../../../cli/tasks/retry-task.ts";
 import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
 import { viewOf } from "../../../cli/tasks/task-view.ts";
-import { type Outcome, refused } from "../outcome.ts";
-import type { PictureOf } from "../source.ts";
-import { isUndelivered, taskRowOf } from "./task-row.ts";
+import { type ActionResult, refuseAction } from "../action-result.ts";
+import type { CreatePicture } from "../source.ts";
+import { isUndelivered, toTaskRow } from "./task-row.ts";
 
 const idPattern = /^[0-9a-f-]{4,36}$/;
 
 /** The whole request id, or the beginning of one. */
-export async function foundTask({ place, id }: { place: TaskPlace; id: string }): Promise<Task | undefined> {
+export async function findTaskById({ place, id }: { place: TaskPlace; id: string }): Promise<Task | undefined> {
   if (uuidPattern.test(id)) return (await place.store.get({ id }))?.task;
   if (!idPattern.test(id)) return undefined;
   return findTask({ place, id, note: () => {} });
 }
 
-export async function oneTask({
+export async function readTaskDetail({
   place,
   pictureOf,
   id,
   now,
 }: {
   place: TaskPlace;
-  pictureOf: PictureOf;
+  pictureOf: CreatePicture;
   id: string;
   now: () => number;
-}): Promise<Outcome> {
-  const task = await foundTask({ place, id });
+}): Promise<ActionResult> {
+  const task = await findTaskById({ place, id });
   if (task === undefined)
-    return refused(404, `There is no task ${place.where} with that id, or its record has expired.`);
+    return refuseAction(404, `There is no task ${place.where} with that id, or its record has expired.`);
   const nowMs = now();
   return {
     done: {
       nowMs,
-      row: taskRowOf({ task, nowMs }),
+      row: toTaskRow({ task, nowMs }),
       task: viewOf({ task, nowMs }),
       ...(await pictureOf({ task })),
       whyNot: { cancel: cancelRefusal(task), retry: retryRefusal(task), redrive: redriveRefusal(task) },

@@ -3,26 +3,30 @@
 import { parseUrl } from "../../../lambdas/shared/parse-url.ts";
 
 /** `href` is http, https or mailto. `lang` of code. `start` of an ordered list. */
-export type Shown =
+export type DisplayNode =
   | string
   | {
       tag:
         | ("p" | "h" | "ul" | "ol" | "li" | "pre" | "code" | "blockquote" | "hr" | "br" | "a" | "strong" | "em" | "del")
         | ("table" | "tr" | "th" | "td" | "mention");
-      children: readonly Shown[];
+      children: readonly DisplayNode[];
       href?: string;
       lang?: string;
       start?: number;
     };
 
-type Tag = Exclude<Shown, string>["tag"];
+type Tag = Exclude<DisplayNode, string>["tag"];
 
-export function node(tag: Tag, children: readonly Shown[] = [], rest: { lang?: string; start?: number } = {}): Shown {
+export function createNode(
+  tag: Tag,
+  children: readonly DisplayNode[] = [],
+  rest: { lang?: string; start?: number } = {},
+): DisplayNode {
   return { tag, children, ...rest };
 }
 
 /** A link where its address may be opened; else its words, with the address behind them. */
-export function link({ href, children }: { href: string; children: readonly Shown[] }): Shown[] {
+export function createLinkNodes({ href, children }: { href: string; children: readonly DisplayNode[] }): DisplayNode[] {
   const { protocol } = parseUrl(href) ?? {};
   const isSafe = protocol === "https:" || protocol === "http:" || protocol === "mailto:";
   return isSafe ? [{ tag: "a", children, href }] : [...children, ` (${href})`];
@@ -31,7 +35,7 @@ export function link({ href, children }: { href: string; children: readonly Show
 const entities: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'" };
 
 /** The entities that stand for characters of Slack's own notation. */
-export function decoded(text: string): string {
+export function decodeSlackEntities(text: string): string {
   return text.replace(/&(?:lt|gt|amp|quot|#39);/g, (entity) => entities[entity] ?? entity);
 }
 
@@ -47,6 +51,6 @@ const emoji: Record<string, string> = {
   paperclip: "📎",
 };
 
-export function emojiOf(name: string): string {
+export function findEmoji(name: string): string {
   return emoji[name] ?? `:${name}:`;
 }
