@@ -8,12 +8,12 @@ import { cancelAll } from "../../lib/cli/data/cancel-all.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";
 import { countAll } from "../../lib/cli/data/count-all.ts";
 import { eraseAll } from "../../lib/cli/data/erase-all.ts";
-import { stageExecution } from "../../lib/cli/data/execution-records.ts";
+import { createStageExecutionPart } from "../../lib/cli/data/execution-records.ts";
 import { findPerson, isUnderWay, type PersonRecords } from "../../lib/cli/data/find-person.ts";
-import { leaveOver, readLeftOver } from "../../lib/cli/data/left-over.ts";
-import { nameOf, type Person, personHelp, personIn, personOptions } from "../../lib/cli/data/person.ts";
-import { atRecordPlace, type RecordPlace } from "../../lib/cli/data/record-place.ts";
-import { type Counts, countLines, otherTeamsLine, remains } from "../../lib/cli/data/text.ts";
+import { readLeftOver, writeLeftOver } from "../../lib/cli/data/left-over.ts";
+import { formatPerson, type Person, personHelp, personOptions, readPerson } from "../../lib/cli/data/person.ts";
+import { type RecordPlace, withRecordPlace } from "../../lib/cli/data/record-place.ts";
+import { type Counts, formatCounts, otherTeamsLine, remainingDataText } from "../../lib/cli/data/text.ts";
 import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
@@ -35,8 +35,8 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
       args: run.words,
       options: { ...personOptions, json: { type: "boolean", default: false }, ...placeOptions },
     });
-    const person = personIn(values);
-    return atRecordPlace(run, values, async (place) => {
+    const person = readPerson(values);
+    return withRecordPlace(run, values, async (place) => {
       const { signal } = run;
       const nowMs = Date.now();
       const found = await findPerson({ store: place.store, person, nowMs, signal });
@@ -44,7 +44,7 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
       const elsewhere = otherTeamsLine(found);
       if (elsewhere !== undefined) run.note(elsewhere);
       if (values.json) run.print(JSON.stringify({ ...person, ...counts }));
-      else for (const line of [`${nameOf(person)} ${place.where}:`, ...countLines(counts)]) run.print(line);
+      else for (const line of [`${formatPerson(person)} ${place.where}:`, ...formatCounts(counts)]) run.print(line);
       return exitCodes.success;
     });
   },
@@ -89,10 +89,10 @@ reachable.
     });
     const file = values["request-ids"];
     if (file !== undefined) return deleteLeftOver({ run, file, ...values });
-    const person = personIn(values);
+    const person = readPerson(values);
     const wishes = { ...values, isDry: values["dry-run"] };
     try {
-      return await atRecordPlace(run, values, (place) => deletePerson({ run, place, person, wishes }));
+      return await withRecordPlace(run, values, (place) => deletePerson({ run, place, person, wishes }));
     } catch (thrown) {
       if (!run.signal.aborted) throw thrown;
       throw new Error("Interrupted. What is deleted stays deleted; run the command again for the rest.", {
@@ -116,11 +116,11 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
     );
   }
   const counts = await countAll({ place, person, found, nowMs, signal });
-  for (const line of [`${nameOf(person)} ${place.where}:`, ...countLines(counts)]) print(line);
+  for (const line of [`${formatPerson(person)} ${place.where}:`, ...formatCounts(counts)]) print(line);
   const elsewhere = otherTeamsLine(found);
   if (elsewhere !== undefined) note(elsewhere);
   if (wishes.isDry) {
-    for (const line of ["", ...remains, "", "Nothing was deleted."]) print(line);
+    for (const line of ["", ...remainingDataText, "", "Nothing was deleted."]) print(line);
     return exitCodes.success;
   }
   const underWay = found.tasks.filter((task) => task.isUnderWay);
@@ -151,17 +151,18 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
       if (!("stageName" in place.at)) throw why;
       isExecutionLeft = true;
       const { config } = wishes;
-      for (const line of await leaveOver({ directory: run.directory, ids, named: place.at, config, nowMs })) note(line);
+      for (const line of await writeLeftOver({ directory: run.directory, ids, named: place.at, config, nowMs }))
+        note(line);
     },
   });
   print("");
   for (const line of leftLines(left)) note(line);
   const isLeft = isExecutionLeft || left.length > 0;
-  if (!isLeft) print(isNothing(counts) ? `Nothing was found of ${nameOf(person)}.` : "Deleted.");
+  if (!isLeft) print(isNothing(counts) ? `Nothing was found of ${formatPerson(person)}.` : "Deleted.");
   else print(`Deleted, but for ${isExecutionLeft ? "the Execution zone's records" : "what is under way"}.`);
   for (const line of foreignLines({ place, found })) print(line);
   for (const line of rulesLeft({ counts, withRules: wishes.rules })) print(line);
-  for (const line of remains) print(line);
+  for (const line of remainingDataText) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
 }
 
@@ -239,7 +240,7 @@ async function deleteLeftOver({
   if (!yes) throw new UsageError("--request-ids goes with --yes.");
   const named = chooseStage(loadConfig({ directory, file: config }), stage);
   const ids = await readLeftOver({ directory, file });
-  const many = await stageExecution({ ...named, signal }).erase({ ids });
+  const many = await createStageExecutionPart({ ...named, signal }).erase({ ids });
   print(
     `Records of the Execution zone of stage ${named.stageName} deleted: ${many} of ${ids.size}. The others had expired.`,
   );

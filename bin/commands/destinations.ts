@@ -12,10 +12,10 @@ import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
 import { checkDependencies } from "../../lib/cli/destinations/check-dependencies.ts";
 import { checkInStage, deployedWorker, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
-import { rowOf, rowText } from "../../lib/cli/destinations/describe.ts";
+import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
-import { type Known, possibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
-import { keyText, orderText } from "../../lib/cli/destinations/route-key.ts";
+import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
+import { formatRouteKey, orderText } from "../../lib/cli/destinations/route-key.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const destinationsList: Command = {
@@ -53,11 +53,11 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
         ? { address: `http://127.0.0.1:${readEnvironment().executionPort}/` }
         : { address: "the stage's own Execution zone", authorizer: "sigv4" };
     const rows = Object.entries(config.destinations).map(([name, destination]) =>
-      rowOf({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
+      toDestinationRow({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
     );
     const known = { channel, team, text };
     const asked = [channel, team, text].some((fact) => fact !== undefined);
-    const possible = asked ? possibleRoutes({ routes, known }) : undefined;
+    const possible = asked ? listPossibleRoutes({ routes, known }) : undefined;
     if (named !== undefined && routesFromFile) {
       note("No routes were pushed to the stage yet: those of the last deploy are in force, taken to be the file's.");
     }
@@ -66,7 +66,7 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
       print(JSON.stringify({ stage: named?.stageName, destinations: rows, routes, possible, outdated }));
       return exitCodes.success;
     }
-    print([...rows.map(rowText), "", routesText(routes)].join("\n"));
+    print([...rows.map(formatDestinationRow), "", routesText(routes)].join("\n"));
     if (possible !== undefined) print(`\n${possibleText({ routes, known, possible })}`);
     return exitCodes.success;
   },
@@ -74,7 +74,9 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 
 function routesText(routes: Config["routes"]): string {
   if (routes.length === 0) return "There is no route: whoever asks is told that no agent is set up.";
-  const lines = routes.map((route, index) => `  ${index + 1}. ${keyText(route)}: ${orderText(route.destination)}`);
+  const lines = routes.map(
+    (route, index) => `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`,
+  );
   return `Routes, of which the first that fits decides:\n${lines.join("\n")}`;
 }
 
@@ -84,8 +86,8 @@ function possibleText({
   possible,
 }: {
   routes: Config["routes"];
-  known: Known;
-  possible: ReturnType<typeof possibleRoutes>;
+  known: KnownMessage;
+  possible: ReturnType<typeof listPossibleRoutes>;
 }): string {
   const of = [known.team && `team ${known.team}`, known.channel && `channel ${known.channel}`].filter(Boolean);
   const message = [
@@ -95,7 +97,7 @@ function possibleText({
     "goes to",
   ];
   const lines = possible.map(({ place, destination, certain }) => {
-    const when = certain ? "" : `if ${keyText(unknownOf(routes[place - 1], known))}: `;
+    const when = certain ? "" : `if ${formatRouteKey(unknownOf(routes[place - 1], known))}: `;
     return `  ${when}${orderText(destination)} (route ${place})`;
   });
   if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user is told so");
@@ -103,7 +105,7 @@ function possibleText({
 }
 
 /** Describes what a message must be for the route to fit. */
-function unknownOf(route: Config["routes"][number] | undefined, { team, channel, text }: Known) {
+function unknownOf(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
   return {
     ...(team === undefined ? { team: route?.team } : {}),
     ...(channel === undefined ? { channel: route?.channel } : {}),

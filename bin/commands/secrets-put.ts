@@ -4,10 +4,10 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { callerAccount } from "../../lib/cli/aws/account.ts";
 import { AwsFailure } from "../../lib/cli/aws/aws-failure.ts";
-import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../../lib/cli/aws/secret-store.ts";
-import { type Looked, valuesOf } from "../../lib/cli/aws/secret-values.ts";
+import { createSecret, putSecretValue, readSecretState, type SecretState } from "../../lib/cli/aws/secret-store.ts";
+import { readSecretValues, type SecretWithState } from "../../lib/cli/aws/secret-values.ts";
 import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
-import { type StageSecret, secretsOfStage } from "../../lib/cli/aws/stage-secrets.ts";
+import { listStageSecrets, type StageSecret } from "../../lib/cli/aws/stage-secrets.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const secretsPut: Command = {
@@ -46,22 +46,23 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
     if (positionals.length > 0) throw new UsageError("A secret is no argument: set its environment variable instead.");
     const config = loadConfig({ directory: run.directory, file: values.config });
     const named = chooseStage(config, values.stage);
-    const secrets = onlyNamed(secretsOfStage({ config, ...named }), values.only);
+    const secrets = onlyNamed(listStageSecrets({ config, ...named }), values.only);
     const account = await callerAccount({ region: named.stage.verification.region, signal: run.signal });
     const [here, elsewhere] = split(secrets, account);
     tellElsewhere(run, { here, elsewhere, account, named });
     const looked = await Promise.all(
-      here.map(async (secret) => ({ secret, state: await stateOfSecret({ ...secret, signal: run.signal }) })),
+      here.map(async (secret) => ({ secret, state: await readSecretState({ ...secret, signal: run.signal }) })),
     );
     const chosen = looked.filter(({ secret, state }) => mayWrite(secret, state, values.overwrite));
-    const given = await valuesOf(run, { chosen, force: values.force });
+    const given = await readSecretValues(run, { chosen, force: values.force });
     if (given === undefined) {
       run.note("Nothing was written.");
       return exitCodes.interrupted;
     }
     for (const { secret, state, value } of given) await write(run, { secret, state, value, named });
     const left = looked.filter((one) => !chosen.includes(one));
-    const isLacking = ({ secret, state }: Looked) => state !== "present" && !(state === "absent" && isLeftOut(secret));
+    const isLacking = ({ secret, state }: SecretWithState) =>
+      state !== "present" && !(state === "absent" && isLeftOut(secret));
     for (const { secret, state } of left) run.print(line(secret, stateText(secret, state)));
     return left.some(isLacking) ? exitCodes.failed : exitCodes.success;
   },
@@ -118,7 +119,7 @@ function isLeftOut({ env, optional }: StageSecret): boolean {
 
 async function write(
   { print, signal }: CommandRun,
-  { secret, state, value, named }: Looked & { value: string; named: NamedStage },
+  { secret, state, value, named }: SecretWithState & { value: string; named: NamedStage },
 ): Promise<void> {
   const { id, region, purpose } = secret;
   const { stageName } = named;

@@ -11,7 +11,7 @@ import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
-import { ownXray } from "../../lib/cli/aws/own-xray.ts";
+import { findXrayTarget } from "../../lib/cli/aws/xray-target.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
@@ -58,7 +58,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       config: config.telemetry,
       service: "verification",
       readSecret,
-      xray: ownXray({ region }),
+      xray: findXrayTarget({ region }),
       log,
     });
     const executionUrl = `http://127.0.0.1:${executionPort}/`;

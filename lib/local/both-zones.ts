@@ -12,7 +12,7 @@ import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { ownXray } from "../cli/aws/own-xray.ts";
+import { findXrayTarget } from "../cli/aws/xray-target.ts";
 import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
@@ -59,13 +59,7 @@ export type SlackConnection = {
 };
 
 /** A fake Slack with secrets of its own, new ones each time; its workspace is allowed. `file` keeps its messages. */
-export async function openFakeSlack({
-  log,
-  file,
-}: {
-  log: Log;
-  file?: string;
-}): Promise<{
+export async function openFakeSlack({ log, file }: { log: Log; file?: string }): Promise<{
   fakeSlack: FakeSlack;
   slack: SlackConnection & Record<"signingSecret" | "botToken", () => Promise<string>>;
 }> {
@@ -91,7 +85,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       config: config.telemetry,
       service,
       readSecret,
-      xray: ownXray({ region }),
+      xray: findXrayTarget({ region }),
       log: options.log(service),
     });
   const telemetry = telemetryOf("verification");

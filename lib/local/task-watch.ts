@@ -2,7 +2,7 @@
 
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { titleOfEvent, wordsOfEvent } from "../cli/trace/event-text.ts";
+import { describeEvent, formatStepTitle } from "../cli/trace/event-text.ts";
 
 /** One step of a task's way. `detail` is shown as it is: its secrets are redacted already. */
 export type TaskStep = {
@@ -54,7 +54,7 @@ export function createTaskWatch({
     observe({ requestId, event, task, effects }) {
       // A task from before a restart was accepted unseen.
       if (task.taskId !== undefined) remember(task.taskId, requestId);
-      const title = titleOfEvent({ words: wordsOfEvent(event), state: task.state });
+      const title = formatStepTitle({ words: describeEvent(event), state: task.state });
       const asked = effects.map((effect) =>
         effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,
       );

@@ -15,7 +15,7 @@ export const rulePlaceHelp = `
 `.slice(1, -1);
 
 /** What `work` gets of the place: its words, and the configuration's own rules. */
-export type AtPlace = {
+export type OpenedRulePlace = {
   place: RulePlace;
   configured: readonly AllowlistRule[];
   configName: string;
@@ -24,10 +24,10 @@ export type AtPlace = {
 };
 
 /** Runs `work` at the place that the words name, and closes it. */
-export async function atRulePlace<T>(
+export async function withRulePlace<T>(
   { directory, signal }: Pick<CommandRun, "directory" | "signal">,
   values: PlaceValues,
-  work: (at: AtPlace) => Promise<T>,
+  work: (at: OpenedRulePlace) => Promise<T>,
 ): Promise<T> {
   const { stage, store, config: file } = values;
   if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");

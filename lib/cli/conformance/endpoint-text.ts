@@ -16,7 +16,7 @@ type Words = {
 };
 
 /** Throws a UsageError or a ConfigError. */
-export function endpointOf({ url, auth, dialect, destination: name, place }: Words): Endpoint {
+export function findEndpoint({ url, auth, dialect, destination: name, place }: Words): Endpoint {
   if ((url === undefined) === (name === undefined)) {
     throw new UsageError("Either a URL or --destination NAME is needed.");
   }

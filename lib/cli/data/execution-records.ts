@@ -15,19 +15,19 @@ import { readExecutionTable } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { listRecords } from "./find-person.ts";
 import { type DataPart, parseRecord, type StoredRecord } from "./person.ts";
-import { guardedStore } from "./record-place.ts";
+import { wrapAwsStore } from "./record-place.ts";
 
 type Store = ErasableStore<StoredRecord>;
 
 /** After its end a host of ours keeps a task for a day; a little longer where clocks differ. */
-export const executionKeepsMs = 26 * 3600_000;
+export const executionRetentionMs = 26 * 3600_000;
 
 /** The longest time after which a host may be configured to give up a lease that has lapsed. */
 const lostAfterMs = 300_000;
 const leaseSchema = z.object({ untilMs: z.number() });
 
 /** Of the local run. Without its file there is nothing. */
-export function localExecution({ file, signal }: { file: string; signal: AbortSignal }): DataPart {
+export function createLocalExecutionPart({ file, signal }: { file: string; signal: AbortSignal }): DataPart {
   return part(signal, async (work) => {
     if (!existsSync(file)) return 0;
     const database = openDatabase({ file });
@@ -40,7 +40,7 @@ export function localExecution({ file, signal }: { file: string; signal: AbortSi
 }
 
 /** Of a stage. Rejects with an AwsFailure where the credentials are not of the Execution zone's account. */
-export function stageExecution({ stageName, stage, signal }: NamedStage & { signal: AbortSignal }): DataPart {
+export function createStageExecutionPart({ stageName, stage, signal }: NamedStage & { signal: AbortSignal }): DataPart {
   return part(signal, async (work) => {
     const place = executionPlaceOf(stage);
     if (place === undefined) return 0;
@@ -53,7 +53,7 @@ export function stageExecution({ stageName, stage, signal }: NamedStage & { sign
     const client = new DynamoDBClient({ ...dynamoDbSettings, region });
     try {
       return await work(
-        guardedStore({ store: createDynamoTaskStore({ client, table, parse: parseRecord, signal }), signal }),
+        wrapAwsStore({ store: createDynamoTaskStore({ client, table, parse: parseRecord, signal }), signal }),
       );
     } finally {
       client.destroy();

@@ -14,7 +14,7 @@ export const personHelp = `
   --user U       the id of the person there, such as U012AB3CD
 `.slice(1, -1);
 
-export function personIn({ team, user }: { team?: string | undefined; user?: string | undefined }): Person {
+export function readPerson({ team, user }: { team?: string | undefined; user?: string | undefined }): Person {
   const isId = (text: string | undefined): text is string => text !== undefined && /^[A-Z0-9]{1,64}$/.test(text);
   if (isId(team) && isId(user)) return { team, user };
   throw new UsageError(
@@ -22,7 +22,7 @@ export function personIn({ team, user }: { team?: string | undefined; user?: str
   );
 }
 
-export function nameOf(person: Person): string {
+export function formatPerson(person: Person): string {
   return personOf(person);
 }
 

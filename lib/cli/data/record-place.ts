@@ -33,7 +33,7 @@ export type RecordPlace = {
 };
 
 /** Runs `work` at the place that the words name, and closes it. */
-export async function atRecordPlace<T>(
+export async function withRecordPlace<T>(
   { directory, signal }: Pick<CommandRun, "directory" | "signal">,
   { stage, store, config: configFile }: PlaceValues,
   work: (place: RecordPlace) => Promise<T>,
@@ -87,7 +87,7 @@ async function openStageRecords({
   const store = createDynamoTaskStore({ client, table: outputs.tableName, parse: parseRecord, signal });
   return {
     where: `in stage ${stageName}`,
-    store: guardedStore({ store, signal }),
+    store: wrapAwsStore({ store, signal }),
     queue: {
       send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)),
     },
@@ -102,7 +102,7 @@ async function openStageRecords({
 
 // A store on AWS as a command calls it: each call has a deadline, and says what to do where AWS refuses it.
 
-export function guardedStore({
+export function wrapAwsStore({
   store,
   signal,
 }: {

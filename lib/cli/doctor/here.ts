@@ -9,8 +9,8 @@ import { hasSecret, nameOfSecret, readSecret } from "../../../lambdas/shared/con
 import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
 import { openLocalRules } from "../allow/local-rules.ts";
 import { checkDependencies } from "../destinations/check-dependencies.ts";
-import { type CheckGroup, once, skipped } from "./check.ts";
-import { whoMayAsk } from "./checks/configuration.ts";
+import { type CheckGroup, once, skippedFinding } from "./check.ts";
+import { allowlistCheck } from "./checks/configuration.ts";
 import { destinationGroup } from "./checks/destinations.ts";
 import { queueFile, storeFile } from "./checks/engine-file.ts";
 import { entry } from "./checks/entry.ts";
@@ -19,13 +19,13 @@ import { secretsHere, signingSecret } from "./checks/secrets.ts";
 import { appToken, botToken, tokenScopes } from "./checks/slack-tokens.ts";
 import { destinationClocks, slackClock } from "./clock-sources.ts";
 import { countRules } from "./count-rules.ts";
-import { openEntryHere } from "./entry-under-test.ts";
+import { openLocalEntry } from "./entry-under-test.ts";
 import { portUse } from "./port-use.ts";
 import { openSlackSide } from "./slack-side.ts";
 
-export type Closes = (() => Promise<void>)[];
+export type CloseSteps = (() => Promise<void>)[];
 
-export function groupsHere({
+export function createLocalGroups({
   config,
   environment,
   place,
@@ -36,7 +36,7 @@ export function groupsHere({
   environment: Environment;
   place: ConfigPlace;
   /** Gets what is to be done when all checks are over. */
-  closes: Closes;
+  closes: CloseSteps;
   signal: AbortSignal;
 }): CheckGroup[] {
   const { port, executionPort } = environment;
@@ -53,7 +53,7 @@ export function groupsHere({
     const use = await verificationUse();
     const isSecretKnown = hasSecret(reference);
     if (!isSecretKnown && use !== "zone") return { missing: whyNoEntry(config) };
-    return openEntryHere({ port, use, isSecretKnown, readSecret: () => readSecret(reference), closes });
+    return openLocalEntry({ port, use, isSecretKnown, readSecret: () => readSecret(reference), closes });
   });
   // A machine without any of Slack's secrets runs the fake Slack, which has secrets of its own.
   const ofSlack = isAnySet(config.slack) ? neededSecrets(config.slack) : [];
@@ -99,9 +99,9 @@ export function groupsHere({
             appToken({ slack }),
             entry({ open: openEntry }),
             signingSecret({ slack, open: openEntry }),
-            whoMayAsk({ configured: config.allowlist.length, kept: () => rulesIn(verificationFile) }),
+            allowlistCheck({ configured: config.allowlist.length, kept: () => rulesIn(verificationFile) }),
           ]
-        : [{ name: "tokens", run: async () => skipped(fakeSlackText(config)) }, entry({ open: openEntry })],
+        : [{ name: "tokens", run: async () => skippedFinding(fakeSlackText(config)) }, entry({ open: openEntry })],
     },
     destinationGroup({ ...checkDependencies({ config, place, signal }), executionPort, isStarted }),
   ];

@@ -7,7 +7,7 @@ import { contractVersion } from "../../../contracts/version.ts";
 import { makeArtifacts } from "./artifacts.ts";
 import { checkContract } from "./contract/check-contract.ts";
 import { generatedProblems } from "./generated-problems.ts";
-import { readinessOf } from "./readiness.ts";
+import { checkReadiness } from "./readiness.ts";
 import { runScript } from "./run-script.ts";
 
 const help = `npm run release -- --check | --freeze | --out DIR
@@ -46,7 +46,7 @@ function main(words: string[]): number {
   if (folder !== undefined && existsSync(folder) && readdirSync(folder).length > 0) {
     throw new UsageError(`${folder} is not empty. Name another folder by --out.`);
   }
-  const { version, sections, problems } = readinessOf(directory);
+  const { version, sections, problems } = checkReadiness(directory);
   if (problems.length > 0)
     return refuse([`${version} cannot be released yet:`, ...problems.map((one) => `  - ${one}`)]);
   if (folder === undefined) return say(0, `${version} can be released: npm run release -- --out DIR`);

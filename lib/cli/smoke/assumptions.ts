@@ -1,9 +1,9 @@
 /** Compares what the project assumes of AWS, without having seen it on an account, with what a stage shows. */
 
-import { type Assumption, hasData, isOfAgentCore, metricText } from "./checks.ts";
+import { type AssumptionCheck, hasData, isOfAgentCore, metricText } from "./checks.ts";
 import type { SmokeFacts } from "./facts.ts";
 
-export function assumptionsOf(facts: SmokeFacts): Assumption[] {
+export function checkAssumptions(facts: SmokeFacts): AssumptionCheck[] {
   return [
     availability(facts),
     loopDetection(facts),
@@ -35,7 +35,7 @@ export function assumptionsOf(facts: SmokeFacts): Assumption[] {
   ];
 }
 
-function hidden(observed: string): Pick<Assumption, "observed" | "differs" | "todo"> {
+function hidden(observed: string): Pick<AssumptionCheck, "observed" | "differs" | "todo"> {
   return { observed: `Not shown by this stage. ${observed}`, differs: undefined, todo: "" };
 }
 
@@ -43,7 +43,7 @@ function accepted({ stories }: SmokeFacts): number {
   return stories.filter(({ polls }) => polls > 0).length;
 }
 
-function availability(facts: SmokeFacts): Assumption {
+function availability(facts: SmokeFacts): AssumptionCheck {
   const { kind, region } = facts;
   const point = "AgentCore Runtime in the region";
   const assumed = "it is available";
@@ -58,7 +58,7 @@ function availability(facts: SmokeFacts): Assumption {
   };
 }
 
-function loopDetection({ stories, wakes, verification }: SmokeFacts): Assumption {
+function loopDetection({ stories, wakes, verification }: SmokeFacts): AssumptionCheck {
   const polls = stories.find(({ story }) => story === "wakes")?.polls ?? 0;
   const dropped = verification.metrics
     .filter(({ metric }) => metric.name === "RecursiveInvocationsDropped")
@@ -73,7 +73,7 @@ function loopDetection({ stories, wakes, verification }: SmokeFacts): Assumption
   };
 }
 
-function runtimeMetrics({ kind, execution, verification }: SmokeFacts): Assumption {
+function runtimeMetrics({ kind, execution, verification }: SmokeFacts): AssumptionCheck {
   const point = "names, dimensions and account of AgentCore's metrics";
   const assumed = "those that the alarms watch, in the account of the runtime or of the caller";
   if (kind !== "agentcore") return { point, assumed, ...hidden(`Its Execution zone is of kind ${kind}.`) };
@@ -98,7 +98,7 @@ function runtimeMetrics({ kind, execution, verification }: SmokeFacts): Assumpti
   };
 }
 
-function concurrentInvokes({ kind, stories, execution, verification }: SmokeFacts): Assumption {
+function concurrentInvokes({ kind, stories, execution, verification }: SmokeFacts): AssumptionCheck {
   const point = "several invocations of one AgentCore session at once";
   const assumed = "polls and a cancel are answered while the agent runs";
   if (kind !== "agentcore") return { point, assumed, ...hidden(`Its Execution zone is of kind ${kind}.`) };
@@ -115,7 +115,7 @@ function concurrentInvokes({ kind, stories, execution, verification }: SmokeFact
   };
 }
 
-function policies(facts: SmokeFacts): Assumption {
+function policies(facts: SmokeFacts): AssumptionCheck {
   const point = "policies that match a principal which did not exist when they were made";
   const assumed = "they let the Verification role in";
   if (facts.kind === "external") return { point, assumed, ...hidden("It deploys no Execution zone.") };
@@ -129,7 +129,7 @@ function policies(facts: SmokeFacts): Assumption {
   };
 }
 
-function creation({ verification }: SmokeFacts): Assumption {
+function creation({ verification }: SmokeFacts): AssumptionCheck {
   const count = verification.alarms.length;
   return {
     point: "errors when resources are created",
@@ -143,7 +143,7 @@ function creation({ verification }: SmokeFacts): Assumption {
 /** New accounts have it; the defaults of a stage are made for it. */
 const leastConcurrency = 10;
 
-function concurrency({ lambdaConcurrency }: SmokeFacts): Assumption {
+function concurrency({ lambdaConcurrency }: SmokeFacts): AssumptionCheck {
   const point = "Lambda's concurrency in the Verification account";
   const assumed = `at least ${leastConcurrency}`;
   if (lambdaConcurrency === undefined)

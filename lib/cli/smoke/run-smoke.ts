@@ -10,12 +10,12 @@ import type { Found } from "../doctor/run-checks.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskPlace } from "../tasks/stored-task.ts";
 import { openCloudWatch, type WatchedMetric } from "./alarms.ts";
-import { assumptionsOf } from "./assumptions.ts";
-import { checksOf } from "./checks.ts";
+import { checkAssumptions } from "./assumptions.ts";
+import { checkFacts } from "./checks.ts";
 import type { SmokeFacts, ZoneFacts } from "./facts.ts";
 import { createIsIdle } from "./idle.ts";
 import { openLogs } from "./logs.ts";
-import { reportOf, type SmokeReport } from "./report.ts";
+import { createSmokeReport, type SmokeReport } from "./report.ts";
 import { runStory, type StoryDependencies, type StoryResult, type StorySettings, storyGroups } from "./run-story.ts";
 import { type StackResource, stackResources } from "./stack-resources.ts";
 
@@ -73,7 +73,7 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
   }
   note(`Waiting for what CloudWatch writes of it, ${Math.ceil(settings.settleMs / 60_000)} minutes at the longest.`);
   const facts = await lookAt({ ...request, results, fromMs });
-  const report = reportOf({ checks: checksOf(facts), assumptions: assumptionsOf(facts) });
+  const report = createSmokeReport({ checks: checkFacts(facts), assumptions: checkAssumptions(facts) });
   note(report.ok ? `Stage ${stageName} is as it should be.` : `Stage ${stageName}: see the report.`);
   return report;
 }
@@ -162,7 +162,7 @@ type Looked = Pick<SmokeFacts, "verification" | "own" | "lines">;
 
 /** Metrics come minutes later, log lines seconds later. */
 function isSettled({ verification, own, lines }: Looked): boolean {
-  const [metrics] = checksOf({ ...empty, verification, own, lines }).filter(({ name }) =>
+  const [metrics] = checkFacts({ ...empty, verification, own, lines }).filter(({ name }) =>
     name.startsWith("metrics that"),
   );
   const counted = own.every(({ sum = 0, atLeast }) => sum >= atLeast);

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { isFolderLocked, openSqliteEngine } from "../../local/engine.ts";
-import { itemsOf, openStates } from "./items.ts";
-import { oldestFirst } from "./oldest-first.ts";
+import { listItems, openStates } from "./items.ts";
+import { mergeOldestFirst } from "./oldest-first.ts";
 import type { TaskPlace } from "./stored-task.ts";
 import { parseStored } from "./stored-task.ts";
 
@@ -36,11 +36,11 @@ export function openLocalPlace({
     where: `in ${file}`,
     store,
     queue,
-    openTasks: () => oldestFirst(openStates.map((key) => itemsOf({ store, index: "state", key, signal }))),
+    openTasks: () => mergeOldestFirst(openStates.map((key) => listItems({ store, index: "state", key, signal }))),
     newestIds: newestInFile({ database }),
     async idsLike({ state, prefix }) {
       const ids: string[] = [];
-      for await (const { id } of itemsOf({ store, index: "state", key: state, signal })) {
+      for await (const { id } of listItems({ store, index: "state", key: state, signal })) {
         if (id.startsWith(prefix)) ids.push(id);
       }
       return ids;

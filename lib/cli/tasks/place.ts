@@ -22,7 +22,7 @@ export const placeHelp = `
 export type PlaceValues = { stage?: string | undefined; store?: string | undefined; config?: string | undefined };
 
 /** Runs `work` at the place that the words name, and closes it. */
-export async function atPlace<T>(
+export async function withTaskPlace<T>(
   { directory, signal }: Pick<CommandRun, "directory" | "signal">,
   { stage, store, config: file }: PlaceValues,
   work: (place: TaskPlace) => Promise<T>,

@@ -2,15 +2,15 @@
 
 import { safeLine } from "../../../lambdas/shared/safe-characters.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { describeOutcome, durationText, nextText, timeText } from "./text.ts";
+import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
 
 /** One line of a listing. */
-export function rowOf({ task, nowMs }: { task: Task; nowMs: number }) {
+export function toListedTask({ task, nowMs }: { task: Task; nowMs: number }) {
   const { team, channel, user } = task.message;
   return {
     requestId: task.id,
     state: task.state,
-    receivedAt: timeText(task.receivedAtMs),
+    receivedAt: formatTime(task.receivedAtMs),
     ageMs: nowMs - task.receivedAtMs,
     destination: task.destination ?? null,
     team,
@@ -19,17 +19,17 @@ export function rowOf({ task, nowMs }: { task: Task; nowMs: number }) {
     thread: task.thread,
     attempts: task.attempts,
     polls: task.polls,
-    next: nextText({ task, nowMs }),
+    next: describeNextStep({ task, nowMs }),
   };
 }
 
 /** Everything that is known of it. Each field of the record has its line here, so that a new one is thought about. */
-export function viewOf({ task, nowMs }: { task: Task; nowMs: number }) {
+export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
   const { message, params, outcome } = task;
   return {
     id: task.id,
     state: task.state,
-    next: nextText({ task, nowMs }),
+    next: describeNextStep({ task, nowMs }),
     outcome: outcome && outcomeOf(outcome),
     outcomeText: describeOutcome(task),
     thread: task.thread,
@@ -108,12 +108,12 @@ function questionOf({ index, askedAtMs, expiresAtMs, ts, options, answer }: NonN
 }
 
 /** For a terminal: what is there, times as such and by how long they are away; then the history. */
-export function viewLines({ task, nowMs }: { task: Task; nowMs: number }): string[] {
-  const { history, id, outcomeText: _, ...view } = viewOf({ task, nowMs });
+export function formatTaskView({ task, nowMs }: { task: Task; nowMs: number }): string[] {
+  const { history, id, outcomeText: _, ...view } = toTaskView({ task, nowMs });
   const fields = Object.entries(view).flatMap(([name, value]) => fieldLines({ name, value, nowMs }));
   const steps = history.map(({ atMs, sincePreviousMs, state, event }, index) => {
-    const since = index === 0 ? "" : `+${durationText(sincePreviousMs)}`;
-    return `  ${timeText(atMs)}  ${since.padStart(8)}  ${state.padEnd(10)}  ${event}`;
+    const since = index === 0 ? "" : `+${formatDuration(sincePreviousMs)}`;
+    return `  ${formatTime(atMs)}  ${since.padStart(8)}  ${state.padEnd(10)}  ${event}`;
   });
   return [`Task ${id}`, ...fields, "History", ...steps];
 }
@@ -128,11 +128,11 @@ function fieldLines({ name, value, nowMs }: { name: string; value: unknown; nowM
 }
 
 function shownValue({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string {
-  if (name.endsWith("AfterMs")) return durationText(Number(value));
+  if (name.endsWith("AfterMs")) return formatDuration(Number(value));
   return name.endsWith("Ms") ? timeAndAway(Number(value), nowMs) : safeLine(String(value));
 }
 
 function timeAndAway(atMs: number, nowMs: number): string {
   const awayMs = atMs - nowMs;
-  return `${timeText(atMs)}  ${awayMs > 0 ? `in ${durationText(awayMs)}` : `${durationText(-awayMs)} ago`}`;
+  return `${formatTime(atMs)}  ${awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`}`;
 }

@@ -5,18 +5,18 @@ type EventName = TaskEvent["type"];
 type Known = { [Name in EventName]?: (event: Extract<TaskEvent, { type: Name }>) => string };
 
 /** A step's title. Readers find the state behind the arrow. */
-export function titleOfEvent({ words, state }: { words: string; state: string }): string {
+export function formatStepTitle({ words, state }: { words: string; state: string }): string {
   return `${words} → ${state}`;
 }
 
 /** With what the event itself says. */
-export function wordsOfEvent(event: TaskEvent): string {
+export function describeEvent(event: TaskEvent): string {
   const tell = known[event.type] as ((event: TaskEvent) => string) | undefined;
   return tell?.(event) ?? names[event.type];
 }
 
 /** Where only the event's name was kept, as in a record's history; a name of another version stands for itself. */
-export function wordsOfName(name: string): string {
+export function describeEventName(name: string): string {
   return Object.hasOwn(names, name) ? names[name as EventName] : name.replaceAll("_", " ");
 }
 

@@ -1,8 +1,8 @@
 /** What the local run saw of a task's way, frames included. */
 import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
 import { callKey, decisionKey } from "./from-task.ts";
+import { hideTexts } from "./hide-texts.ts";
 import type { PictureStep, PictureZone, SourceStep } from "./picture-step.ts";
-import { withoutTexts } from "./without-texts.ts";
 
 const zones: Record<RecordedStep["kind"], PictureZone> = {
   event: "slack",
@@ -13,14 +13,14 @@ const zones: Record<RecordedStep["kind"], PictureZone> = {
   response: "transport",
 };
 
-export function toRecordedStep({ atMs, kind, title, detail, failed }: RecordedStep): SourceStep {
+export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedStep): SourceStep {
   const step: PictureStep = { atMs, zone: zones[kind], title, detail: {}, ...(failed === true && { failed }) };
   switch (kind) {
     case "request":
-      return { key: callKey(title), step: { ...step, frame: withoutTexts(detail) } };
+      return { key: callKey(title), step: { ...step, frame: hideTexts(detail) } };
     case "response":
       // Its title may quote the agent's progress.
-      return { step: { ...step, title: `answer to ${title.replace(/:.*$/s, "")}`, frame: withoutTexts(detail) } };
+      return { step: { ...step, title: `answer to ${title.replace(/:.*$/s, "")}`, frame: hideTexts(detail) } };
     case "claim":
     case "decision":
       return { key: keyOfDecision({ title, detail }), step: { ...step, detail: nextOf(detail) } };

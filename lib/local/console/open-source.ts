@@ -12,7 +12,7 @@ import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destination
 import { openAwsPlace } from "../../cli/tasks/aws-place.ts";
 import { openLocalPlace } from "../../cli/tasks/local-place.ts";
 import { readLocalRecord, readStageRecord } from "../../cli/trace/execution-record.ts";
-import { pictureOf } from "../../cli/trace/picture.ts";
+import { createPicture } from "../../cli/trace/picture.ts";
 import type { RecordedStep } from "../recorder/step-recorder.ts";
 import { createArchivedLetters } from "./dead-letters/archived.ts";
 import { createUndeliveredLetters } from "./dead-letters/undelivered.ts";
@@ -49,7 +49,7 @@ export function openLocalSource({
       const taskIds = taskId === undefined ? [] : [taskId];
       const record = await readLocalRecord({ beside: file, requestId, taskIds });
       const seen = { execution: record.task, stepRecorder: steps?.() ?? [] };
-      return { picture: pictureOf({ requestId, task, ...seen, nowMs: now() }), note: record.note };
+      return { picture: createPicture({ requestId, task, ...seen, nowMs: now() }), note: record.note };
     },
     health: openHealth({ config, stage: undefined, executionPort, signal }),
     letters: createUndeliveredLetters({ place }),
@@ -78,7 +78,7 @@ export async function openStageSource({
     async pictureOf({ task }) {
       const { id: requestId, taskId } = task;
       const record = await readStageRecord({ named, requestId, taskIds: taskId === undefined ? [] : [taskId], signal });
-      return { picture: pictureOf({ requestId, task, execution: record.task, nowMs: now() }), note: record.note };
+      return { picture: createPicture({ requestId, task, execution: record.task, nowMs: now() }), note: record.note };
     },
     health: openHealth({ config, stage, executionPort: undefined, signal }),
     letters: createArchivedLetters({ named, place, signal }),

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Outcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { rowOf, viewLines, viewOf } from "../../../lib/cli/tasks/task-view.ts";
-import { describeOutcome, durationText, nextText } from "../../../lib/cli/tasks/text.ts";
+import { formatTaskView, toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
+import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 
 const nowMs = askedAtMs + 90_000;
@@ -33,22 +33,26 @@ describe("what is shown of a task", () => {
             answer: { user: "U1", atMs: nowMs, text: answered, callId: "c" },
           },
         };
-        const shown = JSON.stringify([rowOf({ task, nowMs }), viewOf({ task, nowMs }), viewLines({ task, nowMs })]);
+        const shown = JSON.stringify([
+          toListedTask({ task, nowMs }),
+          toTaskView({ task, nowMs }),
+          formatTaskView({ task, nowMs }),
+        ]);
         expect(shown).not.toContain("secret");
-        expect(viewOf({ task, nowMs })).toMatchObject({ message: { textLength: 15 }, outcome: { textLength: 15 } });
+        expect(toTaskView({ task, nowMs })).toMatchObject({ message: { textLength: 15 }, outcome: { textLength: 15 } });
       }),
     );
   });
 
   it("names every field of the record", () => {
-    const named = Object.keys(viewOf({ task: sampleTask(), nowMs }));
+    const named = Object.keys(toTaskView({ task: sampleTask(), nowMs }));
     expect(named).toEqual(expect.arrayContaining(Object.keys(taskSchema.shape)));
   });
 
   it("gives times as such and by how long they are away", () => {
-    const lines = viewLines({ task: sampleTask({ deadlineAtMs: nowMs + 7_200_000 }), nowMs });
+    const lines = formatTaskView({ task: sampleTask({ deadlineAtMs: nowMs + 7_200_000 }), nowMs });
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}received +2025-10-09T08:53:20.000Z {2}1 min ago$/));
-    const polled = viewLines({ task: sampleTask({ pollAfterMs: 1500 }), nowMs });
+    const polled = formatTaskView({ task: sampleTask({ pollAfterMs: 1500 }), nowMs });
     expect(polled).toContainEqual(expect.stringMatching(/^ {2}pollAfter +1 s$/));
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
   });
@@ -57,7 +61,7 @@ describe("what is shown of a task", () => {
 describe("what an Execution zone said of a task", () => {
   it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
-    const lines = viewLines({ task: sampleTask({ taskId }), nowMs });
+    const lines = formatTaskView({ task: sampleTask({ taskId }), nowMs });
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}taskId +\[2J\]0;owned31mid$/));
   });
 });
@@ -72,10 +76,12 @@ describe("what a task does next", () => {
       [lease(nowMs), "taken over from a worker that died: poll"],
       [{ cancelReason: "asked" }, "cancel at its destination"],
     ] as const) {
-      expect(nextText({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
+      expect(describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
     }
-    expect(nextText({ task: sampleTask({ state: "queued", queuePosition: 2 }), nowMs })).toContain("2 before it");
-    expect(nextText({ task: sampleTask({ state: "sent", mayHaveArrived: true }), nowMs })).toContain("whether");
+    expect(describeNextStep({ task: sampleTask({ state: "queued", queuePosition: 2 }), nowMs })).toContain(
+      "2 before it",
+    );
+    expect(describeNextStep({ task: sampleTask({ state: "sent", mayHaveArrived: true }), nowMs })).toContain("whether");
   });
 
   it("says of a task that asks whom it waits for", () => {
@@ -86,7 +92,7 @@ describe("what a task does next", () => {
       [{ question: { ...question, answer } }, "the answer to its destination"],
       [{ question, cancelReason: "unanswered" }, "cancel at its destination"],
     ] as const) {
-      expect(nextText({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
+      expect(describeNextStep({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
     }
   });
 
@@ -105,7 +111,7 @@ describe("what a task does next", () => {
       [{ type: "not_yours" }, "somebody else's"],
     ];
     for (const [outcome, words] of outcomes) {
-      expect(nextText({ task: sampleTask({ state: "done", outcome }), nowMs })).toContain(words);
+      expect(describeNextStep({ task: sampleTask({ state: "done", outcome }), nowMs })).toContain(words);
     }
     expect(describeOutcome(sampleTask({ state: "waiting" }))).toBeUndefined();
   });
@@ -119,5 +125,5 @@ describe("a duration", () => {
     [119_999, "1 min"],
     [3_600_000, "1 h"],
     [100 * 3_600_000, "4 d"],
-  ])("of %d ms is %s", (ms, text) => expect(durationText(ms)).toBe(text));
+  ])("of %d ms is %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 });

@@ -1,9 +1,9 @@
 /** Cases of tasks that go on in the background; skipped where the peer answers everything at once. */
 import { maxPartialTextLength } from "../../../../contracts/limits.ts";
-import type { Answer } from "../answer.ts";
 import type { AcceptedTask } from "../case.ts";
 import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, expectError, resultOf } from "../expect.ts";
+import { expectError, expectResult, readPeerError } from "../expect.ts";
+import type { PeerAnswer } from "../peer-answer.ts";
 import { followTask } from "../run-task.ts";
 
 /** Short: whether the peer holds the answer is its own affair. */
@@ -62,7 +62,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
 ];
 
 /** These wait for the end of the task, so they come after those of `cancel_task`, which need one that is under way. */
-export const endedCases: readonly ConformanceCase[] = [
+export const completedTaskCases: readonly ConformanceCase[] = [
   {
     name: "ended/success",
     level: "required",
@@ -79,7 +79,7 @@ export const endedCases: readonly ConformanceCase[] = [
       for (const key of [{ task_id: end.taskId }, { request_id: end.requestId }]) {
         const id = newId();
         const answer = await peer.call({ method: "get_task", params: key, id });
-        const again = resultOf({ answer, method: "get_task", id });
+        const again = expectResult({ answer, method: "get_task", id });
         if (JSON.stringify(again) !== JSON.stringify(end.result)) throw new Deviation(answer.came);
       }
       return end.came;
@@ -106,7 +106,7 @@ export const endedCases: readonly ConformanceCase[] = [
 async function inTime({ peer: { dialect }, slowTasks }: CaseRun): Promise<string> {
   const { answer, requestId } = await slowTasks.first();
   if (answer.response === undefined) throw new Deviation(answer.came);
-  if (errorOf(answer) === undefined) return answer.came;
+  if (readPeerError(answer) === undefined) return answer.came;
   return expectError({ answer, reasons: ["timeout"], ids: [requestId], dialect });
 }
 
@@ -120,7 +120,7 @@ async function asked({
   const task = await slowTasks.awaited();
   const id = newId();
   const answer = await peer.call({ method: "get_task", params: key(task), id });
-  return sameTask({ answer, id, taskId: task.result.task_id });
+  return expectSameTask({ answer, id, taskId: task.result.task_id });
 }
 
 /** Only judged where the peer tells any. What does not fit the contract is passed over by its readers, so it is looked at as it came. */
@@ -135,8 +135,8 @@ async function partialText({ peer, slowTasks, newId }: CaseRun): Promise<string>
 }
 
 /** The same task: it says so while it is under way, and may be over by now. */
-export function sameTask({ answer, id, taskId }: { answer: Answer; id: string; taskId: string }): string {
-  const result = resultOf({ answer, method: "get_task", id });
+export function expectSameTask({ answer, id, taskId }: { answer: PeerAnswer; id: string; taskId: string }): string {
+  const result = expectResult({ answer, method: "get_task", id });
   if (result.status !== "success" && result.task_id !== taskId) {
     throw new Deviation(`${answer.came}; the task was accepted as ${taskId}`);
   }
@@ -147,7 +147,7 @@ export function sameTask({ answer, id, taskId }: { answer: Answer; id: string; t
 async function theEnd(run: CaseRun) {
   const { requestId, result: accepted } = await run.slowTasks.awaited();
   const { answer, id } = await followTask({ run, taskId: accepted.task_id, afterMs: accepted.poll_after_ms });
-  const result = resultOf({ answer, method: "get_task", id });
+  const result = expectResult({ answer, method: "get_task", id });
   if (result.status !== "success") throw new Deviation(answer.came);
   return { requestId, taskId: accepted.task_id, result, came: answer.came };
 }

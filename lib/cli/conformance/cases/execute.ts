@@ -1,8 +1,8 @@
 /** Cases of `execute_task`: what the Verification zone sends day by day is answered with a result. */
 import { maxRequestBytes } from "../../../../contracts/methods.ts";
 import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, expectError, means, resultOf } from "../expect.ts";
-import { channel, runTask, successOf } from "../run-task.ts";
+import { expectError, expectResult, hasReason, readPeerError } from "../expect.ts";
+import { channel, expectSuccess, runTask } from "../run-task.ts";
 
 const japanese = "関所を通る 🏯👩‍💻";
 const attachment = {
@@ -50,10 +50,10 @@ export const executeCases: readonly ConformanceCase[] = [
     async check(run) {
       const params = { text: run.texts.plain, attachments: [attachment] };
       const { answer, id } = await runTask({ run, params, id: run.newId() });
-      const error = errorOf(answer);
+      const error = readPeerError(answer);
       const { dialect } = run.peer;
-      if (error === undefined) resultOf({ answer, method: "execute_task", id });
-      else if (refusals.some((reason) => means({ error, reason, dialect }))) throw new Deviation(answer.came);
+      if (error === undefined) expectResult({ answer, method: "execute_task", id });
+      else if (refusals.some((reason) => hasReason({ error, reason, dialect }))) throw new Deviation(answer.came);
       return answer.came;
     },
   },
@@ -69,7 +69,7 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "Japanese and emoji: success, and nothing misread in the answer",
     async check(run) {
       const params = { text: `${run.texts.plain} ${japanese}` };
-      const { result, came } = await successOf({ run, params, id: run.newId() });
+      const { result, came } = await expectSuccess({ run, params, id: run.newId() });
       const misread = Buffer.from(japanese).toString("latin1").slice(0, 6);
       if (/\ufffd/.test(result.response_text) || result.response_text.includes(misread)) throw new Deviation(came);
       return came;
@@ -102,8 +102,8 @@ async function timesOut(run: CaseRun): Promise<string> {
   const { peer, texts, newId, now } = run;
   const sentAtMs = now();
   const { answer, id } = await runTask({ run, params: { text: texts.slow, timeout_ms: shortMs }, id: newId() });
-  if (errorOf(answer) === undefined) {
-    resultOf({ answer, method: "execute_task", id });
+  if (readPeerError(answer) === undefined) {
+    expectResult({ answer, method: "execute_task", id });
     if (now() - sentAtMs < tellingMs) throw new NotApplicable(`"${texts.slow}" takes too little time to tell`);
   }
   return expectError({ answer, reasons: ["timeout"], ids: [id], dialect: peer.dialect });
@@ -118,6 +118,6 @@ async function answered({
   more?: Readonly<Record<string, unknown>>;
   id?: string;
 }): Promise<string> {
-  const { came } = await successOf({ run, params: { text: run.texts.plain, ...more }, id });
+  const { came } = await expectSuccess({ run, params: { text: run.texts.plain, ...more }, id });
   return came;
 }

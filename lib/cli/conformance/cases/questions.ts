@@ -1,9 +1,9 @@
 /** Cases of the question that a task may ask; skipped where the agent asks nothing. */
 import { isDeepStrictEqual } from "node:util";
 import type { TaskResult } from "../../../../contracts/methods.ts";
-import type { Answer } from "../answer.ts";
 import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { expectError, resultOf } from "../expect.ts";
+import { expectError, expectResult } from "../expect.ts";
+import type { PeerAnswer } from "../peer-answer.ts";
 import { runTask } from "../run-task.ts";
 
 export const questionCases: readonly ConformanceCase[] = [
@@ -31,7 +31,7 @@ type Said = { text: string } | { option_id: string };
 async function question(run: CaseRun): Promise<{ asked: Question; came: string }> {
   const { texts, newId } = run;
   const { answer, id } = await runTask({ run, params: { text: texts.ask }, id: newId() });
-  const asked = resultOf({ answer, method: "get_task", id });
+  const asked = expectResult({ answer, method: "get_task", id });
   if (asked.status === "input_required") return { asked, came: answer.came };
   throw new NotApplicable(
     `the agent did not ask anything at ${JSON.stringify(texts.ask)} (--ask-text): ${answer.came}`,
@@ -47,7 +47,7 @@ async function questionId(run: CaseRun): Promise<string> {
   refused({ run, ...(await reply({ run, asked: { ...asked, question_id: newId() } })) });
   const id = newId();
   const answer = await peer.call({ method: "get_task", params: { task_id }, id });
-  const still = resultOf({ answer, method: "get_task", id });
+  const still = expectResult({ answer, method: "get_task", id });
   if (still.status !== "input_required" || still.question_id !== question_id) throw new Deviation(answer.came);
   await answeredTwice({ run, asked });
   return refused({ run, ...(await reply({ run, asked, said: { text: "something else altogether" } })) });
@@ -66,7 +66,7 @@ function mayFollow(first: TaskResult, again: TaskResult): boolean {
   return again.status === "success" || again.task_id === first.task_id;
 }
 
-type Reply = { answer: Answer; id: string };
+type Reply = { answer: PeerAnswer; id: string };
 
 async function reply({
   run: { peer, newId },
@@ -88,7 +88,7 @@ function usualAnswer([option]: Question["options"] = []): Said {
 }
 
 function taken({ answer, id }: Reply): { result: TaskResult; came: string } {
-  return { result: resultOf({ answer, method: "answer_task", id }), came: answer.came };
+  return { result: expectResult({ answer, method: "answer_task", id }), came: answer.came };
 }
 
 function refused({ run: { peer }, answer, id }: Reply & { run: CaseRun }): string {

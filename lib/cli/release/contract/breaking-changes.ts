@@ -7,7 +7,7 @@ import type { OpenRpcFile } from "./changed-errors.ts";
 import { changedErrors } from "./changed-errors.ts";
 import { findLosses } from "./find-losses.ts";
 import { goneFields } from "./gone-fields.ts";
-import type { Loss } from "./json-schema.ts";
+import type { SchemaLoss } from "./json-schema.ts";
 import { normalize, type Schema } from "./json-schema.ts";
 
 /** The parsed files of a contract by their paths below `contracts/generated`. */
@@ -73,6 +73,6 @@ function schemaOf(name: string, json: unknown): Schema {
   return { ...schema, properties: { ...schema.properties, reason: anyReason } };
 }
 
-function told(name: string, losses: readonly Loss[], who: string): string[] {
+function told(name: string, losses: readonly SchemaLoss[], who: string): string[] {
   return losses.map(({ path, what }) => `${name}${path}: ${what} (${who})`);
 }

@@ -1,7 +1,7 @@
 /** The dead letters that a stage keeps for 14 days. */
 import { type ReadLetter, readLetter, withDeadLetters } from "../../../cli/aws/dead-letters/archive.ts";
 import { createSend, redrive } from "../../../cli/aws/dead-letters/redrive.ts";
-import { createStateOfTask } from "../../../cli/aws/dead-letters/task-state.ts";
+import { createReadTaskState } from "../../../cli/aws/dead-letters/task-state.ts";
 import { readStackOutputs } from "../../../cli/aws/stack-outputs.ts";
 import type { NamedStage } from "../../../cli/aws/stage.ts";
 import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
@@ -48,7 +48,7 @@ export function createArchivedLetters({
             message !== undefined && (requestIds === undefined || requestIds.includes(message.requestId));
           await redrive({
             letters: letters.map(readLetter).filter(wanted),
-            stateOfTask: createStateOfTask({ tableName, region, signal }),
+            stateOfTask: createReadTaskState({ tableName, region, signal }),
             send: createSend({ queueUrl, region, signal }),
             remove,
             done: ({ requestId, state }) => redriven.push({ requestId, task: state ?? "none" }),

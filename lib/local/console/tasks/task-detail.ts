@@ -5,7 +5,7 @@ import { cancelRefusal } from "../../../cli/tasks/cancel-task.ts";
 import { findTask } from "../../../cli/tasks/find-task.ts";
 import { retryRefusal } from "../../../cli/tasks/retry-task.ts";
 import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
-import { viewOf } from "../../../cli/tasks/task-view.ts";
+import { toTaskView } from "../../../cli/tasks/task-view.ts";
 import { type ActionResult, refuseAction } from "../action-result.ts";
 import type { CreatePicture } from "../source.ts";
 import { isUndelivered, toTaskRow } from "./task-row.ts";
@@ -38,7 +38,7 @@ export async function readTaskDetail({
     done: {
       nowMs,
       row: toTaskRow({ task, nowMs }),
-      task: viewOf({ task, nowMs }),
+      task: toTaskView({ task, nowMs }),
       ...(await pictureOf({ task })),
       whyNot: { cancel: cancelRefusal(task), retry: retryRefusal(task), redrive: redriveRefusal(task) },
     },

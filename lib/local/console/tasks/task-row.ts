@@ -1,6 +1,6 @@
 /** One line of the live list: ids, states and times of a task, never its texts. */
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
-import { describeOutcome, nextText } from "../../../cli/tasks/text.ts";
+import { describeNextStep, describeOutcome } from "../../../cli/tasks/text.ts";
 
 export type TaskRow = {
   id: string;
@@ -34,7 +34,7 @@ export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskR
     id: task.id,
     state: task.state,
     kind: kindOf(task),
-    words: undelivered ? `${describeOutcome(task)}, but not in the thread` : nextText({ task, nowMs }),
+    words: undelivered ? `${describeOutcome(task)}, but not in the thread` : describeNextStep({ task, nowMs }),
     receivedAtMs: task.receivedAtMs,
     changedAtMs: task.history.at(-1)?.atMs ?? task.receivedAtMs,
     nextAtMs: nextAtMsOf(task),

@@ -11,7 +11,7 @@ const shownMembers = new Set([
 const shownPattern = /^[\w.:/+@-]{0,200}$/;
 
 /** Fails closed: a member that nobody has thought of is a text. */
-export function withoutTexts(body: unknown): unknown {
+export function hideTexts(body: unknown): unknown {
   return shown({ name: "", value: redact(body) });
 }
 

@@ -4,7 +4,7 @@ import { endpointsOf } from "../../../lambdas/shared/config/aws-environment.ts";
 import { type OtlpTarget, xrayTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
 
 /** Undefined where nobody says in which region. */
-export function ownXray({ region }: { region: string | undefined }): OtlpTarget | undefined {
+export function findXrayTarget({ region }: { region: string | undefined }): OtlpTarget | undefined {
   if (region === undefined) return undefined;
   return xrayTarget({ region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) });
 }

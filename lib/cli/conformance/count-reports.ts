@@ -3,7 +3,7 @@ import type { CaseReport } from "./run-cases.ts";
 
 export type Count = Record<CaseReport["level"], Record<CaseReport["outcome"], number>>;
 
-export function countOf(reports: readonly CaseReport[]): Count {
+export function countReports(reports: readonly CaseReport[]): Count {
   const count: Count = {
     required: { passed: 0, failed: 0, skipped: 0 },
     optional: { passed: 0, failed: 0, skipped: 0 },

@@ -3,7 +3,7 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import type { Reason } from "../../../contracts/errors.ts";
 import type { ConformanceCase } from "./case.ts";
 import { expectError } from "./expect.ts";
-import type { Sending } from "./peer.ts";
+import type { PeerRequest } from "./peer.ts";
 
 type Refusal = {
   name: string;
@@ -16,10 +16,10 @@ type Refusal = {
   /** Which id the answer has: none where the peer cannot know it. */
   ids?: "null" | "own" | "either";
   id?: () => RequestId;
-  body: (id: RequestId) => Sending["body"];
+  body: (id: RequestId) => PeerRequest["body"];
 };
 
-export function refusal({
+export function createRefusalCase({
   name,
   level = "required",
   of,

@@ -6,20 +6,20 @@ import { escapeActing } from "../../../lambdas/shared/safe-characters.ts";
 import { redact } from "../../../lambdas/verification/transport/redact.ts";
 import type { TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
 
-export type Answer = {
+export type PeerAnswer = {
   status: number | undefined;
   response: JsonRpcResponse | undefined;
   /** Why nothing that can be read came, as the transport says it. */
-  failure: Failure | undefined;
+  failure: PeerFailure | undefined;
   came: string;
 };
 
 /** `no_credential`: it failed on the way to one, and nothing was sent. */
-export type Failure = ClientReason | "late" | "no_credential";
+export type PeerFailure = ClientReason | "late" | "no_credential";
 
 const longestExcerpt = 240;
 
-export function answerOf({ status, body }: TransportResponse): Answer {
+export function readPeerAnswer({ status, body }: TransportResponse): PeerAnswer {
   const json = parse(body);
   const response = responseSchema.safeParse(json).data;
   const head = status === undefined ? "" : `HTTP ${status}, `;
@@ -28,15 +28,15 @@ export function answerOf({ status, body }: TransportResponse): Answer {
 }
 
 /** `words`: more than the failure alone says, where it is known. */
-export function noAnswer({
+export function createMissingAnswer({
   failure,
   timeoutMs,
   words = describeFailure({ failure, timeoutMs }),
 }: {
-  failure: Failure;
+  failure: PeerFailure;
   timeoutMs: number;
   words?: string | undefined;
-}): Answer {
+}): PeerAnswer {
   return { status: undefined, response: undefined, failure, came: words };
 }
 
@@ -69,7 +69,7 @@ function excerpt(json: unknown): string {
   return text.length > longestExcerpt ? `${text.slice(0, longestExcerpt)}…` : text;
 }
 
-function describeFailure({ failure, timeoutMs }: { failure: Failure; timeoutMs: number }): string {
+function describeFailure({ failure, timeoutMs }: { failure: PeerFailure; timeoutMs: number }): string {
   switch (failure) {
     case "late":
       return `no answer within ${timeoutMs / 1000} s`;

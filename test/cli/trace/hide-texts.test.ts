@@ -1,12 +1,12 @@
 /** What is left of a JSON-RPC body that anybody may see. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { withoutTexts } from "../../../lib/cli/trace/without-texts.ts";
+import { hideTexts } from "../../../lib/cli/trace/hide-texts.ts";
 
 describe("a frame", () => {
   it("keeps ids, kinds, numbers and its shape, and of texts their lengths", () => {
     const params = { channel: "C1", text: "What is it?", timeout_ms: 5, history: [{ role: "user", text: "Hi" }] };
-    expect(withoutTexts({ jsonrpc: "2.0", method: "execute_task", id: "a-1", params })).toEqual({
+    expect(hideTexts({ jsonrpc: "2.0", method: "execute_task", id: "a-1", params })).toEqual({
       jsonrpc: "2.0",
       method: "execute_task",
       id: "a-1",
@@ -20,7 +20,7 @@ describe("a frame", () => {
   });
 
   it("masks what is a secret by its name, and a sentence in a member that is for an id", () => {
-    expect(withoutTexts({ bot_token: "xoxb-1", status: "I am done, and here is why" })).toEqual({
+    expect(hideTexts({ bot_token: "xoxb-1", status: "I am done, and here is why" })).toEqual({
       bot_token: "(10 characters)",
       status: "(26 characters)",
     });
@@ -31,7 +31,7 @@ describe("a frame", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "grapheme" }), { minLength: 1, maxLength: 5 }), (path) => {
         const body = path.reduceRight<unknown>((inner, name) => ({ [`x${name}`]: inner, list: [secret] }), secret);
-        expect(JSON.stringify(withoutTexts(body))).not.toContain(secret);
+        expect(JSON.stringify(hideTexts(body))).not.toContain(secret);
       }),
     );
   });
