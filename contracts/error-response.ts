@@ -17,7 +17,7 @@ const statusReasons: readonly Reason[] = ["unauthenticated", "permission_denied"
  * HTTP 200 for most errors, and a status for what A2A and our own host tell by one as well. In VAPORA's dialect every reason
  * has its status, and the response no `id`. 429 and 503 say when to come again, in a second where nothing is known.
  */
-export function readErrorResponse({
+export function createErrorResponse({
   error,
   id,
   dialect,

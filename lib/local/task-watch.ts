@@ -5,7 +5,7 @@ import type { Observation } from "../../lambdas/verification/worker/run-step.ts"
 import { describeEvent, formatStepTitle } from "../cli/trace/event-text.ts";
 
 /** One step of a task's way. `detail` is shown as it is: its secrets are redacted already. */
-export type TaskStep = {
+export type WatchedStep = {
   requestId: string;
   atMs: number;
   kind: "claim" | "decision" | "request" | "response";
@@ -29,7 +29,7 @@ export function createTaskWatch({
   add,
   now = Date.now,
 }: {
-  add: (step: TaskStep) => void;
+  add: (step: WatchedStep) => void;
   now?: () => number;
 }): TaskWatch {
   const requestIdOfTask = new Map<string, string>();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Outcome, Task } from "../../lambdas/verification/task/task.ts";
-import { createTaskWatch, type TaskStep } from "../../lib/local/task-watch.ts";
+import { createTaskWatch, type WatchedStep } from "../../lib/local/task-watch.ts";
 
 const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
 
 function watch() {
-  const steps: TaskStep[] = [];
+  const steps: WatchedStep[] = [];
   return { steps, ...createTaskWatch({ add: (step) => steps.push(step), now: () => 7 }) };
 }
 

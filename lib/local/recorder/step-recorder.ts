@@ -1,9 +1,9 @@
 /** The way of each task, step by step, kept in memory for whoever watches. */
 import { redact } from "../../../lambdas/verification/transport/redact.ts";
-import type { TaskStep } from "../task-watch.ts";
+import type { WatchedStep } from "../task-watch.ts";
 
 /** `event` and `delivery` are what passes between Slack and us. */
-export type RecordedStep = Omit<TaskStep, "kind"> & { kind: TaskStep["kind"] | "event" | "delivery" };
+export type RecordedStep = Omit<WatchedStep, "kind"> & { kind: WatchedStep["kind"] | "event" | "delivery" };
 
 export type StepRecorder = {
   add(step: Omit<RecordedStep, "atMs"> & { atMs?: number }): void;

@@ -1,7 +1,7 @@
 /** What our own host answers in each dialect, sent over a socket and read by our own client in that dialect. */
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { dialectSchema, listReasons, toErrorCode, toHttpStatus } from "../../../contracts/dialects.ts";
-import { readErrorResponse } from "../../../contracts/error-response.ts";
+import { createErrorResponse } from "../../../contracts/error-response.ts";
 import { type Reason, reasons, SekishoError } from "../../../contracts/errors.ts";
 import { isRepeatedInCall } from "../../../lambdas/verification/transport/wrappers.ts";
 import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answering-peer.ts";
@@ -31,7 +31,7 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
   it("says every reason with all that is known of it, and only what may be repeated is", async () => {
     const asked = await askAll((reason) => {
       const error = new SekishoError(reason, { details, cause: new Error("secret") });
-      const { status, headers, body } = readErrorResponse({ error, id: "1", dialect });
+      const { status, headers, body } = createErrorResponse({ error, id: "1", dialect });
       return { status, headers, response: body };
     });
     for (const { reason, outcome, calls } of asked) {
