@@ -11,7 +11,7 @@ import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { safeLines } from "../../lambdas/shared/safe-characters.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
-import { unescapeMrkdwn } from "../../lambdas/verification/slack/markdown/escape.ts";
+import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";

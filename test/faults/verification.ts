@@ -9,7 +9,7 @@ import { createPolicy } from "../../lambdas/verification/gate/route.ts";
 
 import { createIngress, type Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../lambdas/verification/task/thread.ts";
 import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification/usage/entry.ts";

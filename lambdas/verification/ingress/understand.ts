@@ -11,7 +11,7 @@ import {
   otherBotUser,
   slackId,
 } from "../slack/api/user-text.ts";
-import { decodeButton } from "../slack/messages/buttons.ts";
+import { decodeButton } from "../slack/messages/message-marks.ts";
 import type { Ask, AskedMessage, ButtonClick, ConversationOpened } from "../task/messages.ts";
 import { greetingIdOf, requestIdOf } from "../task/request-id.ts";
 import {

@@ -63,7 +63,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
     leftOut: z.int().optional(),
     /** What its agent says that it took. */
     tokens: tokensSchema.optional(),
-    /** Of the files that the answer comes with (`slack/messages/outgoing.ts`), in their order: Slack's id, or that it cannot be had. */
+    /** Of the files that the answer comes with (`slack/messages/answer.ts`), in their order: Slack's id, or that it cannot be had. */
     uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
   }),
   z.object({

@@ -1,7 +1,7 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 
 import { type Content, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { outgoingFiles } from "../slack/messages/outgoing.ts";
+import { outgoingFiles } from "../slack/messages/answer.ts";
 import {
   answerPart,
   insteadPart,
@@ -10,8 +10,8 @@ import {
   questionPart,
   replacedPart,
   streamPart,
-} from "../slack/messages/post-parts.ts";
-import type { TaskText } from "../slack/messages/text.ts";
+} from "../slack/messages/message-marks.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
 import {

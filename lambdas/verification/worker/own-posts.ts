@@ -1,7 +1,7 @@
 /** The posts of one task in its thread: looked up by their metadata, or as far as the record knows them. */
 
 import { type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { filesPart, placeholderPart, streamPart } from "../slack/messages/post-parts.ts";
+import { filesPart, placeholderPart, streamPart } from "../slack/messages/message-marks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
 import { deliveryMs } from "../task/received.ts";
 import { concludedAtMs, graceMs, threadReleaseMs } from "../task/step.ts";

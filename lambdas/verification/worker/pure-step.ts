@@ -2,7 +2,7 @@
 
 import { ItemError } from "../../shared/engine/item-json.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { TaskText } from "../slack/messages/text.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Question, Task } from "../task/task.ts";
 
 class PureStepError extends Error {

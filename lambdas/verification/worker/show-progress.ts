@@ -1,10 +1,10 @@
 /** The act that shows how far the agent is: in a native stream where it tells the answer so far, else in the placeholder. */
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { mostMessages } from "../slack/messages/long-answer.ts";
-import { placeholderPart } from "../slack/messages/post-parts.ts";
+import { mostMessages } from "../slack/messages/answer.ts";
+import { placeholderPart } from "../slack/messages/message-marks.ts";
 import { nextPiece, type Piece, type StreamShows } from "../slack/messages/stream-piece.ts";
-import type { TaskText } from "../slack/messages/text.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Shown } from "../task/events.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 

@@ -1,7 +1,7 @@
 /** What people do in the fake Slack: each deed changes the workspace and goes to the app as a signed request. */
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/escape.ts";
+import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
 import { requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import { createAssistantPayload, createEventPayload } from "../event-payload.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";

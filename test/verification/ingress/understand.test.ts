@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { newTrace } from "../../../lambdas/shared/trace.ts";
 import { type Understood, understand, type VerifiedPayload } from "../../../lambdas/verification/ingress/understand.ts";
-import { encodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
+import { encodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
 import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { greetingIdOf, requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import { fixture, nowMs } from "./slack-request.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Block, Content } from "../../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../task/sample.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
-import { decodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
-import type { ButtonClickRefusal } from "../../../lambdas/verification/slack/messages/text.ts";
+import { decodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
+import type { ButtonClickRefusal } from "../../../lambdas/verification/slack/messages/question.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../task/sample.ts";
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { executeTaskParamsSchema } from "../../../contracts/methods.ts";
 import type { PostedMessage } from "../../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
 import {
   answerPart,
   filesPart,
@@ -12,7 +11,8 @@ import {
   placeholderPart,
   plainPart,
   questionPart,
-} from "../../../lambdas/verification/slack/messages/post-parts.ts";
+} from "../../../lambdas/verification/slack/messages/message-marks.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import { threadHistory } from "../../../lambdas/verification/slack/messages/thread-history.ts";
 import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../task/sample.ts";

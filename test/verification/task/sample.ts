@@ -1,6 +1,6 @@
 /** A task and a policy for tests of the task machine. */
 
-import { outgoingFiles } from "../../../lambdas/verification/slack/messages/outgoing.ts";
+import { outgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
 import type { Policy } from "../../../lambdas/verification/task/policy.ts";
 import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";

@@ -5,7 +5,7 @@ import {
   openingPart,
   questionPart,
   replacedPart,
-} from "../../../lambdas/verification/slack/messages/post-parts.ts";
+} from "../../../lambdas/verification/slack/messages/message-marks.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
 import { announce } from "../../../lambdas/verification/worker/acts.ts";

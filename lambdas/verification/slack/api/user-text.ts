@@ -3,7 +3,6 @@
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { AskedFile } from "../../task/messages.ts";
-import { unescapeMrkdwn } from "../markdown/escape.ts";
 
 /** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */
 export function mentions({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
@@ -112,4 +111,11 @@ const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}
  */
 function storable(text: string): string {
   return text.replace(unstorable, "\ufffd");
+}
+
+const unescapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+
+/** What was escaped, as it was typed; once, so that a typed `&amp;lt;` stays what it is. */
+export function unescapeMrkdwn(text: string): string {
+  return text.replace(/&(?:amp|lt|gt);/g, (entity) => unescapes[entity] ?? entity);
 }

@@ -1,8 +1,8 @@
-/** What our own words to a user are made of, in English and Japanese. Never a code, a URL or an exception. */
+/** What a user reads when a task ends without an answer, in English and Japanese. Never a code, a URL or an exception. */
 import type { Locale, Outcome, Task } from "../../task/task.ts";
-import { escapeMrkdwn } from "../markdown/escape.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { shorten, slackDate, spanText } from "./blocks.ts";
 import { failureText, type Words } from "./failure-text.ts";
-import { shorten, slackDate, spanText } from "./text.ts";
 
 const reference: Record<Locale, (shortId: string) => string> = {
   en: (shortId) => `Reference: ${shortId}`,
@@ -132,8 +132,6 @@ export function sentencesFor(request: {
 function sentences({ words: { happened, todo }, locale }: { words: Words; locale: Locale }): string {
   return `${happened}${locale === "ja" ? "" : " "}${todo}`;
 }
-
-// What a user reads when a task came to something else than an answer or a failure of the agent.
 
 type OtherOutcome = Exclude<Outcome, { type: "answer" | "failed" | "canceling" }>;
 type Asked = { team: string; channel: string; user: string };

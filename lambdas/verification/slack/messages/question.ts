@@ -1,14 +1,22 @@
 /** The message that shows a question of the agent: open with its buttons, answered, or closed. */
 import type { Locale, Question, Task } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
-import { escapeMrkdwn } from "../markdown/escape.ts";
-import { toMrkdwn } from "../markdown/mrkdwn.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { fencedTables } from "../markdown/tables.ts";
 import { hasVisibleText, isVisible } from "../markdown/visible-text.ts";
-import { type ButtonLook, buttons, context, cut, markdownBlock, maxButtons, section } from "./blocks.ts";
+import {
+  type ButtonLook,
+  buttons,
+  context,
+  cut,
+  markdownBlock,
+  maxButtons,
+  section,
+  shorten,
+  slackDate,
+} from "./blocks.ts";
 import { maxMrkdwnLength } from "./split.ts";
-import { type ButtonClickRefusal, shorten, slackDate } from "./text.ts";
 
 const maxPromptLength = 8000;
 const maxPlainLength = 2500;
@@ -96,8 +104,6 @@ function labelOf({ question, index }: { question: Question; index: number }): st
     .filter(isVisible);
   return text;
 }
-
-// What a user reads around a question of the agent.
 
 type Words = Record<Locale, string>;
 
@@ -187,3 +193,14 @@ export function refusalText({ refusal, locale }: { refusal: ButtonClickRefusal; 
       return answered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }));
   }
 }
+
+/** Why a button, or what came with an answer, did nothing; whoever pressed or wrote it is told, and nobody else. */
+export type ButtonClickRefusal =
+  | { type: "not_yours" }
+  | { type: "answered"; by: string; atMs: number }
+  | { type: "expired" }
+  /** It was the button of a question that is no more. */
+  | { type: "past" }
+  /** The answer came with files, which cannot be brought to the agent. */
+  | { type: "files_left" }
+  | { type: "over" };

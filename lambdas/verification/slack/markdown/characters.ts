@@ -1,6 +1,46 @@
-/** Characters that Markdown and HTML write by number or by name (`&#46;`, `&period;`). */
-
+/** Characters of an agent's text that would act in Slack: they are escaped, decoded or made to do nothing
+ * (https://docs.slack.dev/messaging/formatting-message-text, "Escaping text").
+ */
 import { safeLines } from "../../../shared/safe-characters.ts";
+
+const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+
+/**
+ * The three characters by which a text could do more than be read: `<!channel>` would notify everyone, `<@U…>` a person,
+ * `<https://…|label>` would hide where a link goes. Plain URLs are still links, and `*bold*`, lists and code still format.
+ */
+export function escapeMrkdwn(text: string): string {
+  return text.replace(/[&<>]/g, (character) => escapes[character] ?? character);
+}
+
+const entity = "&(?:#\\w{1,9}|[a-z]\\w{1,24});";
+
+/** Mentions, channels, broadcasts, groups, dates, however their signs are written. `<!DOCTYPE` is HTML. */
+const named = `\\\\*(?:[@#!]|${entity})(?:\\\\*(?:\\w|${entity}))`;
+
+/** The scheme of an address, and a bar behind it. */
+const linked = `\\\\*(?:[a-z]|${entity})(?:[a-z0-9+.-]|${entity}){0,30}`;
+
+/**
+ * Wherever it stands, and whether its signs are written as entities or behind backslashes: mentions, broadcasts, groups, dates,
+ * channels, links with a label. Real Markdown and HTML are none of it (`<https://example.com>`, `<!DOCTYPE html>`, `<!-- … -->`).
+ */
+const notation = new RegExp(
+  [
+    `<(?=(?!!doctype\\b)${named}|&#|${linked}(?::|${entity})[^\\s<>|]*?(?:\\||&(?:#\\w{1,9}|vert|verbar|verticalline);))`,
+    `(?:&lt;|&#0{0,9}60;|&#x0{0,9}3c;)(?=(?!!doctype\\b)${named}|&#|${linked}(?::|${entity}))`,
+  ].join("|"),
+  "gi",
+);
+
+export function withoutNotation(text: string): string {
+  return text.replace(notation, (open) => `${open}${wordJoiner}`);
+}
+
+/** What `withoutNotation` put in goes where `<` is escaped anyway. */
+export function withoutJoiners(text: string): string {
+  return text.replaceAll(`<${wordJoiner}`, "<");
+}
 
 const names: Record<string, string> = {
   ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0" },
