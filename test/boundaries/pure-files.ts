@@ -51,7 +51,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/execution/tasks/execution-task.ts",
   "lambdas/execution/tasks/task-message.ts",
   "lambdas/shared/async/abortable.ts",
-  "lambdas/shared/async/cached-values.ts",
+  "lambdas/shared/async/cache.ts",
   "lambdas/shared/async/retry-delay.ts",
   "lambdas/shared/aws/credentials.ts",
   "lambdas/shared/config/a2a-schema.ts",

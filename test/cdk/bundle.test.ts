@@ -1,5 +1,6 @@
 /** The bundles of the functions: what is in them, what is not, and how large they may become. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
@@ -16,7 +17,7 @@ writeFileSync(
 );
 afterAll(() => rmSync(configDirectory, { recursive: true }));
 
-type Made = { kilobytes: number; text: string; inputs: string[] };
+type Made = { kilobytes: number; text: string; inputs: string[]; imports: string[] };
 const made = new Map<BundleName, Made>();
 
 /** The bundle with the agent `echo`, made once. */
@@ -34,7 +35,8 @@ function bundleOf(name: BundleName, agent: unknown = "echo"): Made {
   const inputs = Object.values(metafile.outputs)
     .flatMap((output) => Object.entries(output.inputs))
     .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
-  return { kilobytes: bundleBytes({ files }) / 1000, text: textOf(files), inputs };
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  return { kilobytes: bundleBytes({ files }) / 1000, text: textOf(files), inputs, imports };
 }
 
 /** All files of a bundle, each behind its name. */
@@ -68,6 +70,10 @@ describe("a bundle", () => {
     expect(
       inputs.filter((path) => path.startsWith(`lambdas/${other}/`) || /^(lib|bin|test)\/|aws-cdk/.test(path)),
     ).toEqual([]);
+  });
+
+  it.each(bundleNames)("of %s leaves nothing outside but the modules of Node", (name) => {
+    expect(echo(name).imports.filter((path) => !isBuiltin(path))).toEqual([]);
   });
 
   it("of the ingress has neither an AWS client nor the whole of zod", () => {

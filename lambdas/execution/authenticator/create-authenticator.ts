@@ -1,11 +1,10 @@
-/** From the configuration's word for an authenticator to the authenticator itself. */
-
+/** Creates the configured authenticator. The bearer authenticator, with its cache of tokens, is here too. */
 import { hash, timingSafeEqual } from "node:crypto";
+import { createCachedValue } from "../../shared/async/cache.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import { type Authenticator, bearerTokenOf } from "./authenticator.ts";
-import { cachedTokens } from "./cached-tokens.ts";
 import { jwtAuthenticator } from "./jwt.ts";
 import { noAuthenticator, platformAuthenticator } from "./none.ts";
 import { webIdentityAuthenticator } from "./web-identity.ts";
@@ -35,7 +34,7 @@ export function createAuthenticator({
     case "none":
       return noAuthenticator();
     case "bearer":
-      return bearerAuthenticator({ readTokens: cachedTokens({ readTokens: () => readTokens(config.tokens), now }) });
+      return bearerAuthenticator({ readTokens: cacheTokens({ readTokens: () => readTokens(config.tokens), now }) });
     case "jwt":
       return jwtAuthenticator({ issuers: config.issuers });
     case "web-identity":
@@ -43,6 +42,37 @@ export function createAuthenticator({
     case "platform":
       return platformAuthenticator();
   }
+}
+
+/** A rotated token counts after that time at most, and so long an old one goes on. */
+const maxAgeMs = 30_000;
+/** A store of secrets that fails is left alone that long. */
+const afterFailureMs = 2000;
+
+/**
+ * Keeps the configured tokens for a short time, so that a flood of wrong tokens is no flood of reads. While they cannot be read,
+ * nobody is let in by old ones: the call rejects, and that is kept too.
+ */
+function cacheTokens({
+  readTokens,
+  now = Date.now,
+}: {
+  readTokens: () => Promise<readonly string[]>;
+  now?: (() => number) | undefined;
+}): () => Promise<readonly string[]> {
+  const cached = createCachedValue<PromiseSettledResult<readonly string[]>>({
+    now,
+    async load() {
+      const beganAtMs = now();
+      const [value] = await Promise.allSettled([readTokens()]);
+      return { value, keepMs: value.status === "fulfilled" ? maxAgeMs : now() - beganAtMs + afterFailureMs };
+    },
+  });
+  return async () => {
+    const read = await cached.get();
+    if (read.status === "rejected") throw read.reason;
+    return read.value;
+  };
 }
 
 // Lets in whoever has a token that both sides know.

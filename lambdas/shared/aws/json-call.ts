@@ -2,7 +2,7 @@
  * One signed call of an AWS service that speaks the JSON protocol (SQS, Secrets Manager, Systems Manager), over node:https.
  * An SDK client would be several times the size of the whole ingress, and it is loaded before the first answer.
  */
-import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { readBody } from "../http/read-body.ts";
 import type { AwsDependencies } from "./credentials.ts";
 import { createSigner } from "./signer.ts";
@@ -54,22 +54,17 @@ export function createJsonCall({
 
 /** node:https is loaded at the first call: until then the process starts without it. */
 function createSend(url: URL) {
-  const isPlain = url.protocol === "http:";
-  const loading = async () => {
-    const { Agent, request } = isPlain ? await import("node:http") : await import("node:https");
-    const agent = new Agent({ keepAlive: true });
-    return (options: RequestOptions): ClientRequest => request(url, { ...options, agent });
-  };
-  let loaded: ReturnType<typeof loading> | undefined;
-  return async (call: { headers: Record<string, string>; body: string; signal: AbortSignal }) => {
-    loaded ??= loading();
-    const start = await loaded;
+  let agent: HttpAgent | undefined;
+  return async ({ headers, body, signal }: { headers: Record<string, string>; body: string; signal: AbortSignal }) => {
+    const http = process.getBuiltinModule(url.protocol === "http:" ? "node:http" : "node:https");
+    agent ??= new http.Agent({ keepAlive: true });
+    const options = { method: "POST", headers, signal, agent };
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const attempt = () => {
-      const request = start({ method: "POST", headers: call.headers, signal: call.signal });
+      const request = http.request(url, options);
       const fail = (error: NodeJS.ErrnoException) =>
         request.reusedSocket && error.code === "ECONNRESET" ? attempt() : reject(error);
-      request.once("response", resolve).on("error", fail).end(call.body);
+      request.once("response", resolve).on("error", fail).end(body);
     };
     attempt();
     const response = await promise;

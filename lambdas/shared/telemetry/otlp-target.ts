@@ -1,5 +1,6 @@
 /** Where spans are posted to, and what proves who posts them. */
 
+import { createCachedValue } from "../async/cache.ts";
 import type { AwsDependencies } from "../aws/credentials.ts";
 import { createSigner } from "../aws/signer.ts";
 import { ConfigError } from "../config/load.ts";
@@ -40,25 +41,18 @@ function collectorTarget({
   exporter: Extract<Exporter, { type: "otlp" }>;
   readSecret: ReadSecret;
 }): OtlpTarget {
-  let kept: Promise<Record<string, string>> | undefined;
   const read = async () => {
     const entries = Object.entries(headers).map(async ([name, secret]) => [name, await readSecret(secret)] as const);
     return Object.fromEntries(await Promise.all(entries));
   };
+  const cached = createCachedValue({
+    now: Date.now,
+    load: async () => ({ value: await read(), keepMs: Number.POSITIVE_INFINITY }),
+  });
   return {
     url: new URL(url),
-    async headersOf() {
-      kept ??= read();
-      try {
-        return { ...(await kept), "content-type": "application/json" };
-      } catch (thrown) {
-        kept = undefined;
-        throw thrown;
-      }
-    },
-    forget() {
-      kept = undefined;
-    },
+    headersOf: async () => ({ ...(await cached.get()), "content-type": "application/json" }),
+    forget: () => cached.forget(() => true),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Who may ask, by rules alone: default deny. */
 
 import * as z from "zod";
-import { createCachedValues } from "../../shared/async/cached-values.ts";
+import { createCachedValues } from "../../shared/async/cache.ts";
 import type { AllowlistRule } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 

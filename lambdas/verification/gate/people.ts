@@ -1,6 +1,6 @@
 /** Who is in a user group of Slack at this time. */
 
-import { createCachedValues } from "../../shared/async/cached-values.ts";
+import { createCachedValues } from "../../shared/async/cache.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";

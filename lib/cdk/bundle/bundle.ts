@@ -26,8 +26,8 @@ export function bundle({
   config: Config;
   configDirectory: string;
 }): Bundle {
-  const { source, fileName, target, cutConfig, runsAgent } = entries[name];
-  const handler = build({ ...ownEntry(source), target, outfile: fileName });
+  const { source, fileName, target, cutConfig, runsAgent, unused = [] } = entries[name];
+  const handler = build({ ...ownEntry(source), target, outfile: fileName, external: [...unused] });
   const files = new Map([[fileName, handler.code]]);
   const metafiles = [handler.metafile];
   if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
@@ -89,7 +89,9 @@ type Built = { code: Uint8Array; metafile: Metafile };
  * One CommonJS file with nothing left outside. CommonJS, since it starts faster where node:https is involved; packages in their
  * ES module form, where they have one, since only that can be cut down to what is used.
  */
-function build(options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile">): Built {
+function build(
+  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile" | "external">,
+): Built {
   const { outputFiles, metafile } = buildSync({
     ...options,
     absWorkingDir: projectDirectory,

@@ -34,17 +34,27 @@ type Entry = {
   /** The sections of the configuration that it is given; without it, none. */
   cutConfig?: (config: Config) => CutConfig;
   runsAgent?: true;
+  /** Modules that nothing in the bundle runs, but that keep esbuild from cutting away others because they are imported dynamically. */
+  unused?: readonly string[];
 };
+
+/** The SDK's signer imports an index from which HTTP protocols can be had, and these load event streams. Only the signer is used. */
+const besideSigner = ["@smithy/core/event-streams"];
 
 const onLambda = { fileName: "index.js", target: "node24" };
 
 export const entries: Record<BundleName, Entry> = {
-  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts" },
+  ingress: {
+    ...onLambda,
+    source: "lambdas/verification/handlers/ingress.ts",
+    unused: besideSigner,
+  },
   worker: { ...onLambda, source: "lambdas/verification/handlers/worker.ts", cutConfig: verificationConfig },
   deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
   installFlow: {
     ...onLambda,
     source: "lambdas/verification/handlers/install-flow.ts",
+    unused: besideSigner,
     cutConfig: ({ slack, files, allowlist, destinations }) => ({ slack, files, allowlist, destinations }),
   },
   executionUrl: { ...onLambda, source: "lambdas/execution/handlers/function-url.ts", cutConfig: executionConfig },

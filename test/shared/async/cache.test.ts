@@ -1,8 +1,101 @@
-/** Values that are read elsewhere and kept for a while. */
+/** Values that are loaded elsewhere and kept for a while. */
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { type CachedValues, createCachedValues } from "../../../lambdas/shared/async/cached-values.ts";
+import {
+  type CachedValues,
+  createCachedValue,
+  createCachedValues,
+  type Loaded,
+} from "../../../lambdas/shared/async/cache.ts";
 
-describe("a kept value", () => {
+/** A clock and a source that the test moves. */
+function cachedFrom({ keepMs = 1000, ...rest }: Partial<Loaded<string>> = {}, retryAfterMs = 0) {
+  const world = { nowMs: 1_000_000, loads: 0, source: async (): Promise<string> => `v${world.loads}` };
+  const load = async () => {
+    world.loads += 1;
+    return { value: await world.source(), keepMs, ...rest };
+  };
+  return { world, cached: createCachedValue({ load, now: () => world.nowMs, retryAfterMs }) };
+}
+
+const away = () => Promise.reject(new Error("away"));
+
+describe("a cached value", () => {
+  it("is loaded once by all who ask at once, given at once while it is good, and then loaded anew", async () => {
+    const { world, cached } = cachedFrom();
+    expect(cached.peek()).toBeUndefined();
+    expect(await Promise.all([cached.get(), cached.get(), cached.get()])).toEqual(["v1", "v1", "v1"]);
+    world.nowMs += 999;
+    expect(cached.get()).toBe("v1");
+    expect(cached.peek()).toMatchObject({ value: "v1" });
+    world.nowMs += 1;
+    expect(cached.peek()).toBeUndefined();
+    expect(await cached.get()).toBe("v2");
+  });
+
+  it("stands in for its time where a load fails, and then no longer", async () => {
+    const { world, cached } = cachedFrom({ staleMs: 5000 });
+    await cached.get();
+    world.source = away;
+    world.nowMs += 4999;
+    expect(await cached.get()).toBe("v1");
+    world.nowMs += 1;
+    await expect(cached.get()).rejects.toThrow("away");
+  });
+
+  it("is not what a load failed with: the next caller loads again", async () => {
+    const { world, cached } = cachedFrom();
+    const { source } = world;
+    world.source = away;
+    await expect(Promise.all([cached.get(), cached.get()])).rejects.toThrow("away");
+    world.source = source;
+    expect(await cached.get()).toBe("v2");
+  });
+
+  it("that must not be kept goes to those who wait for it, and replaces nothing", async () => {
+    const none = cachedFrom({ keepMs: 0 });
+    expect(await Promise.all([none.cached.get(), none.cached.get()])).toEqual(["v1", "v1"]);
+    expect(await none.cached.get()).toBe("v2");
+  });
+
+  it("is refreshed by one caller, and after a failed refresh not before its time", async () => {
+    const { world, cached } = cachedFrom({ keepMs: 100_000, refreshAfterMs: 1000 }, 10_000);
+    await cached.get();
+    world.source = away;
+    world.nowMs += 1000;
+    const refreshing = cached.get();
+    expect(cached.get()).toBe("v1");
+    expect(await refreshing).toBe("v1");
+    world.nowMs += 9999;
+    expect(cached.get()).toBe("v1");
+    world.nowMs += 1;
+    await cached.get();
+    expect(world.loads).toBe(3);
+  });
+
+  it("is reloaded at most once in the given time, however often that is asked for", async () => {
+    const { world, cached } = cachedFrom();
+    await cached.get();
+    for (let round = 0; round < 5; round += 1) await cached.reload({ minIntervalMs: 500 });
+    expect(world.loads).toBe(1);
+    world.nowMs += 500;
+    await Promise.all([cached.reload({ minIntervalMs: 500 }), cached.reload({ minIntervalMs: 500 })]);
+    expect([world.loads, cached.get()]).toEqual([2, "v2"]);
+    world.source = away;
+    await expect(cached.reload({ minIntervalMs: 0 })).rejects.toThrow("away");
+    expect(cached.get()).toBe("v2");
+  });
+
+  it("is forgotten where it is the refused one, and only then", async () => {
+    const { cached } = cachedFrom();
+    await cached.get();
+    cached.forget((value) => value === "another");
+    expect(cached.get()).toBe("v1");
+    cached.forget((value) => value === "v1");
+    expect(await cached.get()).toBe("v2");
+  });
+});
+
+describe("a cached value by key", () => {
   let nowMs = 0;
   let reads: { key: string; signal: AbortSignal; tell: (value: string) => void; fail: (error: Error) => void }[] = [];
   let kept: CachedValues<string>;

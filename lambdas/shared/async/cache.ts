@@ -1,0 +1,195 @@
+/** Values that are loaded elsewhere and kept for a while: expiry, one load at a time, and the last good value where a load fails. */
+import { abortable } from "./abortable.ts";
+
+/** All ages count from before the load, by this machine's clock: time in a frozen process counts, clocks of others do not. */
+export type Loaded<T> = {
+  value: T;
+  /** Up to this age the value is given without a load. At 0 it goes to those who wait for it, and replaces nothing. */
+  keepMs: number;
+  /** From this age on, one caller loads it anew, while the others get the cached one at once. */
+  refreshAfterMs?: number | undefined;
+  /** Up to this age it stands in where a load fails (stale-if-error, RFC 5861, section 4), if that is longer than `keepMs`. */
+  staleMs?: number | undefined;
+};
+
+export type CachedValue<T> = {
+  /**
+   * Returns at once where the cached value is good. Otherwise all callers share one load, and get its failure where no value can
+   * stand in. A failure is not cached. `refreshAfterMs` is for this call, where it is less than the value's own.
+   */
+  get(request?: { refreshAfterMs?: number | undefined }): T | Promise<T>;
+  /** The good cached value, where there is one. */
+  peek(): { value: T } | undefined;
+  /** Loads anew or joins the load under way, and rejects as it does. Does nothing within `minIntervalMs` of the last load. */
+  reload(request: { minIntervalMs: number }): Promise<void>;
+  /** Drops the cached value if it is the refused one. */
+  forget(isRefused: (value: T) => boolean): void;
+  /** Nobody waits any more for the load under way: the next caller begins another. */
+  abandonLoad(): void;
+};
+
+/**
+ * Nothing happens by timers, since a frozen process has none. After a refresh that failed, the next one begins `retryAfterMs`
+ * after the beginning of that one.
+ */
+export function createCachedValue<T>({
+  load,
+  now,
+  retryAfterMs = 0,
+}: {
+  load: () => Promise<Loaded<T>>;
+  now: () => number;
+  retryAfterMs?: number;
+}): CachedValue<T> {
+  let cached: Loaded<T> | undefined;
+  let cachedAtMs = 0;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let loading: Promise<T> | undefined;
+
+  const isYounger = (ageMs: number) => now() - cachedAtMs < ageMs;
+  const isPast = (pauseMs: number) => now() - startedAtMs >= pauseMs;
+  const peek = () => (cached !== undefined && isYounger(cached.keepMs) ? cached : undefined);
+
+  async function loadOnce(): Promise<T> {
+    const atMs = now();
+    startedAtMs = atMs;
+    const loaded = await load();
+    if (loaded.keepMs > 0) {
+      cached = loaded;
+      cachedAtMs = atMs;
+    }
+    return loaded.value;
+  }
+
+  function share(): Promise<T> {
+    const own =
+      loading ??
+      loadOnce().finally(() => {
+        if (loading === own) loading = undefined;
+      });
+    loading = own;
+    return own;
+  }
+
+  async function loadOrStale(): Promise<T> {
+    try {
+      return await share();
+    } catch (error) {
+      if (cached !== undefined && isYounger(Math.max(cached.keepMs, cached.staleMs ?? 0))) return cached.value;
+      throw error;
+    }
+  }
+
+  return {
+    peek,
+    get({ refreshAfterMs = Number.POSITIVE_INFINITY } = {}) {
+      const good = peek();
+      if (good === undefined) return loadOrStale();
+      const isDue = !isYounger(Math.min(refreshAfterMs, good.refreshAfterMs ?? refreshAfterMs));
+      const hasFailed = startedAtMs !== cachedAtMs;
+      const mayTry = loading === undefined && (!hasFailed || isPast(retryAfterMs));
+      return isDue && mayTry ? loadOrStale() : good.value;
+    },
+    async reload({ minIntervalMs }) {
+      if (loading !== undefined || isPast(minIntervalMs)) await share();
+    },
+    forget(isRefused) {
+      if (cached !== undefined && isRefused(cached.value)) cached = undefined;
+    },
+    abandonLoad() {
+      loading = undefined;
+    },
+  };
+}
+
+export type CachedValues<T> = {
+  /**
+   * Rejects as `read` does, or with the signal's reason. The abort of one caller does not end the load of the others; `read` is
+   * aborted when nobody waits for it any more. A caller that refreshes a good value gets the cached one where the load fails, or
+   * takes longer than `refreshWaitMs`; nobody tries again for a minute then.
+   */
+  get(request: {
+    key: string;
+    signal: AbortSignal;
+    read: (signal: AbortSignal) => Promise<Loaded<T>>;
+    refreshAfterMs?: number;
+  }): Promise<T>;
+};
+
+/** After a failed refresh, so that a service that limits its callers is left alone. */
+const refreshPauseMs = 60_000;
+
+type Entry<T> = {
+  value: CachedValue<T>;
+  isLoaded: boolean;
+  read: (signal: AbortSignal) => Promise<Loaded<T>>;
+  waiting: number;
+  controller: AbortController;
+};
+
+/** One cached value per key. Where a load fails, a value younger than `staleMs` stands in. The `maxEntries` used last are kept. */
+export function createCachedValues<T>({
+  now,
+  staleMs = 0,
+  refreshWaitMs = 2000,
+  maxEntries = 1000,
+}: {
+  now: () => number;
+  staleMs?: number;
+  refreshWaitMs?: number;
+  maxEntries?: number;
+}): CachedValues<T> {
+  const entries = new Map<string, Entry<T>>();
+
+  function createEntry(read: Entry<T>["read"]): Entry<T> {
+    const load = async () => {
+      entry.controller = new AbortController();
+      const { signal } = entry.controller;
+      const loaded = await abortable({ promise: entry.read(signal), signal });
+      entry.isLoaded = true;
+      return { staleMs, ...loaded };
+    };
+    const value = createCachedValue<T>({ load, now, retryAfterMs: refreshPauseMs });
+    const entry: Entry<T> = { value, isLoaded: false, read, waiting: 0, controller: new AbortController() };
+    return entry;
+  }
+
+  /** The key's entry, which is now the one that was used last. */
+  function use(key: string, read: Entry<T>["read"]): Entry<T> {
+    const entry = entries.get(key) ?? createEntry(read);
+    entry.read = read;
+    entries.delete(key);
+    entries.set(key, entry);
+    const [oldest] = entries.keys();
+    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
+    return entry;
+  }
+
+  function leave(key: string, entry: Entry<T>): void {
+    entry.waiting -= 1;
+    if (entry.waiting > 0) return;
+    entry.value.abandonLoad();
+    entry.controller.abort();
+    if (!entry.isLoaded && entries.get(key) === entry) entries.delete(key);
+  }
+
+  return {
+    async get({ key, signal, read, refreshAfterMs }) {
+      const entry = use(key, read);
+      const good = entry.value.peek();
+      const found = entry.value.get({ refreshAfterMs });
+      if (!(found instanceof Promise)) return found;
+      const waiting = good === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(refreshWaitMs)]);
+      entry.waiting += 1;
+      try {
+        return await abortable({ promise: found, signal: waiting });
+      } catch (error) {
+        signal.throwIfAborted();
+        if (good === undefined) throw error;
+        return good.value;
+      } finally {
+        leave(key, entry);
+      }
+    },
+  };
+}
