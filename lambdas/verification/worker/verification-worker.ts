@@ -16,7 +16,7 @@ import { createPolicy, defaultLocaleOf } from "../gate/route.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { createTaskText } from "../slack/messages/answer.ts";
 import type { TaskText } from "../slack/messages/text.ts";
-import type { Policy } from "../task/policy.ts";
+import type { Policy } from "../task/routing.ts";
 import { taskSchema } from "../task/task.ts";
 import { threadSchema } from "../task/thread.ts";
 import { parseHistoryEntry } from "../usage/entry.ts";
