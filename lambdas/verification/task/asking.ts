@@ -133,7 +133,8 @@ export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">
 /** The reply on its way. A peer that may not know a repetition would take it for the reply to what it asks next. */
 function sendReply(task: Task, policy: Policy): TaskStep {
   if (mayDouble(task, policy)) return { task, effects: [{ type: "poll", by: "task_id" }] };
-  return { task, effects: [task.attempts === 0 ? { type: "show_question" } : { type: "answer" }] };
+  const isFirstTry = task.attempts === 0 && task.question?.answer?.stillAskedTimes === undefined;
+  return { task, effects: [isFirstTry ? { type: "show_question" } : { type: "answer" }] };
 }
 
 export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, policy: Policy): TaskStep {
@@ -162,15 +163,18 @@ function onStillAsking(
   if (!isAlike) return startAsking(extendDeadline(task, nowMs), request);
   const { answer } = question;
   if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
-  const again = { ...task, attempts: task.attempts + 1 };
-  if (act === "answer")
-    return pollLater({ ...again, question: { ...question, answer: { ...answer, sentToAgent: true } } });
+  const stillAskedTimes = (answer.stillAskedTimes ?? 0) + 1;
+  const counted = { ...answer, stillAskedTimes };
+  const pollLater = (known: GivenAnswer): TaskStep => ({
+    task: { ...task, question: { ...question, answer: known } },
+    effects: [wake(taskRetryDelayMs(stillAskedTimes, undefined))],
+  });
+  if (act === "answer") return pollLater({ ...counted, sentToAgent: true });
   // It has arrived, and the agent has not looked yet; or the same is asked once more.
-  if (answer.sentToAgent) return again.attempts < maxAttempts ? pollLater(again) : startAsking(task, request);
-  const { inDoubtSinceMs = 0, ...unheard } = answer;
-  if (nowMs - inDoubtSinceMs < lateMs) return pollLater(again);
-  if (!isSameId) return startAsking(task, request);
-  return pollLater({ ...again, question: { ...question, answer: unheard } });
+  if (answer.sentToAgent) return stillAskedTimes < maxAttempts ? pollLater(counted) : startAsking(task, request);
+  const { inDoubtSinceMs = 0, ...unheard } = counted;
+  if (nowMs - inDoubtSinceMs < lateMs) return pollLater(counted);
+  return isSameId ? pollLater(unheard) : startAsking(task, request);
 }
 
 function isSameText(question: Question, { prompt, options = [] }: InputRequiredResult): boolean {
@@ -180,10 +184,6 @@ function isSameText(question: Question, { prompt, options = [] }: InputRequiredR
 
 function untilExpiryMs({ expiresAtMs }: Question, nowMs: number): number {
   return Math.max(0, expiresAtMs - nowMs);
-}
-
-function pollLater(task: Task): TaskStep {
-  return { task, effects: [wake(taskRetryDelayMs(task.attempts, undefined))] };
 }
 
 export function onCallFailedAsking(

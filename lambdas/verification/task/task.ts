@@ -106,6 +106,8 @@ const givenAnswerSchema = z.object({
   callId: z.string(),
   /** Since when a call may have brought it, of which nobody has heard. */
   inDoubtSinceMs: z.int().optional(),
+  /** How often the agent was found still asking since it was given: it may not have looked yet. */
+  stillAskedTimes: z.int().optional(),
   /** A call has brought it. */
   sentToAgent: z.literal(true).optional(),
 });
