@@ -1,6 +1,4 @@
-/** The people of a load run: they post messages, each of which goes to the ingress as a signed event, at times twice. */
-
-import { requestIdOf } from "../../lambdas/verification/task/request-id.ts";
+import { requestIdOf } from "../../lambdas/verification/task/ids.ts";
 import { createEventPayload } from "../../lib/local/event-payload.ts";
 import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";

@@ -5,7 +5,7 @@ import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config, Route } from "../../shared/config/schema.ts";
 import { outgoingFiles } from "../slack/messages/answer.ts";
 import type { AskedMessage } from "../task/messages.ts";
-import type { Policy } from "../task/policy.ts";
+import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 
 /**

@@ -12,8 +12,8 @@ import {
   slackId,
 } from "../slack/api/user-text.ts";
 import { decodeButton } from "../slack/messages/message-marks.ts";
+import { greetingIdOf, requestIdOf } from "../task/ids.ts";
 import type { Ask, AskedMessage, ButtonClick, ConversationOpened } from "../task/messages.ts";
-import { greetingIdOf, requestIdOf } from "../task/request-id.ts";
 import {
   type EventCallback,
   eventCallbackSchema,

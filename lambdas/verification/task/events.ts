@@ -77,6 +77,12 @@ export type TaskEvent =
   /** An operator wants it to go on; the lease is ours. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
 
+export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
+
+/** A result of the Execution zone: the task is taken and has no outcome yet. */
+export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
+export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
+
 /** The earlier messages of the thread, and the files of the message where the Execution zone can read them. */
 export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
 

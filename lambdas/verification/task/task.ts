@@ -1,13 +1,14 @@
-/** How many tokens a task took, from whatever names its agent gives them. */
+/** The Verification zone's record of one task: everything that is known of it, in one item of the task store. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
-import type { Installation } from "./messages.ts";
-import { type Ask, askSchema } from "./messages.ts";
+import { type Ask, askSchema, type Installation } from "./messages.ts";
 
 export type Locale = "en" | "ja";
+
+const recordLifeMs = 30 * 24 * 3600_000;
 
 const countSchema = z.int().min(0);
 
@@ -17,41 +18,6 @@ export const tokensSchema = z.object({
   total: countSchema.optional(),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
-
-/** As the common interfaces of models call them, without case, dashes and underscores. */
-const names = {
-  input: ["inputtokens", "prompttokens", "inputtokencount", "prompttokencount", "promptevalcount"],
-  output: ["outputtokens", "completiontokens", "outputtokencount", "candidatestokencount", "evalcount"],
-  total: ["totaltokens", "totaltokencount"],
-} as const;
-
-/** Undefined where nothing in it is a count of tokens. Without a total of its own, that is the sum of what is known. */
-export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): Tokens | undefined {
-  if (usage === undefined) return undefined;
-  const counts = new Map(
-    Object.entries(usage).flatMap(([name, value]) => {
-      const count = countSchema.safeParse(value).data;
-      return count === undefined ? [] : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
-    }),
-  );
-  const countOf = (known: readonly string[]) =>
-    known.map((name) => counts.get(name)).find((count) => count !== undefined);
-  const input = countOf(names.input);
-  const output = countOf(names.output);
-  const total = countOf(names.total) ?? sum(input, output);
-  if (total === undefined) return undefined;
-  return { ...(input !== undefined && { input }), ...(output !== undefined && { output }), total };
-}
-
-function sum(input: number | undefined, output: number | undefined): number | undefined {
-  if (input === undefined && output === undefined) return undefined;
-  const both = (input ?? 0) + (output ?? 0);
-  return Number.isSafeInteger(both) ? both : undefined;
-}
-
-// The Verification zone's record of one task: everything that is known of it, in one item of the task store.
-
-const recordLifeMs = 30 * 24 * 3600_000;
 
 /** What the user will read: the agent's words, or which words of ours. */
 const outcomeSchema = z.discriminatedUnion("type", [
@@ -140,6 +106,8 @@ const givenAnswerSchema = z.object({
   callId: z.string(),
   /** Since when a call may have brought it, of which nobody has heard. */
   inDoubtSinceMs: z.int().optional(),
+  /** How often the agent was found still asking since it was given: it may not have looked yet. */
+  stillAskedTimes: z.int().optional(),
   /** A call has brought it. */
   sentToAgent: z.literal(true).optional(),
 });
@@ -311,4 +279,38 @@ export const leftOutMember = "left_out";
 export function leftOutCountOf(result: TaskResult): number {
   const count = result[leftOutMember];
   return typeof count === "number" ? count : 0;
+}
+
+/** Names of token counts as the common interfaces of models call them, without case, dashes and underscores. */
+const tokenNames = {
+  input: ["inputtokens", "prompttokens", "inputtokencount", "prompttokencount", "promptevalcount"],
+  output: ["outputtokens", "completiontokens", "outputtokencount", "candidatestokencount", "evalcount"],
+  total: ["totaltokens", "totaltokencount"],
+} as const;
+
+/**
+ * How many tokens a task took, from whatever names its agent gives them. Undefined where nothing in it is a count of tokens. Without
+ * a total of its own, that is the sum of what is known.
+ */
+export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): Tokens | undefined {
+  if (usage === undefined) return undefined;
+  const counts = new Map(
+    Object.entries(usage).flatMap(([name, value]) => {
+      const count = countSchema.safeParse(value).data;
+      return count === undefined ? [] : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
+    }),
+  );
+  const countOf = (known: readonly string[]) =>
+    known.map((name) => counts.get(name)).find((count) => count !== undefined);
+  const input = countOf(tokenNames.input);
+  const output = countOf(tokenNames.output);
+  const total = countOf(tokenNames.total) ?? sum(input, output);
+  if (total === undefined) return undefined;
+  return { ...(input !== undefined && { input }), ...(output !== undefined && { output }), total };
+}
+
+function sum(input: number | undefined, output: number | undefined): number | undefined {
+  if (input === undefined && output === undefined) return undefined;
+  const both = (input ?? 0) + (output ?? 0);
+  return Number.isSafeInteger(both) ? both : undefined;
 }

@@ -12,7 +12,7 @@ import { answerPart, placeholderPart } from "../slack/messages/message-marks.ts"
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { threadHistory } from "../slack/messages/thread-history.ts";
 import type { Act, Context, TaskEvent } from "../task/events.ts";
-import { maxContextTries } from "../task/slack-failures.ts";
+import { maxContextTries } from "../task/queued.ts";
 import { installationOf, type Outcome, placeOf, type Task } from "../task/task.ts";
 import type { UsageHistory } from "../usage/usage-history.ts";
 import { type Call, createCalls } from "./calls.ts";

@@ -3,8 +3,7 @@
 import { type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { filesPart, placeholderPart, streamPart } from "../slack/messages/message-marks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
-import { deliveryMs } from "../task/received.ts";
-import { concludedAtMs, graceMs, threadReleaseMs } from "../task/step.ts";
+import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 
 /** The call by which the placeholder tells Slack's clock from ours takes no longer. */

@@ -2,8 +2,8 @@
 import { changeRecord } from "../../shared/engine/change-record.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Place } from "../task/events.ts";
+import { requestIdOf } from "../task/ids.ts";
 import type { AskedMessage } from "../task/messages.ts";
-import { requestIdOf } from "../task/request-id.ts";
 import { concludedAtMs, threadReleaseMs } from "../task/step.ts";
 import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {

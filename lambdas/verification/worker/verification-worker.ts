@@ -15,7 +15,7 @@ import { parseRefusalRecord } from "../gate/refusals.ts";
 import { createPolicy, defaultLocaleOf } from "../gate/route.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
-import type { Policy } from "../task/policy.ts";
+import type { Policy } from "../task/routing.ts";
 import { taskSchema } from "../task/task.ts";
 import { threadSchema } from "../task/thread.ts";
 import { parseHistoryEntry } from "../usage/entry.ts";

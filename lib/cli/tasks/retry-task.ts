@@ -1,7 +1,7 @@
 /** Does what a task that is over was asked once more, as a new task. */
 import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
-import { retryIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "./stored-task.ts";
 

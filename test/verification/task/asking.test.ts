@@ -173,6 +173,14 @@ describe("an answer", () => {
     expect(play([woken, questionShown, echo, woken], { task, policy }).last).toEqual([poll]);
   });
 
+  it("counts apart from failures how often the agent was found still asking", () => {
+    const echo = asking({ question_id: "q" }, { act: "answer" });
+    const { task } = play([woken, questionShown, echo], { task: taken(open({ question_id: "q" })) });
+    const { task: later, last } = play([woken, asking({ question_id: "q" })], { task });
+    expect(later).toMatchObject({ attempts: 0, question: { answer: { stillAskedTimes: 2 } } });
+    expect(last).toEqual([{ type: "wake", delayMs: 2000 }]);
+  });
+
   it("that the host takes no more is looked into: the task has gone on, or is over", () => {
     const over = answerCall(failure({ reason: "invalid_state", retryable: false }));
     const { last } = play([woken, questionShown, over], { task: taken(open()) });

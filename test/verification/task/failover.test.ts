@@ -1,6 +1,6 @@
 /** Where a task goes when its destination cannot be reached: to the next one of its route, but never once it may have arrived. */
 import { describe, expect, it } from "@jest/globals";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import { accepted, ambiguous, announced, failure, lookedUp, nowMs, play, resumed, success, woken } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, ambiguous, announced, asking, failure, lookedUp, nowMs, play, success, woken } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";

@@ -1,7 +1,7 @@
 /** Lets a task live through events; the events that most stories are made of. */
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, asking, nowMs, play, woken } from "./play.ts";
 import { samplePolicy } from "./sample.ts";

@@ -135,7 +135,8 @@ describe("a slash command", () => {
   });
 
   it("is told in its thread where it was announced before the thread was full", () => {
-    const { task } = play([woken, openedThread, woken, { ...announced }], { task: command });
+    const behind = { type: "lined_up", nowMs, queuePosition: 1, freeAtMs: nowMs } as const;
+    const { task } = play([woken, openedThread, woken, behind, announced], { task: command });
     const full = play([{ type: "thread_full" }], { task });
     expect(full).toMatchObject({ task: { state: "delivering" }, last: [{ type: "wake" }] });
     expect(play([{ type: "thread_full" }]).last).toEqual([{ type: "refuse" }]);

@@ -2,7 +2,7 @@
 
 import { outgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
 
 export const askedAtMs = 1_760_000_000_000;

@@ -1,7 +1,7 @@
 /** What Slack does not take: how long it is tried, and what is done without. */
 import { describe, expect, it } from "@jest/globals";
 import type { Act, SlackErrorKind, TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { maxSlackTries } from "../../../lambdas/verification/task/slack-failures.ts";
+import { maxSlackTries } from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { nowMs, play, woken } from "./play.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { salvageTask } from "../../../lambdas/verification/task/slack-failures.ts";
+import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
