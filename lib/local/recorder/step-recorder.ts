@@ -1,5 +1,5 @@
 /** The way of each task, step by step, kept in memory for whoever watches. */
-import { redact } from "../../../lambdas/verification/transport/redact.ts";
+import { redact } from "../../../lambdas/verification/transport/tap.ts";
 import type { TaskStep } from "../watch-tasks.ts";
 
 /** `event` and `delivery` are what passes between Slack and us. */
