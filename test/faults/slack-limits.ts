@@ -1,7 +1,7 @@
 /** What Slack does not take, as the real adapter tells it. */
 
+import { toSlackError } from "../../lambdas/verification/slack/api/call.ts";
 import type { Content } from "../../lambdas/verification/slack/api/slack.ts";
-import { toSlackError } from "../../lambdas/verification/slack/api/to-slack-error.ts";
 import { parseBlocks } from "../../lib/local/fake-slack/blocks.ts";
 
 const maxTextLength = 40_000;

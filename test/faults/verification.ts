@@ -3,7 +3,7 @@
 import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
-import { parseUsage } from "../../lambdas/verification/gate/quotas.ts";
+import { parseUsage } from "../../lambdas/verification/gate/gate.ts";
 import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
 import { createPolicy } from "../../lambdas/verification/gate/route.ts";
 

@@ -45,8 +45,6 @@ function folded(text: string): string {
   return text.trim().toLowerCase();
 }
 
-// What the task machine needs to know of the configuration.
-
 /** What somebody reads of whose language nothing is known. */
 export function defaultLocaleOf({ locale }: Pick<Config["slack"], "locale">): Locale {
   return locale === "user" ? "en" : locale;

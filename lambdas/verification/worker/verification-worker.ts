@@ -9,8 +9,7 @@ import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts
 import type { WorkerDestination } from "../destinations.ts";
 import type { Files } from "../files/files.ts";
 import { parseReadableRules } from "../gate/allowlist.ts";
-import { createGate, type Gate } from "../gate/gate.ts";
-import { parseUsage } from "../gate/quotas.ts";
+import { createGate, type Gate, parseUsage } from "../gate/gate.ts";
 import { parseRefusalRecord } from "../gate/refusals.ts";
 import { createPolicy, defaultLocaleOf } from "../gate/route.ts";
 import type { SlackApi } from "../slack/api/slack.ts";

@@ -1,5 +1,5 @@
 /** A JSON-RPC body that anybody may see: ids, kinds and numbers stay, of every other text its length. */
-import { redact } from "../../../lambdas/verification/transport/redact.ts";
+import { redact } from "../../../lambdas/verification/transport/tap.ts";
 
 /** Members whose values are chosen by programs, not written by people. */
 const shownMembers = new Set([

@@ -1,7 +1,5 @@
-/** The way of each task, step by step, kept in memory for whoever watches. */
-import { redact } from "../../../lambdas/verification/transport/redact.ts";
+import { redact } from "../../../lambdas/verification/transport/tap.ts";
 import type { WatchedStep } from "../task-watch.ts";
-
 /** `event` and `delivery` are what passes between Slack and us. */
 export type RecordedStep = Omit<WatchedStep, "kind"> & { kind: WatchedStep["kind"] | "event" | "delivery" };
 

@@ -9,7 +9,7 @@ import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { botScopes } from "../../../lambdas/verification/slack/api/bot-scopes.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { formatStackName, verificationOutputs } from "../../../lib/cdk/names.ts";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { executionAccount, verificationAccount } from "../../cli/aws/a-stage.ts";

@@ -53,8 +53,6 @@ export function askedText({ text, botUsers }: { text: string; botUsers: readonly
   return storable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
 }
 
-// The files of a message (https://docs.slack.dev/reference/objects/file-object), as the queue carries them.
-
 /** More than are ever taken along, so that the worker can say that they are too many. */
 const maxFiles = 30;
 const maxNameLength = 255;
@@ -77,7 +75,10 @@ const fileSchema = z.object({
 /** Deleted, too old for the workspace's plan, or kept somewhere else than in Slack. */
 const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "external"];
 
-/** A file that is not to be had stays in the list without `url`: whoever sent it is to read so. */
+/**
+ * The files of a message (https://docs.slack.dev/reference/objects/file-object), as the queue carries them. A file that is not to be had
+ * stays in the list without `url`: whoever sent it is to read so.
+ */
 export function askedFiles(files: readonly unknown[]): AskedFile[] {
   return files.slice(0, maxFiles).flatMap((each) => {
     const { data: file } = fileSchema.safeParse(each);
@@ -99,8 +100,6 @@ function urlOf({ url_private_download, url_private }: z.infer<typeof fileSchema>
   const url = url_private_download || url_private;
   return url && /^https?:\/\/[\x21-\x7e]{1,1000}$/.test(url) ? url : undefined;
 }
-
-// Text that any queue carries, in a known number of bytes.
 
 /** What is no character of XML 1.0 (section 2.2): controls, halves of surrogate pairs, U+FFFE and U+FFFF. */
 const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;

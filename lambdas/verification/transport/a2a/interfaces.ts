@@ -5,7 +5,7 @@ import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
-import { checkedUrl } from "../http/refusal.ts";
+import { checkedUrl } from "../authorizer/authorizer.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
@@ -61,8 +61,6 @@ function addressWithin({ origin, address }: { origin: string; address: string })
     return undefined;
   }
 }
-
-// Failures before a message's first byte: nothing of it can have arrived.
 
 /** What fetching the card came to, as what it means for the message: never in doubt, and never about the message's own size. */
 export function undelivered(thrown: unknown): SekishoError {

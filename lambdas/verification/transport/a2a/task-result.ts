@@ -115,8 +115,6 @@ function defined<T extends object>(members: T): Partial<{ [K in keyof T]: Exclud
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
-// Files and data of an agent's answer, as the zone contract's artifacts.
-
 const maxNameLength = 255;
 
 /** The answer itself: all text but what has a file's name. */

@@ -1,7 +1,7 @@
 /** Does Slack take the bot token, and whose is it? */
 import { nameOfSecret } from "../../../../lambdas/shared/config/secrets.ts";
 import { printable } from "../../../../lambdas/verification/checks/question.ts";
-import { botScopes } from "../../../../lambdas/verification/slack/api/bot-scopes.ts";
+import { botScopes } from "../../../../lambdas/verification/slack/api/manifest.ts";
 import { tokenRefusalText } from "../../../local/socket-mode-identity.ts";
 import { askSlack } from "../ask-slack.ts";
 import { type Check, type Finding, failedFinding, okFinding, skippedFinding, warningFinding } from "../check.ts";
