@@ -111,7 +111,7 @@ Exit code: 0; 1 there is no such rule, or AWS refused; 2 bad usage or configurat
       allowPositionals: true,
       options: { ...fieldOptions, ...placeOptions },
     });
-    const meant = meantBy({ positionals, fields: readRuleFields(values) });
+    const meant = readRuleReference({ positionals, fields: readRuleFields(values) });
     return withRulePlace(run, values, async ({ place, configured, configName }) => {
       const { rule } = await changeRules({ store: place.store, decide: (kept) => withoutRule({ kept, meant }) });
       if (rule !== undefined) {
@@ -132,7 +132,13 @@ Exit code: 0; 1 there is no such rule, or AWS refused; 2 bad usage or configurat
   },
 };
 
-function meantBy({ positionals, fields }: { positionals: string[]; fields: RuleFields }): number | RuleFields {
+function readRuleReference({
+  positionals,
+  fields,
+}: {
+  positionals: string[];
+  fields: RuleFields;
+}): number | RuleFields {
   const [number, ...more] = positionals;
   const hasFields = Object.keys(fields).length > 0;
   if (more.length > 0 || (number === undefined) === !hasFields) {
@@ -168,13 +174,13 @@ configuration; 3 AWS not reachable.
       const { rule, byGroup } = judge({ rules, asking });
       const where = `in ${asking.channel} of ${asking.team}`;
       if (rule !== undefined) {
-        run.print(`${asking.user} may ask ${where}, by ${namedText(rule)}`);
+        run.print(`${asking.user} may ask ${where}, by ${formatNamed(rule)}`);
         if (rule.name.endsWith(configName)) run.note(`${configName} holds ${place.ofConfiguration}.`);
         return exitCodes.success;
       }
       const none = `No rule ${place.where} or of ${configName} lets ${asking.user} ask ${where}`;
       if (byGroup.length > 0) {
-        const groups = byGroup.map((one) => `\n  ${namedText(one)}`).join("");
+        const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
         run.print(`${none}, unless they are in the user group of:${groups}`);
       } else run.print(`${none}.`);
       run.print(`To let them in:\n  npx sekisho allow add ${formatRuleField(asking)}${placeText}`);
@@ -185,6 +191,6 @@ configuration; 3 AWS not reachable.
 
 type Named = AllowlistRule & { name: string };
 
-function namedText(rule: Named): string {
+function formatNamed(rule: Named): string {
   return `${rule.name}: ${formatRule(rule)}`;
 }

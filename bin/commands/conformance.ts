@@ -123,12 +123,12 @@ function fileOf({ path, directory }: { path: string; directory: string }): strin
     closeSync(openSync(file, "a"));
     if (!wasThere) rmSync(file);
   } catch (thrown) {
-    throw new UsageError(notWritable({ file, thrown }));
+    throw new UsageError(notWritableText({ file, thrown }));
   }
   return file;
 }
 
-function notWritable({ file, thrown }: { file: string; thrown: unknown }): string {
+function notWritableText({ file, thrown }: { file: string; thrown: unknown }): string {
   return `--junit: ${file} is no file that can be written (${Object(thrown).code}).`;
 }
 
@@ -181,7 +181,7 @@ function write({ run, file, text }: { run: CommandRun; file: string; text: strin
     writeFileSync(file, text);
     return true;
   } catch (thrown) {
-    run.note(notWritable({ file, thrown }));
+    run.note(notWritableText({ file, thrown }));
     return false;
   }
 }

@@ -102,8 +102,8 @@ reachable.
   },
 };
 
-type Wishes = { isDry: boolean; yes: boolean; cancel: boolean; rules: boolean; config?: string | undefined };
-type Deletion = { run: CommandRun; place: RecordPlace; person: Person; wishes: Wishes };
+type DeletionOptions = { isDry: boolean; yes: boolean; cancel: boolean; rules: boolean; config?: string | undefined };
+type Deletion = { run: CommandRun; place: RecordPlace; person: Person; wishes: DeletionOptions };
 
 async function deletePerson({ run, place, person, wishes }: Deletion): Promise<number> {
   const { signal, print, note } = run;
@@ -132,7 +132,7 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
     note("Nothing was deleted. End them by `sekisho tasks cancel ID`, or wait; --cancel does both.");
     return exitCodes.failed;
   }
-  if (!wishes.yes && !(await isMeant({ person, signal }))) {
+  if (!wishes.yes && !(await confirmDeletion({ person, signal }))) {
     note("Nothing was deleted.");
     return exitCodes.failed;
   }
@@ -156,12 +156,12 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
     },
   });
   print("");
-  for (const line of leftLines(left)) note(line);
+  for (const line of formatRemainingAnswers(left)) note(line);
   const isLeft = isExecutionLeft || left.length > 0;
   if (!isLeft) print(isNothing(counts) ? `Nothing was found of ${formatPerson(person)}.` : "Deleted.");
   else print(`Deleted, but for ${isExecutionLeft ? "the Execution zone's records" : "what is under way"}.`);
   for (const line of foreignLines({ place, found })) print(line);
-  for (const line of rulesLeft({ counts, withRules: wishes.rules })) print(line);
+  for (const line of describeRemainingRules({ counts, withRules: wishes.rules })) print(line);
   for (const line of remainingDataText) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
 }
@@ -171,7 +171,7 @@ function isNothing({ tasks, history, answered, quotas, rules }: Counts): boolean
 }
 
 /** Another person's task is not for this command to end. */
-function leftLines(left: readonly string[]): string[] {
+function formatRemainingAnswers(left: readonly string[]): string[] {
   if (left.length === 0) return [];
   const ids = left.slice(0, shownIds).join(", ");
   return [
@@ -180,7 +180,7 @@ function leftLines(left: readonly string[]): string[] {
   ];
 }
 
-async function isMeant({ person, signal }: { person: Person; signal: AbortSignal }): Promise<boolean> {
+async function confirmDeletion({ person, signal }: { person: Person; signal: AbortSignal }): Promise<boolean> {
   if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask at: --yes says that it is meant.");
   return confirm({ question: `Type ${person.user} to delete all of this: `, word: person.user, signal });
 }
@@ -205,7 +205,7 @@ function foreignLines({ place, found }: { place: RecordPlace; found: PersonRecor
   return foreign.length === 0 ? [] : [`Ask those who run them what they keep: ${foreign.join(", ")}.`];
 }
 
-function rulesLeft({
+function describeRemainingRules({
   counts,
   withRules,
 }: {

@@ -97,7 +97,7 @@ function possibleText({
     "goes to",
   ];
   const lines = possible.map(({ place, destination, certain }) => {
-    const when = certain ? "" : `if ${formatRouteKey(unknownOf(routes[place - 1], known))}: `;
+    const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[place - 1], known))}: `;
     return `  ${when}${orderText(destination)} (route ${place})`;
   });
   if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user is told so");
@@ -105,7 +105,7 @@ function possibleText({
 }
 
 /** Describes what a message must be for the route to fit. */
-function unknownOf(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
+function describeUnknown(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
   return {
     ...(team === undefined ? { team: route?.team } : {}),
     ...(channel === undefined ? { channel: route?.channel } : {}),
@@ -142,14 +142,14 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     const named = values.stage === undefined ? undefined : chooseStage(config, values.stage);
     const checked =
       named === undefined
-        ? await fromHere({
+        ? await checkFromThisMachine({
             config,
             names: positionals,
             dependencies: checkDependencies({ config, place, signal }),
             note,
           })
-        : await inStage({ ...named, config, names: positionals, signal, note });
-    for (const each of checked) print(values.json ? JSON.stringify(each) : checkedText(each));
+        : await checkFromStage({ ...named, config, names: positionals, signal, note });
+    for (const each of checked) print(values.json ? JSON.stringify(each) : formatCheck(each));
     if (signal.aborted) return exitCodes.interrupted;
     return exitCodeOf(checked);
   },
@@ -157,7 +157,7 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
 
 type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note">;
 
-async function fromHere({
+async function checkFromThisMachine({
   config,
   names,
   dependencies,
@@ -170,7 +170,7 @@ async function fromHere({
   return Promise.all(wanted.map(([name, destination]) => checkFromHere({ ...dependencies, name, destination })));
 }
 
-async function inStage({
+async function checkFromStage({
   config,
   names,
   signal,
@@ -212,7 +212,7 @@ function exitCodeOf(checked: readonly Checked[]): number {
   return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
 }
 
-function checkedText({ name, address, health, words, methods, firstMs, secondMs }: Checked): string {
+function formatCheck({ name, address, health, words, methods, firstMs, secondMs }: Checked): string {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
   return `${name}: ${health}${times}\n  ${address}\n  ${words}${known}`;

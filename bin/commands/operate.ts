@@ -14,7 +14,7 @@ import { openLocalSource, openStageSource } from "../../lib/local/console/open-s
 import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
 import { startOperateServer } from "../../lib/local/console/server.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
-import { type Command, exitCodes, requireSecrets, UsageError, untilStopped } from "./command.ts";
+import { type Command, closeWhenStopped, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
 const defaultPort = "3100";
 const loopback = "127.0.0.1";
@@ -76,7 +76,7 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
       if (isOpen) run.print("Whoever has this address may use the page. It holds for this run alone.");
       else run.print("It asks for a token. Put a proxy with TLS before it, which passes Host on as it came.");
       run.print("Ctrl-C ends it.");
-      await untilStopped(run, server.close);
+      await closeWhenStopped(run, server.close);
       return exitCodes.success;
     } finally {
       await source.close();

@@ -46,10 +46,10 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
     if (positionals.length > 0) throw new UsageError("A secret is no argument: set its environment variable instead.");
     const config = loadConfig({ directory: run.directory, file: values.config });
     const named = chooseStage(config, values.stage);
-    const secrets = onlyNamed(listStageSecrets({ config, ...named }), values.only);
+    const secrets = selectSecrets(listStageSecrets({ config, ...named }), values.only);
     const account = await callerAccount({ region: named.stage.verification.region, signal: run.signal });
     const [here, elsewhere] = split(secrets, account);
-    tellElsewhere(run, { here, elsewhere, account, named });
+    noteOtherAccount(run, { here, elsewhere, account, named });
     const looked = await Promise.all(
       here.map(async (secret) => ({ secret, state: await readSecretState({ ...secret, signal: run.signal }) })),
     );
@@ -62,13 +62,13 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
     for (const { secret, state, value } of given) await write(run, { secret, state, value, named });
     const left = looked.filter((one) => !chosen.includes(one));
     const isLacking = ({ secret, state }: SecretWithState) =>
-      state !== "present" && !(state === "absent" && isLeftOut(secret));
+      state !== "present" && !(state === "absent" && canBeOmitted(secret));
     for (const { secret, state } of left) run.print(line(secret, stateText(secret, state)));
     return left.some(isLacking) ? exitCodes.failed : exitCodes.success;
   },
 };
 
-function onlyNamed(secrets: StageSecret[], only: string | undefined): StageSecret[] {
+function selectSecrets(secrets: StageSecret[], only: string | undefined): StageSecret[] {
   if (only === undefined) return secrets;
   const named = secrets.filter(({ env, id }) => (env ?? id) === only);
   if (named.length > 0) return named;
@@ -83,7 +83,7 @@ function split(secrets: StageSecret[], account: string): [StageSecret[], StageSe
   ];
 }
 
-function tellElsewhere(
+function noteOtherAccount(
   { note }: CommandRun,
   {
     here,
@@ -108,12 +108,12 @@ function tellElsewhere(
 
 /** One that is scheduled for deletion can only be restored, and one that someone else keeps is theirs to write. */
 function mayWrite(secret: StageSecret, state: SecretState, overwrite: boolean): boolean {
-  if (secret.env === undefined || isLeftOut(secret)) return false;
+  if (secret.env === undefined || canBeOmitted(secret)) return false;
   return state === "absent" || state === "empty" || (state === "present" && overwrite);
 }
 
 /** Nobody is asked for what can be done without. */
-function isLeftOut({ env, optional }: StageSecret): boolean {
+function canBeOmitted({ env, optional }: StageSecret): boolean {
   return optional === true && env !== undefined && !hasSecret({ env });
 }
 
@@ -143,7 +143,7 @@ function stateText(secret: StageSecret, state: SecretState): string {
     case "empty":
       return "is there, but holds no value";
     case "absent":
-      return isLeftOut(secret)
+      return canBeOmitted(secret)
         ? "is left out: workspaces get tokens of their own at /slack/install"
         : "is missing; the configuration says that it is there";
   }

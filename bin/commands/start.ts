@@ -24,14 +24,14 @@ import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice
 import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 import {
-  aborted,
   type Command,
   type CommandRun,
+  closeWhenStopped,
   exitCodes,
   requireSecrets,
   requireTokens,
   UsageError,
-  untilStopped,
+  waitForAbort,
 } from "./command.ts";
 
 export const start: Command = {
@@ -115,7 +115,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
     run.print(`Page for Slack:    ${door.address(`${zones.verificationUrl}/`)}   (it stands in for Slack)`);
     run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
     run.print("Ctrl-C ends both.");
-    await untilStopped(run, async () => {
+    await closeWhenStopped(run, async () => {
       page.close();
       await operators?.close();
       await zones.close();
@@ -135,7 +135,7 @@ async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
   run.print(`Execution zone:    ${zones.executionUrl}`);
   if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
   run.print(text({ port: zones.verificationPort }));
-  await untilStopped(run, zones.close);
+  await closeWhenStopped(run, zones.close);
   return exitCodes.success;
 }
 
@@ -165,7 +165,7 @@ async function once(
       observe,
     });
     const { message } = fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
-    const task = await Promise.race([over.promise, aborted(run.signal)]);
+    const task = await Promise.race([over.promise, waitForAbort(run.signal)]);
     const [, ...answer] = fakeSlack.thread(message);
     if (task?.question !== undefined && task.state === "asking") {
       run.print(safeLines(task.question.prompt));

@@ -60,7 +60,7 @@ Exit code: 0; 1 it could not be read or written, or AWS refused; 2 bad usage or 
         if (out === undefined) for await (const line of lines) run.print(line);
         else {
           const file = resolve(run.directory, out);
-          const written = await writeLines({ file, lines: ended(lines) });
+          const written = await writeLines({ file, lines: endLines(lines) });
           const tasks = csv ? written - 1 : written;
           run.note(`${tasks === 1 ? "1 task" : `${tasks} tasks`} written to ${file}.`);
         }
@@ -88,7 +88,7 @@ async function* jsonLines(entries: AsyncIterable<HistoryEntry>): AsyncGenerator<
   for await (const entry of entries) yield JSON.stringify(toUsageRow(entry));
 }
 
-async function* ended(lines: AsyncIterable<string>): AsyncGenerator<string> {
+async function* endLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) yield `${line}\n`;
 }
 

@@ -56,7 +56,7 @@ Without a tunnel: Socket Mode, see docs/slack.md.
 
 ${JSON.stringify(manifest, null, 2)}
 
-${whoMayAsk()}
+${allowlistHint()}
 `;
 }
 
@@ -74,7 +74,7 @@ Connected to Slack over Socket Mode: @${bot} in ${team} (${teamId})
 
 ${invite}In a channel:  /invite @${bot}   and then   @${bot} hello
 Or write to @${bot} directly${slash}.
-${whoMayAsk()}
+${allowlistHint()}
 `;
 }
 
@@ -83,10 +83,10 @@ function installText({ port }: { port: number }): string {
   return `
 Connected to Slack over Socket Mode. A workspace installs the app at https://YOUR-TUNNEL.example/slack/install:
 a browser must be able to reach port ${port} of this machine there, at the address of npx sekisho manifest --socket --url https://…
-${whoMayAsk()}
+${allowlistHint()}
 `;
 }
 
-function whoMayAsk(): string {
+function allowlistHint(): string {
   return "Whoever is refused reads which ids to add to the allowlist (npx sekisho allow add, or sekisho.config.json and a restart).";
 }

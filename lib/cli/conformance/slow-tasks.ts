@@ -31,12 +31,12 @@ export function createSlowTasks({
 
   return {
     first: () => start()[0],
-    awaited: async () => accepted({ text, ...(await start()[0]) }),
-    canceled: async () => accepted({ text, ...(await start()[1]) }),
+    awaited: async () => requireAccepted({ text, ...(await start()[0]) }),
+    canceled: async () => requireAccepted({ text, ...(await start()[1]) }),
   };
 }
 
-function accepted({ text, answer, requestId, params }: SentTask & { text: string }): AcceptedTask {
+function requireAccepted({ text, answer, requestId, params }: SentTask & { text: string }): AcceptedTask {
   const { response, came } = answer;
   if (response === undefined || "error" in response) throw new NotApplicable(`to "${text}" came ${came}`);
   const result = expectResult({ answer, method: "execute_task", id: requestId });

@@ -50,10 +50,10 @@ export type SmokeRequest = NamedStage &
 export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
   const { place, settings, note, stageName } = request;
   const fromMs = Date.now() - 60_000;
-  const begun: Begun[] = [];
+  const begun: BegunTask[] = [];
   const stop = new AbortController();
   const signal = AbortSignal.any([request.signal, stop.signal]);
-  const dependencies = { ...request, signal, onBegun: (each: Begun) => void begun.push(each) };
+  const dependencies = { ...request, signal, onBegun: (each: BegunTask) => void begun.push(each) };
   const results: StoryResult[] = [];
   for (const group of storyGroups) {
     const running = group.map((story) => runStory({ ...dependencies, story }));
@@ -72,13 +72,13 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
     if (some.some(({ ok }) => !ok)) await cancelBegun({ place, begun, settings, note });
   }
   note(`Waiting for what CloudWatch writes of it, ${Math.ceil(settings.settleMs / 60_000)} minutes at the longest.`);
-  const facts = await lookAt({ ...request, results, fromMs });
+  const facts = await collectFacts({ ...request, results, fromMs });
   const report = createSmokeReport({ checks: checkFacts(facts), assumptions: checkAssumptions(facts) });
   note(report.ok ? `Stage ${stageName} is as it should be.` : `Stage ${stageName}: see the report.`);
   return report;
 }
 
-type Begun = Parameters<StoryDependencies["onBegun"]>[0];
+type BegunTask = Parameters<StoryDependencies["onBegun"]>[0];
 
 /** Says nothing of an ambiguous task that has no record after `recordPatienceMs`: the entry did not take it. */
 async function cancelBegun({
@@ -86,7 +86,7 @@ async function cancelBegun({
   begun,
   settings: { pollMs, recordPatienceMs },
   note,
-}: Pick<SmokeRequest, "place" | "settings" | "note"> & { begun: readonly Begun[] }): Promise<void> {
+}: Pick<SmokeRequest, "place" | "settings" | "note"> & { begun: readonly BegunTask[] }): Promise<void> {
   const endMs = performance.now() + recordPatienceMs;
   await Promise.all(
     begun.map(async ({ requestId: id, isAmbiguous }) => {
@@ -107,7 +107,7 @@ async function cancelBegun({
   );
 }
 
-async function lookAt(request: SmokeRequest & { results: StoryResult[]; fromMs: number }): Promise<SmokeFacts> {
+async function collectFacts(request: SmokeRequest & { results: StoryResult[]; fromMs: number }): Promise<SmokeFacts> {
   const { stageName, stage, results, fromMs, settings, signal, runDoctor, executionProfile: profile } = request;
   const { account, region } = stage.verification;
   const verification = openZone({ zone: "Verification", stageName, region, profile: undefined, signal, fromMs });
@@ -158,10 +158,10 @@ async function lookAt(request: SmokeRequest & { results: StoryResult[]; fromMs: 
   }
 }
 
-type Looked = Pick<SmokeFacts, "verification" | "own" | "lines">;
+type ObservedFacts = Pick<SmokeFacts, "verification" | "own" | "lines">;
 
 /** Metrics come minutes later, log lines seconds later. */
-function isSettled({ verification, own, lines }: Looked): boolean {
+function isSettled({ verification, own, lines }: ObservedFacts): boolean {
   const [metrics] = checkFacts({ ...empty, verification, own, lines }).filter(({ name }) =>
     name.startsWith("metrics that"),
   );
@@ -216,7 +216,7 @@ function openZone({
   }: {
     own: readonly { metric: WatchedMetric; atLeast: number }[];
     ids: readonly string[];
-  }): Promise<Looked> {
+  }): Promise<ObservedFacts> {
     const alarms = await cloudWatch.alarms({ names: await physicalIds("AWS::CloudWatch::Alarm") });
     const watched = alarms.flatMap(({ name, watches }) => watches.map((metric) => ({ metric, alarm: name })));
     const functions = await physicalIds("AWS::Lambda::Function");

@@ -84,13 +84,13 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
     requestId = requestIdOf({ appId: bot.appId, channel: dependencies.channel, ts });
     const id = requestId;
     const text = `<@${bot.botUser}> ${texts[story]}`;
-    const delivery = await deliver({ ...dependencies, bot, ts, text, type: "app_mention" });
-    if (isTaken(delivery) || delivery.isAmbiguous) {
+    const delivery = await deliverEvent({ ...dependencies, bot, ts, text, type: "app_mention" });
+    if (isAccepted(delivery) || delivery.isAmbiguous) {
       dependencies.onBegun({ requestId: id, isAmbiguous: delivery.isAmbiguous });
     }
-    requireTaken({ ...dependencies, delivery });
+    requireAccepted({ ...dependencies, delivery });
     const until = async (wanted: (task: Task) => boolean, what: string, moreMs = 0) => {
-      latest = await follow({ ...dependencies, story, requestId: id, wanted, what, moreMs });
+      latest = await followStory({ ...dependencies, story, requestId: id, wanted, what, moreMs });
       return latest;
     };
     switch (story) {
@@ -110,7 +110,7 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
         await until(({ state, question }) => state === "asking" && question?.ts !== undefined, "its question");
         const reply = await slack.post({ text: "Sekisho smoke test: the reply is yes.", threadTs: ts });
         const replied = { ts: reply.ts, threadTs: ts, text: "yes", type: "message" } as const;
-        requireTaken({ ...dependencies, delivery: await deliver({ ...dependencies, bot, ...replied }) });
+        requireAccepted({ ...dependencies, delivery: await deliverEvent({ ...dependencies, bot, ...replied }) });
         const task = await until(isOver, "its answer");
         requireAnswer(task);
         if (task.answeredBy?.length !== 1) throw new StoryFailure("it ended without the reply");
@@ -155,19 +155,19 @@ function requireAnswer(task: Task): void {
   if (task.undelivered !== undefined) throw new StoryFailure("Slack did not take its answer");
 }
 
-function isTaken({ status }: Delivery): boolean {
+function isAccepted({ status }: Delivery): boolean {
   return status === 200;
 }
 
-function requireTaken({ delivery, signal }: Pick<StoryDependencies, "signal"> & { delivery: Delivery }): void {
-  if (isTaken(delivery)) return;
+function requireAccepted({ delivery, signal }: Pick<StoryDependencies, "signal"> & { delivery: Delivery }): void {
+  if (isAccepted(delivery)) return;
   signal.throwIfAborted();
   const { status } = delivery;
   throw new StoryFailure(status === undefined ? "the entry does not answer" : `the entry answers HTTP ${status}`);
 }
 
 /** A task that is over before it is as wanted, or not in time, fails its story. */
-async function follow({
+async function followStory({
   place,
   story,
   requestId,
@@ -204,7 +204,7 @@ async function follow({
   }
 }
 
-async function deliver({
+async function deliverEvent({
   eventsUrl,
   signingSecret,
   channel,

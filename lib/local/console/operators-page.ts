@@ -52,18 +52,18 @@ export function createOperatorsPage({
       : await admission.admit(request);
     if ("status" in admitted) return refuse(request, response, { path, refusal: admitted, signsIn: admission.signsIn });
     if (request.method === "POST") return post(request, response, { path, admitted });
-    if (request.method !== "GET") return plain(response.setHeader("allow", "GET, POST"), 405, "GET or POST.");
+    if (request.method !== "GET") return respondPlain(response.setHeader("allow", "GET, POST"), 405, "GET or POST.");
     if (path === signInPath && !admission.signsIn) return redirect(response, base);
-    if (asset !== undefined) return give(response, asset);
+    if (asset !== undefined) return respondAsset(response, asset);
     if (documentPaths.includes(path)) return redirect(response, base);
     if (path === `${apiPath}live`) {
       if (!stream.open(response, { endsInMs: admission.streamMs, ended: admitted.ended }))
-        plain(response, 503, "Too many look at it already.");
+        respondPlain(response, 503, "Too many look at it already.");
       return;
     }
-    if (!path.startsWith(apiPath)) return plain(response, 404, "There is nothing at this address.");
+    if (!path.startsWith(apiPath)) return respondPlain(response, 404, "There is nothing at this address.");
     const outcome = await api.read({ path: path.slice(apiPath.length), query: url.searchParams });
-    return tell(response, outcome);
+    return respondOutcome(response, outcome);
   }
 
   /** The address without the token is the one that the browser keeps. A token that is none leads to the form. */
@@ -78,19 +78,20 @@ export function createOperatorsPage({
     response: ServerResponse,
     { path, admitted: { operator, ended } }: { path: string; admitted: AdmittedOperator },
   ): Promise<void> {
-    if (!hasContentType(request, "application/json")) return plain(response, 415, "application/json is taken here.");
+    if (!hasContentType(request, "application/json"))
+      return respondPlain(response, 415, "application/json is taken here.");
     const bytes = await readRequestBody({ request, maxBytes: maxBodyBytes });
-    if (typeof bytes === "string") return plain(response, 413, "That is too long.");
+    if (typeof bytes === "string") return respondPlain(response, 413, "That is too long.");
     // A body may take its time, and somebody may have signed out meanwhile.
-    if (ended?.aborted) return plain(response, 401, "The session has ended. Sign in again.");
+    if (ended?.aborted) return respondPlain(response, 401, "The session has ended. Sign in again.");
     const body = parseJson(bytes);
     if (path === signInPath) return handleSignIn({ admission, request, response, body });
     if (path === `${base}sign-out` && admission.signOut !== undefined) {
       response.setHeader("set-cookie", admission.signOut(request));
       return respondJson(response, 200, {});
     }
-    if (!path.startsWith(apiPath)) return plain(response, 404, "There is nothing at this address.");
-    return tell(response, await api.act({ path: path.slice(apiPath.length), body, operator }));
+    if (!path.startsWith(apiPath)) return respondPlain(response, 404, "There is nothing at this address.");
+    return respondOutcome(response, await api.act({ path: path.slice(apiPath.length), body, operator }));
   }
 
   return {
@@ -110,7 +111,7 @@ export function createOperatorsPage({
 
 type Outcome = Awaited<ReturnType<ReturnType<typeof createApi>["read"]>>;
 
-function tell(response: ServerResponse, outcome: Outcome): void {
+function respondOutcome(response: ServerResponse, outcome: Outcome): void {
   if (outcome === undefined) respondJson(response, 404, { words: "There is nothing at this address." });
   else if ("done" in outcome) respondJson(response, 200, outcome.done);
   else respondJson(response, outcome.refused.status, { words: outcome.refused.words });
@@ -130,10 +131,10 @@ function refuse(
   if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
   if (status === 401) response.setHeader("www-authenticate", "Bearer");
   if (path.startsWith(apiPath)) respondJson(response, status, { words });
-  else plain(response, status, words);
+  else respondPlain(response, status, words);
 }
 
-function give(response: ServerResponse, { type, text }: Asset): void {
+function respondAsset(response: ServerResponse, { type, text }: Asset): void {
   response.setHeader("content-security-policy", contentSecurityPolicy);
   response.writeHead(200, { ...commonHeaders, "content-type": type });
   response.end(text);
@@ -144,7 +145,7 @@ function redirect(response: ServerResponse, location: string): void {
   response.end();
 }
 
-function plain(response: ServerResponse, status: number, words: string): void {
+function respondPlain(response: ServerResponse, status: number, words: string): void {
   response.writeHead(status, { ...commonHeaders, "content-type": "text/plain; charset=utf-8" });
   response.end(`${words}\n`);
 }

@@ -46,11 +46,11 @@ export function streamMethods(state: FakeSlackState): Record<string, FakeSlackMe
     if (!found.direct && !team) return errorReply("missing_recipient_team_id");
     if (user !== undefined && findFakePerson(user) === undefined) return errorReply("user_not_found");
     if (team !== undefined && findFakeTeam(team) === undefined) return errorReply("team_not_found");
-    const piece = pieceOf(args);
+    const piece = readPiece(args);
     if (piece === undefined) return errorReply("invalid_chunks");
     if (piece.length > maxPieceLength) return errorReply("msg_too_long");
     const stream = { state: "open", startedAtMs: now() } as const;
-    const shown = { ...written(piece), ...readUnfurling(args) };
+    const shown = { ...createStreamContent(piece), ...readUnfurling(args) };
     const message = messages.add({ channel, threadTs, user: bot, metadata: undefined, ...shown, stream });
     ephemeral.setStatus({ channel, threadTs, status: "" });
     return { ok: true, channel, ts: message.ts };
@@ -59,24 +59,24 @@ export function streamMethods(state: FakeSlackState): Record<string, FakeSlackMe
   const appendStream: FakeSlackMethod = (args, caller) => {
     const own = openStream(args, caller);
     if ("error" in own) return own.error;
-    const piece = pieceOf(args);
+    const piece = readPiece(args);
     if (piece === undefined) return errorReply("invalid_chunks");
     if (piece === "") return errorReply("no_text");
     if (piece.length > maxPieceLength) return errorReply("msg_too_long");
-    messages.change(own.message, { ...written(own.message.text + piece), ...readUnfurling(args) });
+    messages.change(own.message, { ...createStreamContent(own.message.text + piece), ...readUnfurling(args) });
     return { ok: true, channel: own.message.channel, ts: own.message.ts };
   };
 
   const stopStream: FakeSlackMethod = (args, caller) => {
     const own = openStream(args, caller);
     if ("error" in own) return own.error;
-    const piece = pieceOf(args);
+    const piece = readPiece(args);
     if (piece === undefined) return errorReply("invalid_chunks");
     const metadata = parseMetadata(args.metadata);
     if (metadata === "invalid") return errorReply("invalid_metadata_format");
     const added = args.blocks === undefined ? [] : blocksAtEnd(args.blocks);
     if (added === undefined) return errorReply("invalid_blocks");
-    const { text, blocks = [] } = written(own.message.text + piece);
+    const { text, blocks = [] } = createStreamContent(own.message.text + piece);
     const all = [...blocks, ...added];
     close(own.message, {
       text,
@@ -95,12 +95,12 @@ export function streamMethods(state: FakeSlackState): Record<string, FakeSlackMe
   return { "chat.startStream": startStream, "chat.appendStream": appendStream, "chat.stopStream": stopStream };
 }
 
-function written(markdown: string): Pick<FakeSlackMessage, "text" | "blocks"> {
+function createStreamContent(markdown: string): Pick<FakeSlackMessage, "text" | "blocks"> {
   return markdown === "" ? { text: "" } : { text: markdown, blocks: [{ type: "markdown", text: markdown }] };
 }
 
 /** The text of `markdown_text`, or of the chunks of which it consists; other chunks say nothing here. */
-function pieceOf({ markdown_text: text = "", chunks }: MethodArgs): string | undefined {
+function readPiece({ markdown_text: text = "", chunks }: MethodArgs): string | undefined {
   if (chunks === undefined) return text;
   const list = readJson(chunks);
   if (!Array.isArray(list) || text !== "") return undefined;

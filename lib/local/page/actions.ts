@@ -68,9 +68,9 @@ export function createPageActions({
   }
 
   return {
-    messages: orRefused(post, "no_place"),
-    presses: orRefused(press, "no_button"),
-    conversations: orRefused((body, eventsUrl) => {
+    messages: refuseOnThrow(post, "no_place"),
+    presses: refuseOnThrow(press, "no_button"),
+    conversations: refuseOnThrow((body, eventsUrl) => {
       const parsed = conversationSchema.safeParse(body).data;
       if (parsed === undefined) return { refused: "no_place" };
       const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl, user: parsed.user });
@@ -80,7 +80,7 @@ export function createPageActions({
 }
 
 /** The fake Slack throws where a place or a button does not exist. */
-function orRefused(deed: PageAction, refused: PageRefusal): PageAction {
+function refuseOnThrow(deed: PageAction, refused: PageRefusal): PageAction {
   return (body, eventsUrl) => {
     try {
       return deed(body, eventsUrl);

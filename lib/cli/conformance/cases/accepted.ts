@@ -16,7 +16,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/in-time",
     level: "required",
     expects: "a slow task: a result, or timeout, error -32001, within the time that a call is given",
-    check: inTime,
+    check: expectInTime,
   },
   {
     name: "accepted/result",
@@ -28,19 +28,19 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/by-task-id",
     level: "required",
     expects: "get_task by task_id: the same task, accepted until it is over",
-    check: (run) => asked({ run, key: (task) => ({ task_id: task.result.task_id }) }),
+    check: (run) => askForTask({ run, key: (task) => ({ task_id: task.result.task_id }) }),
   },
   {
     name: "accepted/by-request-id",
     level: "required",
     expects: "get_task by request_id, for an accepted that was lost: the same task",
-    check: (run) => asked({ run, key: (task) => ({ request_id: task.requestId }) }),
+    check: (run) => askForTask({ run, key: (task) => ({ request_id: task.requestId }) }),
   },
   {
     name: "accepted/long-poll",
     level: "optional",
     expects: "get_task with wait_ms: the same task, at once or when something changes",
-    check: (run) => asked({ run, key: (task) => ({ task_id: task.result.task_id, wait_ms: waitMs }) }),
+    check: (run) => askForTask({ run, key: (task) => ({ task_id: task.result.task_id, wait_ms: waitMs }) }),
   },
   {
     name: "accepted/partial-text",
@@ -67,7 +67,7 @@ export const completedTaskCases: readonly ConformanceCase[] = [
     name: "ended/success",
     level: "required",
     expects: "a slow task polled to its end: status success",
-    check: async (run) => (await theEnd(run)).came,
+    check: async (run) => (await readTaskEnd(run)).came,
   },
   {
     name: "ended/stays",
@@ -75,7 +75,7 @@ export const completedTaskCases: readonly ConformanceCase[] = [
     expects: "a task that is over, asked again by both ids: the same result",
     async check(run) {
       const { peer, newId } = run;
-      const end = await theEnd(run);
+      const end = await readTaskEnd(run);
       for (const key of [{ task_id: end.taskId }, { request_id: end.requestId }]) {
         const id = newId();
         const answer = await peer.call({ method: "get_task", params: key, id });
@@ -91,7 +91,7 @@ export const completedTaskCases: readonly ConformanceCase[] = [
     expects: "cancel_task of a task that is over: invalid_state, error -32063",
     async check(run) {
       const { peer, newId } = run;
-      const { taskId } = await theEnd(run);
+      const { taskId } = await readTaskEnd(run);
       const id = newId();
       const answer = await peer.call({ method: "cancel_task", params: { task_id: taskId }, id });
       return expectError({ answer, reasons: ["invalid_state"], ids: [id], dialect: peer.dialect });
@@ -103,14 +103,14 @@ export const completedTaskCases: readonly ConformanceCase[] = [
  * Who answers everything at once may give up in time, if it says so. Any other error shows nothing of slow tasks, as
  * when `--text` fails: the cases after this one are skipped then, so it is this one that must not pass.
  */
-async function inTime({ peer: { dialect }, slowTasks }: CaseRun): Promise<string> {
+async function expectInTime({ peer: { dialect }, slowTasks }: CaseRun): Promise<string> {
   const { answer, requestId } = await slowTasks.first();
   if (answer.response === undefined) throw new Deviation(answer.came);
   if (readPeerError(answer) === undefined) return answer.came;
   return expectError({ answer, reasons: ["timeout"], ids: [requestId], dialect });
 }
 
-async function asked({
+async function askForTask({
   run: { peer, slowTasks, newId },
   key,
 }: {
@@ -144,7 +144,7 @@ export function expectSameTask({ answer, id, taskId }: { answer: PeerAnswer; id:
 }
 
 /** Asking for the end again costs one call. */
-async function theEnd(run: CaseRun) {
+async function readTaskEnd(run: CaseRun) {
   const { requestId, result: accepted } = await run.slowTasks.awaited();
   const { answer, id } = await followTask({ run, taskId: accepted.task_id, afterMs: accepted.poll_after_ms });
   const result = expectResult({ answer, method: "get_task", id });

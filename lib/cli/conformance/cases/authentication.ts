@@ -3,18 +3,25 @@ import { type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
 import { hasReason, readPeerError } from "../expect.ts";
 import type { PeerRequest } from "../peer.ts";
 
-const wellFormed = (id: string) => JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
+const createRequestBody = (id: string) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
 
 export const authenticationCases: readonly ConformanceCase[] = [
-  stranger({ name: "authentication/missing", level: "required", of: "no credentials", as: "nobody", body: wellFormed }),
-  stranger({
+  createStrangerCase({
+    name: "authentication/missing",
+    level: "required",
+    of: "no credentials",
+    as: "nobody",
+    body: createRequestBody,
+  }),
+  createStrangerCase({
     name: "authentication/wrong",
     level: "required",
     of: "a bearer token that nobody gave out",
     as: "impostor",
-    body: wellFormed,
+    body: createRequestBody,
   }),
-  stranger({
+  createStrangerCase({
     name: "authentication/before-the-body",
     level: "optional",
     of: "no credentials and a body that is no JSON",
@@ -23,7 +30,7 @@ export const authenticationCases: readonly ConformanceCase[] = [
   }),
 ];
 
-function stranger({
+function createStrangerCase({
   name,
   level,
   of,

@@ -20,7 +20,7 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/answers",
     level: "required",
     expects: "channel and text: a result with status success and response_text, and the id that was sent",
-    check: (run) => answered({ run }),
+    check: (run) => executeAnswered({ run }),
   },
   {
     name: "execute/every-param",
@@ -28,7 +28,7 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "every param that the Verification zone may send: success",
     check(run) {
       const requestId = run.newId();
-      return answered({
+      return executeAnswered({
         run,
         more: {
           thread_ts: "1700000000.000100",
@@ -61,7 +61,7 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/unknown-params",
     level: "required",
     expects: "params that are not known: ignored, and success",
-    check: (run) => answered({ run, more: { x_unknown: { a: [1] }, urgency: "high" } }),
+    check: (run) => executeAnswered({ run, more: { x_unknown: { a: [1] }, urgency: "high" } }),
   },
   {
     name: "execute/unicode",
@@ -83,14 +83,14 @@ export const executeCases: readonly ConformanceCase[] = [
       const id = run.newId();
       const params = { channel, text: run.texts.plain, x_padding: "" };
       const bytes = Buffer.byteLength(JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params }));
-      return answered({ run, more: { x_padding: "x".repeat(maxRequestBytes - bytes) }, id });
+      return executeAnswered({ run, more: { x_padding: "x".repeat(maxRequestBytes - bytes) }, id });
     },
   },
   {
     name: "execute/timeout-ms",
     level: "optional",
     expects: "a slow task with a timeout_ms of one second: it ends as timeout",
-    check: timesOut,
+    check: expectTimeout,
   },
 ];
 
@@ -98,7 +98,7 @@ const shortMs = 1000;
 /** Only a task that takes longer shows that its time was ignored: the last pause between two polls counts as well. */
 const tellingMs = shortMs + 3000;
 
-async function timesOut(run: CaseRun): Promise<string> {
+async function expectTimeout(run: CaseRun): Promise<string> {
   const { peer, texts, newId, now } = run;
   const sentAtMs = now();
   const { answer, id } = await runTask({ run, params: { text: texts.slow, timeout_ms: shortMs }, id: newId() });
@@ -109,7 +109,7 @@ async function timesOut(run: CaseRun): Promise<string> {
   return expectError({ answer, reasons: ["timeout"], ids: [id], dialect: peer.dialect });
 }
 
-async function answered({
+async function executeAnswered({
   run,
   more = {},
   id = run.newId(),
