@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
 import { judge } from "../../lambdas/verification/gate/allowlist.ts";
 import { changeRules, readRules } from "../../lib/cli/allow/change-rules.ts";
-import { rulePlaceHelp, withRulePlace } from "../../lib/cli/allow/place.ts";
+import { withRulePlace } from "../../lib/cli/allow/place.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";
 import {
   fieldOptions,
@@ -14,7 +14,7 @@ import {
   readRuleFields,
   readRuleNumber,
 } from "../../lib/cli/allow/rule-text.ts";
-import { placeOptions } from "../../lib/cli/tasks/place.ts";
+import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
 export const allowList: Command = {
@@ -25,12 +25,12 @@ Lists the rules of the allowlist: those that sekisho allow add made, with their 
 A message must fit every field of at least one rule.
 
   --json         one JSON object a line
-${rulePlaceHelp}
+${zoneHelp}
 
 Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
   async run(run) {
-    const options = { json: { type: "boolean", default: false }, ...placeOptions } as const;
+    const options = { json: { type: "boolean", default: false }, ...zoneOptions } as const;
     const { values } = parseArgs({ args: run.words, options });
     return withRulePlace(run, values, async ({ place, configured, configName }) => {
       const kept = (await readRules({ store: place.store }))?.rules ?? [];
@@ -67,14 +67,14 @@ fit all that are given. Nobody is let in by no rule at all.
                  scope usergroups:read. A new member is let in after 15 seconds, a removed one
                  is kept out after five minutes
   --label TEXT   for people: what the rule is for
-${rulePlaceHelp}
+${zoneHelp}
 
 A rule holds within 15 seconds. One that is there already is not added twice.
 
 Exit code: 0; 1 it could not be added, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
   async run(run) {
-    const options = { ...fieldOptions, label: { type: "string" }, ...placeOptions } as const;
+    const options = { ...fieldOptions, label: { type: "string" }, ...zoneOptions } as const;
     const { values } = parseArgs({ args: run.words, options });
     const { team, channel, user, group, label } = values;
     const rule = readRule({ team, channel, user, group, label });
@@ -99,7 +99,7 @@ sekisho allow remove [--team T] [--channel C] [--user U] [--group S] [--stage NA
 Removes one rule of the allowlist: by its number, which sekisho allow list shows and which is never given to another
 rule, or by what it was added with, all of it. Rules of the configuration are removed in the configuration.
 
-${rulePlaceHelp}
+${zoneHelp}
 
 It lets nobody in any more within 15 seconds; tasks that are under way go on.
 
@@ -109,7 +109,7 @@ Exit code: 0; 1 there is no such rule, or AWS refused; 2 bad usage or configurat
     const { values, positionals } = parseArgs({
       args: run.words,
       allowPositionals: true,
-      options: { ...fieldOptions, ...placeOptions },
+      options: { ...fieldOptions, ...zoneOptions },
     });
     const meant = readRuleReference({ positionals, fields: readRuleFields(values) });
     return withRulePlace(run, values, async ({ place, configured, configName }) => {
@@ -156,14 +156,14 @@ sekisho allow why --team T --channel C --user U [--stage NAME | --store FILE]
 Says which rule of the allowlist lets that person ask in that channel, or that none does and what to add. Who is in a
 user group only Slack knows: of rules with a group it says which groups would let the person in.
 
-${rulePlaceHelp}
+${zoneHelp}
 
 Exit code: 0 a rule lets the person in; 1 none does, or only one with a group, or AWS refused; 2 bad usage or
 configuration; 3 AWS not reachable.
 `,
   async run(run) {
     const { team, channel, user } = fieldOptions;
-    const { values } = parseArgs({ args: run.words, options: { team, channel, user, ...placeOptions } });
+    const { values } = parseArgs({ args: run.words, options: { team, channel, user, ...zoneOptions } });
     const asking = readRequester({ team: values.team, channel: values.channel, user: values.user });
     return withRulePlace(run, values, async ({ place, configured, configName, placeText }) => {
       const kept = (await readRules({ store: place.store }))?.rules ?? [];

@@ -15,7 +15,7 @@ import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
-import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { neededSecrets } from "../../lib/local/slack-installation.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
@@ -113,13 +113,13 @@ there, or where one of those fields is another than was pushed before, nothing i
 
 Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
-  async run({ words, directory, signal, print, note }) {
+  async run(run) {
+    const { words, signal, print, note } = run;
     const { values } = parseArgs({
       args: words,
-      options: { stage: { type: "string" }, "dry-run": { type: "boolean" }, config: { type: "string" } },
+      options: { ...stageOptions, "dry-run": { type: "boolean" } },
     });
-    const config = loadConfig({ directory, file: values.config });
-    const named = chooseStage(config, values.stage);
+    const { config, named } = readStage(run, values);
     return pushLiveSettings({ ...named, config, dryRun: values["dry-run"] ?? false, signal, print, note });
   },
 };

@@ -1,9 +1,8 @@
 /** `sekisho data show`: what is kept of one person, in numbers. */
 import { parseArgs } from "node:util";
 import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { taskSchema } from "../../lambdas/verification/task/task.ts";
-import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { readStage } from "../../lib/cli/aws/stage.ts";
 import { cancelAll } from "../../lib/cli/data/cancel-all.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";
 import { countAll } from "../../lib/cli/data/count-all.ts";
@@ -11,10 +10,17 @@ import { eraseAll } from "../../lib/cli/data/erase-all.ts";
 import { createStageExecutionPart } from "../../lib/cli/data/execution-records.ts";
 import { findPerson, isUnderWay, type PersonRecords } from "../../lib/cli/data/find-person.ts";
 import { readLeftOver, writeLeftOver } from "../../lib/cli/data/left-over.ts";
-import { formatPerson, type Person, personHelp, personOptions, readPerson } from "../../lib/cli/data/person.ts";
-import { type RecordPlace, withRecordPlace } from "../../lib/cli/data/record-place.ts";
+import {
+  formatPerson,
+  type Person,
+  personHelp,
+  personOptions,
+  type RecordPlace,
+  readPerson,
+  withRecordPlace,
+} from "../../lib/cli/data/person.ts";
 import { type Counts, formatCounts, otherTeamsLine, remainingDataText } from "../../lib/cli/data/text.ts";
-import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
+import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const dataShow: Command = {
@@ -26,14 +32,14 @@ rules that name the person. No texts. \`sekisho data delete\` takes it away.
 
 ${personHelp}
   --json         as a JSON object
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
   async run(run) {
     const { values } = parseArgs({
       args: run.words,
-      options: { ...personOptions, json: { type: "boolean", default: false }, ...placeOptions },
+      options: { ...personOptions, json: { type: "boolean", default: false }, ...zoneOptions },
     });
     const person = readPerson(values);
     return withRecordPlace(run, values, async (place) => {
@@ -69,7 +75,7 @@ ${personHelp}
   --rules        also the rules of \`sekisho allow\` that name the person
   --request-ids FILE  only the Execution zone's records of those tasks: what another run could not reach, with
                  credentials of the Execution zone's account
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 something is left, it could not be deleted, or AWS refused; 2 bad usage or configuration; 3 AWS not
 reachable.
@@ -84,7 +90,7 @@ reachable.
         cancel: { type: "boolean", default: false },
         rules: { type: "boolean", default: false },
         "request-ids": { type: "string" },
-        ...placeOptions,
+        ...zoneOptions,
       },
     });
     const file = values["request-ids"];
@@ -238,7 +244,7 @@ async function deleteLeftOver({
 }): Promise<number> {
   const { directory, signal, print } = run;
   if (!yes) throw new UsageError("--request-ids goes with --yes.");
-  const named = chooseStage(loadConfig({ directory, file: config }), stage);
+  const { named } = readStage(run, { stage, config });
   const ids = await readLeftOver({ directory, file });
   const many = await createStageExecutionPart({ ...named, signal }).erase({ ids });
   print(

@@ -1,12 +1,11 @@
 /** `sekisho dead-letters list`: what a stage's workers gave up on. */
 import { parseArgs } from "node:util";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
 import { type ReadLetter, readLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
 import { createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
 import { createReadTaskState } from "../../lib/cli/aws/dead-letters/task-state.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
-import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
 export const deadLettersList: Command = {
@@ -23,12 +22,13 @@ On one machine there is no such list: there a dead letter only fails its task.
 
 Task "none" means that the task was never begun. Exit code: 0; 1 AWS refused; 2 bad usage; 3 AWS not reachable.
 `,
-  async run({ words, directory, signal, print, note }) {
+  async run(run) {
+    const { words, signal, print, note } = run;
     const { values } = parseArgs({
       args: words,
-      options: { stage: { type: "string" }, json: { type: "boolean" }, config: { type: "string" } },
+      options: { ...stageOptions, json: { type: "boolean" } },
     });
-    const named = chooseStage(loadConfig({ directory, file: values.config }), values.stage);
+    const { named } = readStage(run, values);
     const { deadLettersUrl, tableName } = await readStackOutputs({ ...named, signal });
     const { region } = named.stage.verification;
     const stateOfTask = createReadTaskState({ tableName, region, signal });
@@ -87,22 +87,22 @@ delivery of its answer is repeated: no agent runs twice. A message leaves the ar
 
 Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS not reachable.
 `,
-  async run({ words, directory, signal, print, note }) {
+  async run(run) {
+    const { words, signal, print, note } = run;
     const { values, positionals } = parseArgs({
       args: words,
       allowPositionals: true,
       options: {
         all: { type: "boolean", default: false },
         discard: { type: "boolean", default: false },
-        stage: { type: "string" },
-        config: { type: "string" },
+        ...stageOptions,
       },
     });
     if (values.all && positionals.length > 0) throw new UsageError("--all or request ids, not both.");
     if (!values.all && positionals.length === 0 && !values.discard) {
       throw new UsageError("Which ones? Name request ids, or --all.");
     }
-    const { stageName, stage } = chooseStage(loadConfig({ directory, file: values.config }), values.stage);
+    const { stageName, stage } = readStage(run, values).named;
     const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ stageName, stage, signal });
     const { region } = stage.verification;
     const wanted = new Set(positionals.map((id) => id.toLowerCase()));

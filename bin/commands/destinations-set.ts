@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
-import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
 import { formatRouteKey, isOverlapping, orderText, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
 import { type RouteChange, setRoute } from "../../lib/cli/destinations/set-route.ts";
@@ -36,9 +36,8 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
         channel: { type: "string" },
         team: { type: "string" },
         word: { type: "string" },
-        stage: { type: "string" },
+        ...stageOptions,
         "dry-run": { type: "boolean", default: false },
-        config: { type: "string" },
       },
     });
     const { team, channel, word, stage, "dry-run": dryRun } = values;

@@ -8,7 +8,7 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { Checked } from "../../lambdas/verification/checks/check-destination.ts";
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
-import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
 import { checkDependencies } from "../../lib/cli/destinations/check-dependencies.ts";
 import { checkInStage, deployedWorker, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
@@ -39,9 +39,8 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
         channel: { type: "string" },
         team: { type: "string" },
         text: { type: "string" },
-        stage: { type: "string" },
+        ...stageOptions,
         json: { type: "boolean", default: false },
-        config: { type: "string" },
       },
     });
     const { channel, team, text, stage } = values;
@@ -135,7 +134,7 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     const { values, positionals } = parseArgs({
       args: words,
       allowPositionals: true,
-      options: { stage: { type: "string" }, json: { type: "boolean", default: false }, config: { type: "string" } },
+      options: { ...stageOptions, json: { type: "boolean", default: false } },
     });
     const place = { directory, file: values.config };
     const config = loadConfig(place);

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigPlace, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type CheckGroup, skippedFinding } from "../../lib/cli/doctor/check.ts";
 import { configuration } from "../../lib/cli/doctor/checks/configuration.ts";
 import { nodeVersion } from "../../lib/cli/doctor/checks/machine.ts";
@@ -34,7 +34,7 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.
   async run({ words, directory, signal, print, note }) {
     const { values } = parseArgs({
       args: words,
-      options: { stage: { type: "string" }, json: { type: "boolean", default: false }, config: { type: "string" } },
+      options: { ...stageOptions, json: { type: "boolean", default: false } },
     });
     const place = { directory, file: values.config };
     const given = readGiven(place);

@@ -1,9 +1,8 @@
 /** `sekisho federation show`: what another cloud must be told to trust the Verification role. */
 import { parseArgs } from "node:util";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { requireVerificationAccount } from "../../lib/cli/aws/account.ts";
 import { enableFederation, federationReport, printReport, readIssuer } from "../../lib/cli/aws/federation.ts";
-import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type Command, type CommandRun, exitCodes } from "./command.ts";
 
 export const federationShow: Command = {
@@ -35,15 +34,11 @@ Exit code: 0; 1 the account issues no tokens yet, or AWS refused; 2 bad usage or
 };
 
 /** The stage that is meant, once these are credentials of its Verification zone's account; says which account that is. */
-export async function openAccount({ words, directory, signal, note }: CommandRun) {
-  const options = {
-    stage: { type: "string" },
-    json: { type: "boolean", default: false },
-    config: { type: "string" },
-  } as const;
+export async function openAccount(run: CommandRun) {
+  const { words, signal, note } = run;
+  const options = { ...stageOptions, json: { type: "boolean", default: false } } as const;
   const { values } = parseArgs({ args: words, options });
-  const config = loadConfig({ directory, file: values.config });
-  const named = chooseStage(config, values.stage);
+  const { config, named } = readStage(run, values);
   await requireVerificationAccount({ ...named, signal });
   note(`Account ${named.stage.verification.account}, of the Verification zone of stage ${named.stageName}.`);
   return { config, named, json: values.json };

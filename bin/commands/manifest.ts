@@ -4,7 +4,7 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { AwsFailure, lacksCredentials } from "../../lib/cli/aws/aws-failure.ts";
-import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 const placeholderUrl = "https://YOUR-TUNNEL.example";
@@ -28,10 +28,9 @@ The address that it holds is that of a deployed stage; without stages in the con
       args: run.words,
       options: {
         socket: { type: "boolean" },
-        stage: { type: "string" },
+        ...stageOptions,
         url: { type: "string" },
         name: { type: "string" },
-        config: { type: "string" },
       },
     });
     const { stage, url, name = "Sekisho", socket = false } = values;

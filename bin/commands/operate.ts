@@ -6,7 +6,7 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
-import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
+import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import type { Admission } from "../../lib/local/console/admission/admission.ts";
 import { createLoopbackAdmission } from "../../lib/local/console/admission/loopback-admission.ts";
 import { createTokenAdmission } from "../../lib/local/console/admission/token-admission.ts";
@@ -37,7 +37,7 @@ comes for a token, which operators.authenticator of the configuration verifies, 
   --authenticate  asks for a token on loopback too: for a proxy on this machine, under a name of its own
   --public-host NAME
                   the name (with its port, unless 443) under which the proxy serves the page; requests for another are refused
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
@@ -49,7 +49,7 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
         hostname: { type: "string", default: loopback },
         authenticate: { type: "boolean", default: false },
         "public-host": { type: "string" },
-        ...placeOptions,
+        ...zoneOptions,
       },
     });
     const { hostname, authenticate, "public-host": publicHost, stage, store, config: file } = values;

@@ -1,12 +1,11 @@
 /** `sekisho secrets put`: carries the secrets of a stage to Secrets Manager, from the environment or the terminal. */
 import { parseArgs } from "node:util";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { callerAccount } from "../../lib/cli/aws/account.ts";
 import { AwsFailure } from "../../lib/cli/aws/aws-failure.ts";
 import { createSecret, putSecretValue, readSecretState, type SecretState } from "../../lib/cli/aws/secret-store.ts";
 import { readSecretValues, type SecretWithState } from "../../lib/cli/aws/secret-values.ts";
-import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { listStageSecrets, type StageSecret } from "../../lib/cli/aws/stage-secrets.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
@@ -35,17 +34,15 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
       args: run.words,
       allowPositionals: true,
       options: {
-        stage: { type: "string" },
+        ...stageOptions,
         only: { type: "string" },
         overwrite: { type: "boolean", default: false },
         force: { type: "boolean", default: false },
-        config: { type: "string" },
       },
     });
     // Not repeated: it may be a secret, and arguments can be read by every process of the machine.
     if (positionals.length > 0) throw new UsageError("A secret is no argument: set its environment variable instead.");
-    const config = loadConfig({ directory: run.directory, file: values.config });
-    const named = chooseStage(config, values.stage);
+    const { config, named } = readStage(run, values);
     const secrets = selectSecrets(listStageSecrets({ config, ...named }), values.only);
     const account = await callerAccount({ region: named.stage.verification.region, signal: run.signal });
     const [here, elsewhere] = split(secrets, account);

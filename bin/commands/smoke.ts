@@ -1,11 +1,10 @@
 /** `sekisho smoke`: for the first hour of a stage on AWS, real tasks and a look at everything that they leave. */
 import { parseArgs } from "node:util";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { createReadStageSecret } from "../../lib/cli/aws/read-stage-secret.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
-import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
+import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";
 import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { createStageGroups } from "../../lib/cli/doctor/in-stage.ts";
@@ -16,7 +15,8 @@ import { routeElsewhere } from "../../lib/cli/smoke/route-elsewhere.ts";
 import { defaultSettings, runSmoke, type SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
 import { storyTexts } from "../../lib/cli/smoke/run-story.ts";
 import { openSlackThread } from "../../lib/cli/smoke/slack-thread.ts";
-import { openAwsPlace } from "../../lib/cli/tasks/aws-place.ts";
+import { taskPlace } from "../../lib/cli/tasks/place.ts";
+import { openStageZone } from "../../lib/cli/zone/stage-zone.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 const help = `
@@ -55,21 +55,19 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
   const { values } = parseArgs({
     args: words,
     options: {
-      stage: { type: "string" },
+      ...stageOptions,
       channel: { type: "string" },
       user: { type: "string" },
       yes: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       "execution-profile": { type: "string" },
-      config: { type: "string" },
     },
   });
   const channel = idIn({ value: values.channel, option: "--channel", pattern: /^[CGD][A-Z0-9]{2,}$/ });
   const user = idIn({ value: values.user, option: "--user", pattern: /^[UW][A-Z0-9]{2,}$/ });
   if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
   const place = { directory, file: values.config };
-  const config = loadConfig(place);
-  const named = chooseStage(config, values.stage);
+  const { config, named } = readStage(run, values);
   requireEcho({ config, named });
 
   const outputs = await readStackOutputs({ ...named, signal });
@@ -92,7 +90,9 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
     return exitCodes.failed;
   }
   // Its own signal: what is canceled after Ctrl-C still goes to the queue.
-  const tasks = await openAwsPlace({ config, stage: named.stageName, signal: new AbortController().signal });
+  const never = new AbortController().signal;
+  const zone = await openStageZone({ config, stage: named.stageName, signal: never });
+  const tasks = await taskPlace({ zone, signal: never });
   try {
     const report = await runSmoke({
       ...named,

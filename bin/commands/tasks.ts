@@ -1,16 +1,17 @@
-/** `sekisho tasks list`: the tasks of the local run or of a stage, oldest first. */
+/** `sekisho tasks`: lists, shows, cancels and retries the tasks of the local run or of a stage. */
 import { parseArgs } from "node:util";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { cancelRefusal, sendCancel } from "../../lib/cli/tasks/cancel-task.ts";
 import { findTask, readTaskId } from "../../lib/cli/tasks/find-task.ts";
 import { listItems } from "../../lib/cli/tasks/items.ts";
 import { mergeOldestFirst } from "../../lib/cli/tasks/oldest-first.ts";
-import { placeHelp, placeOptions, withTaskPlace } from "../../lib/cli/tasks/place.ts";
+import { withTaskPlace } from "../../lib/cli/tasks/place.ts";
 import { retryRefusal, sendRetry } from "../../lib/cli/tasks/retry-task.ts";
 import type { TaskPlace } from "../../lib/cli/tasks/stored-task.ts";
 import { formatTaskView, toListedTask, toTaskView } from "../../lib/cli/tasks/task-view.ts";
 import { describeOutcome, formatDuration } from "../../lib/cli/tasks/text.ts";
 import { waitForEnd } from "../../lib/cli/tasks/wait-for-end.ts";
+import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
 const states = taskSchema.shape.state.options;
@@ -27,7 +28,7 @@ polls or attempts, and what is next. Never a message's text.
   --thread T     only tasks of that thread, those that are over too: the channel's id, "/", the ts of its first message
   --limit N      so many at the most (${defaultLimit})
   --json         one JSON object a line, with the whole request id
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
@@ -39,7 +40,7 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
         thread: { type: "string" },
         limit: { type: "string", default: String(defaultLimit) },
         json: { type: "boolean", default: false },
-        ...placeOptions,
+        ...zoneOptions,
       },
     });
     const state = stateOf(values.state);
@@ -128,6 +129,14 @@ function lineOf({
   ].join("  ");
 }
 
+const taskOptions = { json: { type: "boolean", default: false }, ...zoneOptions } as const;
+
+/** The arguments of a command about one task. */
+function parseTaskArgs(words: string[]) {
+  const { values, positionals } = parseArgs({ args: words, allowPositionals: true, options: taskOptions });
+  return { id: readTaskId(positionals), values };
+}
+
 // `sekisho tasks show`: everything that is known of one task but its texts, and how it came there.
 
 export const tasksShow: Command = {
@@ -139,17 +148,12 @@ ID is the request id or its beginning, such as the eight characters that users s
 in a large stage the whole one is found sooner.
 
   --json         as a JSON object
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 there is no such task, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
   async run(run) {
-    const { values, positionals } = parseArgs({
-      args: run.words,
-      allowPositionals: true,
-      options: { json: { type: "boolean", default: false }, ...placeOptions },
-    });
-    const id = readTaskId(positionals);
+    const { id, values } = parseTaskArgs(run.words);
     return withTaskPlace(run, values, async (place) => {
       const given = { task: await findTask({ place, id, note: run.note }), nowMs: Date.now() };
       run.print(values.json ? JSON.stringify(toTaskView(given), null, 2) : formatTaskView(given).join("\n"));
@@ -171,7 +175,7 @@ the task was canceled. A task whose result comes first ends with that. ID may be
 
   --wait         until the task is over, ${waitMs / 60_000} minutes at the longest
   --json         as a JSON object
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 it is over already or not in time, there is none, or AWS refused; 2 bad usage or configuration;
 3 AWS not reachable.
@@ -180,11 +184,7 @@ Exit code: 0; 1 it is over already or not in time, there is none, or AWS refused
     const { values, positionals } = parseArgs({
       args: run.words,
       allowPositionals: true,
-      options: {
-        wait: { type: "boolean", default: false },
-        json: { type: "boolean", default: false },
-        ...placeOptions,
-      },
+      options: { wait: { type: "boolean", default: false }, ...taskOptions },
     });
     const id = readTaskId(positionals);
     return withTaskPlace(run, values, async (place) => {
@@ -231,17 +231,12 @@ The message's text is read anew from Slack, and the thread reads that it is a re
 new task has begun it is one task. ID may be the beginning of a request id.
 
   --json         as a JSON object
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 it is not over, there is none, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
   async run(run) {
-    const { values, positionals } = parseArgs({
-      args: run.words,
-      allowPositionals: true,
-      options: { json: { type: "boolean", default: false }, ...placeOptions },
-    });
-    const id = readTaskId(positionals);
+    const { id, values } = parseTaskArgs(run.words);
     return withTaskPlace(run, values, async (place) => {
       const task = await findTask({ place, id, note: run.note });
       const whyNot = retryRefusal(task);

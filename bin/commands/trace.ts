@@ -1,10 +1,10 @@
 /** `sekisho trace`: one task's way through both zones, as a timeline. */
 import { parseArgs } from "node:util";
-import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
 import { gatherSources } from "../../lib/cli/trace/gather.ts";
 import { createPicture } from "../../lib/cli/trace/picture.ts";
 import { readLogLines } from "../../lib/cli/trace/read-log-lines.ts";
 import { timelineLines } from "../../lib/cli/trace/timeline.ts";
+import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const trace: Command = {
@@ -21,7 +21,7 @@ id or a trace id.
   --logs FILE    log lines of either zone, as SEKISHO_LOG_LEVEL=info npm start 2> FILE writes them, or as a log service
                  gives them; - is stdin. May come several times, and name several files
   --json         the steps as a JSON object
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 nothing is known of it, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
@@ -29,7 +29,7 @@ Exit code: 0; 1 nothing is known of it, or AWS refused; 2 bad usage or configura
     const { values, positionals } = parseArgs({
       args: run.words,
       allowPositionals: true,
-      options: { json: { type: "boolean", default: false }, logs: { type: "string", multiple: true }, ...placeOptions },
+      options: { json: { type: "boolean", default: false }, logs: { type: "string", multiple: true }, ...zoneOptions },
     });
     const { id, files } = parsePositionals({ positionals, logs: values.logs });
     const lines = files.length === 0 ? undefined : await readLines(run, files);

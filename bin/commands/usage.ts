@@ -2,14 +2,14 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
-import { withRecordPlace } from "../../lib/cli/data/record-place.ts";
-import { placeHelp, placeOptions } from "../../lib/cli/tasks/place.ts";
+import { withRecordPlace } from "../../lib/cli/data/person.ts";
 import { csvLine } from "../../lib/cli/usage/csv.ts";
 import { listDays } from "../../lib/cli/usage/days.ts";
 import { readEntries } from "../../lib/cli/usage/entries.ts";
 import { columns, toUsageRow } from "../../lib/cli/usage/row.ts";
 import { createSummary } from "../../lib/cli/usage/summary.ts";
 import { writeLines } from "../../lib/cli/usage/write-lines.ts";
+import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
 export const usage: Command = {
@@ -26,7 +26,7 @@ them, and who asked most. Texts only where the configuration keeps them (usageHi
   --csv          one line a task, for a spreadsheet; with a header
   --json         one JSON object a line and task
   --out FILE     there instead of on the terminal; with --csv or --json
-${placeHelp}
+${zoneHelp}
 
 Exit code: 0; 1 it could not be read or written, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
@@ -41,7 +41,7 @@ Exit code: 0; 1 it could not be read or written, or AWS refused; 2 bad usage or 
         csv: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
         out: { type: "string" },
-        ...placeOptions,
+        ...zoneOptions,
       },
     });
     const { csv, json, out } = values;

@@ -1,11 +1,27 @@
-/** The host's settings from the configuration, the same for every entry. */
-import type { Config } from "../shared/config/schema.ts";
-import { maxTaskMsOf } from "../shared/config/stage-config.ts";
-import type { ExecutionKind } from "../shared/config/stage-schema.ts";
+/** The settings of the host and of its worker, from the configuration: the same in every entry. */
+import { basename } from "node:path";
+import type { AgentConfig, Config } from "../shared/config/schema.ts";
+import { longestTaskMs, maxTaskMsOf } from "../shared/config/stage-config.ts";
 
-/** `kind` is absent on one machine and in a container. */
-export function hostSettings({ execution, kind }: { execution: Config["execution"]; kind?: ExecutionKind }) {
-  const { dialects, syncBudgetMs, leaseMs, lostAfterMs, limits } = execution;
-  const maxTaskMs = maxTaskMsOf({ config: { execution }, ...(kind && { kind }) });
-  return { dialects, syncBudgetMs, maxTaskMs, leaseMs, lostAfterMs, limits };
+/** Absent on one machine and in a container. AgentCore ends a process `maxLifetimeMs` after its start. */
+type Platform = { kind: "lambda" } | { kind: "agentcore"; maxLifetimeMs: number };
+
+export function hostSettings({ execution, platform }: { execution: Config["execution"]; platform?: Platform }) {
+  const { dialects, limits } = execution;
+  const maxTaskMs = maxTaskMsOf({ config: { execution }, ...(platform && { kind: platform.kind }) });
+  const settings = { ...workerSettings({ execution }), dialects, limits, maxTaskMs };
+  if (platform?.kind !== "agentcore") return settings;
+  // AgentCore passes on no other path than its own.
+  return { ...settings, dialects: {}, maxTaskMs: Math.min(maxTaskMs, longestTaskMs(platform.maxLifetimeMs)) };
+}
+
+/** A worker must have the same times as the host that queues its tasks. */
+export function workerSettings({ execution }: { execution: Config["execution"] }) {
+  const { agent, syncBudgetMs, leaseMs, lostAfterMs } = execution;
+  return { agentName: agentNameOf(agent), syncBudgetMs, leaseMs, lostAfterMs };
+}
+
+/** The agent's name in log lines. */
+function agentNameOf(agent: AgentConfig): string {
+  return typeof agent === "string" ? basename(agent) : agent.type;
 }

@@ -1,7 +1,6 @@
 /** The Execution zone on one machine: the host and its agent around one engine. */
 import { type A2aAgent, createA2aAgent, startPushLoop } from "../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { agentNameOf } from "../../lambdas/execution/agents/create-agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
@@ -62,7 +61,6 @@ export async function openHost({
   const a2a = createA2aAgent({ config, notifications, readSecret });
   const host = createHost({
     agent,
-    agentName: agentNameOf(config.agent),
     store,
     completions,
     a2a: a2a.settings,

@@ -1,6 +1,5 @@
 /** How an entry creates the configured agent, and what it gives the agent. */
 
-import { basename } from "node:path";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { AgentConfig } from "../../shared/config/schema.ts";
@@ -27,10 +26,4 @@ export function agentDependencies(aws: AwsDependencies): AgentDependencies {
       throw new Error(`On AWS the secret ${reference.env} must be one of Secrets Manager.`);
     },
   };
-}
-
-// What log lines call the configured agent.
-
-export function agentNameOf(agent: AgentConfig): string {
-  return typeof agent === "string" ? basename(agent) : agent.type;
 }

@@ -46,7 +46,7 @@ export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
     store: openTaskStore({ table }),
     taskQueue,
     a2a: servesA2a({ config: { execution }, kind: "lambda" }) ? a2aOf({ execution, taskQueue, aws, log }) : undefined,
-    ...hostSettings({ execution, kind: "lambda" }),
+    ...hostSettings({ execution, platform: { kind: "lambda" } }),
     authenticator: platformAuthenticator(),
     // A held call occupies an instance of the function. A2A clients could hold all of them, and Slack's tasks would not start.
     mayWait: (caller) => caller === principal,

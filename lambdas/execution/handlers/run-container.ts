@@ -12,7 +12,7 @@ import { createLog, type Log } from "../../shared/log.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
 import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
 import { createA2aAgent, startPushLoop } from "../a2a/a2a-agent.ts";
-import { agentNameOf, type CreateAgent } from "../agents/create-agent.ts";
+import type { CreateAgent } from "../agents/create-agent.ts";
 import { createAuthenticator } from "../authenticator/create-authenticator.ts";
 import {
   type ContainerEnvironment,
@@ -117,7 +117,6 @@ async function open({
     : undefined;
   const host = createHost({
     agent: createAgent({ config: agent, readSecret: readSecretVariable, region }),
-    agentName: agentNameOf(agent),
     store: tasks,
     a2a: a2a?.settings,
     ...hostSettings({ execution }),

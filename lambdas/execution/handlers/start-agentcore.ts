@@ -1,10 +1,9 @@
 /** The Execution zone's entry on Bedrock AgentCore: the host behind node:http, with what the platform wants of a runtime. */
 import { parseExecutionConfig } from "../../shared/config/load.ts";
-import { longestTaskMs } from "../../shared/config/stage-config.ts";
 import { createLog } from "../../shared/log.ts";
 import { xrayTarget } from "../../shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
-import { agentDependencies, agentNameOf, type CreateAgent } from "../agents/create-agent.ts";
+import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { platformAuthenticator } from "../authenticator/none.ts";
 import { openCompletions, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
@@ -35,17 +34,12 @@ export async function startAgentCore({
   const { readSecret } = dependencies;
   const xray = xrayTarget(aws);
   const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
-  const settings = hostSettings({ execution, kind: "agentcore" });
   const host = createHost({
     agent: createAgent({ ...dependencies, config: execution.agent }),
-    agentName: agentNameOf(execution.agent),
     store: openTaskStore({ table }),
     completions: openCompletions({ queueUrl: completionsUrl }),
     authenticator: platformAuthenticator(),
-    ...settings,
-    // The platform passes on no other path.
-    dialects: {},
-    maxTaskMs: Math.min(settings.maxTaskMs, longestTaskMs(maxLifetimeMs)),
+    ...hostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
     // Since the start of the process, by a clock that nobody sets. It begins a little later than the platform's count.
     processLeftMs: () => maxLifetimeMs - performance.now(),
     log,

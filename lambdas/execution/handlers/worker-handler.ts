@@ -8,9 +8,10 @@ import { queuedIds } from "../../shared/queued-ids.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
-import { agentDependencies, agentNameOf, type CreateAgent } from "../agents/create-agent.ts";
+import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { openCompletions, openTaskQueue, openTaskStore } from "../aws-engine.ts";
 import { readWorkerEnvironment } from "../config/aws-environment.ts";
+import { workerSettings } from "../host-settings.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../runs/execution-worker.ts";
 import { parseTaskMessage } from "../tasks/task-message.ts";
 
@@ -33,13 +34,10 @@ export function createExecutionWorkerHandler({
   const { allowLoopback } = execution.a2a.push;
   const worker = createExecutionWorker({
     agent: createAgent({ ...dependencies, config: execution.agent }),
-    agentName: agentNameOf(execution.agent),
     store,
     notifications: queue,
     completions: openCompletions({ queueUrl: completionsUrl }),
-    syncBudgetMs: execution.syncBudgetMs,
-    leaseMs: execution.leaseMs,
-    lostAfterMs: execution.lostAfterMs,
+    ...workerSettings({ execution }),
     log,
     telemetry,
   });

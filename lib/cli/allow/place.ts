@@ -1,18 +1,13 @@
-/** Where the commands about the allowlist find its rules: the configuration, and the local run's file or a stage on AWS. */
-import { basename } from "node:path";
-import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
-import { configPath, loadConfig } from "../../../lambdas/shared/config/load.ts";
+/** The allowlist of a zone: the rules of its store, and those of the configuration. */
+import { basename, dirname } from "node:path";
+import type { CommandRun } from "../../../bin/commands/command.ts";
+import { configPath } from "../../../lambdas/shared/config/load.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import type { PlaceValues } from "../tasks/place.ts";
-import { openAwsRules } from "./aws-rules.ts";
-import { openLocalRules } from "./local-rules.ts";
+import { parseStoredRules, rulesKeepMs, storedRulesId } from "../../../lambdas/verification/gate/allowlist.ts";
+import { isFolderLocked } from "../../local/engine.ts";
+import type { OpenZone } from "../zone/open-zone.ts";
+import { atZone, type ZoneValues } from "../zone/zone.ts";
 import type { RulePlace } from "./rule-set.ts";
-
-export const rulePlaceHelp = `
-  --stage NAME   a stage on AWS, with your own credentials; without it the local run in this folder
-  --store FILE   the local run's file, instead of .sekisho/verification.db
-  --config FILE  where stages and the configuration's rules are looked for, instead of ./sekisho.config.json
-`.slice(1, -1);
 
 /** What `work` gets of the place: its words, and the configuration's own rules. */
 export type OpenedRulePlace = {
@@ -23,27 +18,53 @@ export type OpenedRulePlace = {
   placeText: string;
 };
 
-/** Runs `work` at the place that the words name, and closes it. */
+/** Runs `work` on the rules of the zone that the options name, and closes it. */
 export async function withRulePlace<T>(
-  { directory, signal }: Pick<CommandRun, "directory" | "signal">,
-  values: PlaceValues,
+  run: Pick<CommandRun, "directory" | "signal">,
+  values: ZoneValues,
   work: (at: OpenedRulePlace) => Promise<T>,
 ): Promise<T> {
-  const { stage, store, config: file } = values;
-  if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
-  const config = loadConfig({ directory, file });
-  const place =
-    stage === undefined ? openLocalRules({ directory, file: store }) : await openAwsRules({ config, stage, signal });
-  const words = Object.entries({ stage, store, config: file });
-  try {
-    return await work({
-      place,
-      configured: config.allowlist,
-      configName: basename(configPath({ directory, file })),
+  const { stage, store, config } = values;
+  const words = Object.entries({ stage, store, config });
+  return atZone(run, values, async (zone) =>
+    work({
+      place: rulePlace(zone),
+      configured: zone.config().allowlist,
+      configName: basename(configPath({ directory: run.directory, file: config })),
       placeText: words.map(([name, value]) => (value === undefined ? "" : ` --${name} ${quoted(value)}`)).join(""),
-    });
+    }),
+  );
+}
+
+function rulePlace({ where, at, ...zone }: OpenZone): RulePlace {
+  const store = zone.store({
+    parse: parseStoredRules,
+    doing: { read: "read the allowlist", write: "write the allowlist" },
+  });
+  const soon = `within ${rulesKeepMs / 1000} seconds`;
+  if ("stageName" in at) {
+    return {
+      where,
+      store,
+      sinceWhen: `${soon}, without a deploy`,
+      ofConfiguration: `in stage ${at.stageName} as it was when it was deployed`,
+    };
+  }
+  const isRunning = isFolderLocked({ folder: dirname(at.file) });
+  return {
+    where,
+    store,
+    sinceWhen: `${soon}, without a restart${isRunning ? "" : ", where the zone is at work; else from its next start on"}`,
+    ofConfiguration: "from the next start on",
+  };
+}
+
+/** How many rules `sekisho allow` keeps in the zone, which is closed. */
+export async function countRules(zone: OpenZone): Promise<number> {
+  try {
+    return (await rulePlace(zone).store.get({ id: storedRulesId }))?.rules.length ?? 0;
   } finally {
-    await place.close();
+    await zone.close();
   }
 }
 

@@ -17,7 +17,6 @@ export type RulePlace = {
   sinceWhen: string;
   /** How the rules of the configuration come to hold there. */
   ofConfiguration: string;
-  close(): Promise<void>;
 };
 
 const fields = ["team", "channel", "user", "group"] as const;

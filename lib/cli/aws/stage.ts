@@ -1,11 +1,23 @@
-/** The stage of the configuration that a command is about. */
+/** The stage of the configuration that a command is about: its options, and how it is found. */
 
-import { UsageError } from "../../../bin/commands/command.ts";
+import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
+import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import { unknownStageText } from "../../cdk/unknown-stage.ts";
 
+export const stageOptions = { stage: { type: "string" }, config: { type: "string" } } as const;
+
 export type NamedStage = { stageName: string; stage: Stage };
+
+/** The configuration that the options name, and its stage. Throws a ConfigError or a UsageError. */
+export function readStage(
+  { directory }: Pick<CommandRun, "directory">,
+  { stage, config: file }: { stage?: string | undefined; config?: string | undefined },
+): { config: Config; named: NamedStage } {
+  const config = loadConfig({ directory, file });
+  return { config, named: chooseStage(config, stage) };
+}
 
 /** Without a name the only one, else the first: as `cdk` does without `-c stage=NAME`. */
 export function chooseStage(config: Config, name: string | undefined): NamedStage {

@@ -1,9 +1,8 @@
 /** Counts everything that is kept of one person. */
 import { AwsFailure } from "../aws/aws-failure.ts";
 import type { PersonRecords } from "./find-person.ts";
-import type { Person } from "./person.ts";
+import type { Person, RecordPlace } from "./person.ts";
 import { createDataParts, listAllIds, listRecentIds } from "./person-data.ts";
-import type { RecordPlace } from "./record-place.ts";
 import { listConfigPaths, listRulesOfPerson } from "./rules.ts";
 import { type Counts, countRecords } from "./text.ts";
 

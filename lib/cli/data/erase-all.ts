@@ -5,9 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { eraseRecords, type LeftTasks } from "./erase-records.ts";
 import type { PersonRecords } from "./find-person.ts";
-import type { Person } from "./person.ts";
+import type { Person, RecordPlace } from "./person.ts";
 import { createDataParts, executionFilePath, listAllIds, listRecentIds } from "./person-data.ts";
-import type { RecordPlace } from "./record-place.ts";
 import { removeRules } from "./rules.ts";
 
 /**

@@ -13,9 +13,9 @@ import { callerAccount } from "../aws/account.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { readExecutionTable } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
+import { guardedStore } from "../zone/stage-zone.ts";
 import { listRecords } from "./find-person.ts";
 import { type DataPart, parseRecord, type StoredRecord } from "./person.ts";
-import { wrapAwsStore } from "./record-place.ts";
 
 type Store = ErasableStore<StoredRecord>;
 
@@ -53,7 +53,7 @@ export function createStageExecutionPart({ stageName, stage, signal }: NamedStag
     const client = new DynamoDBClient({ ...dynamoDbSettings, region });
     try {
       return await work(
-        wrapAwsStore({ store: createDynamoTaskStore({ client, table, parse: parseRecord, signal }), signal }),
+        guardedStore({ store: createDynamoTaskStore({ client, table, parse: parseRecord, signal }), signal }),
       );
     } finally {
       client.destroy();

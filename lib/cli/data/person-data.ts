@@ -7,8 +7,7 @@ import { createArchivedLettersPart } from "./dead-letters.ts";
 import { createLocalExecutionPart, createStageExecutionPart, executionRetentionMs } from "./execution-records.ts";
 import type { PersonRecords } from "./find-person.ts";
 import { createLocalFiles } from "./local-files.ts";
-import type { DataPart, Person } from "./person.ts";
-import type { RecordPlace } from "./record-place.ts";
+import type { DataPart, Person, RecordPlace } from "./person.ts";
 
 /** Files are kept for a day, and what expires goes a day or so later. */
 const filesKeepMs = 4 * 24 * 3600_000;

@@ -1,8 +1,11 @@
-/** The person that a command is about: a workspace's id and a user's. */
+/** The person that a command about data is for, the records of a zone as they are, and the seam of what lies elsewhere. */
 
 import * as z from "zod";
-import { UsageError } from "../../../bin/commands/command.ts";
+import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
+import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
 import { personOf } from "../../../lambdas/verification/usage/entry.ts";
+import type { OpenZone } from "../zone/open-zone.ts";
+import { atZone, type ZoneValues } from "../zone/zone.ts";
 
 export type Person = { team: string; user: string };
 
@@ -52,4 +55,16 @@ export type StoredRecord = z.infer<typeof recordSchema>;
 
 export function parseRecord(json: unknown): StoredRecord {
   return recordSchema.parse(json);
+}
+
+/** A zone with its records as they are. */
+export type RecordPlace = Omit<OpenZone, "store"> & { store: ErasableStore<StoredRecord> };
+
+/** Runs `work` on the records of the zone that the options name, and closes it. */
+export async function withRecordPlace<T>(
+  run: Pick<CommandRun, "directory" | "signal">,
+  values: ZoneValues,
+  work: (place: RecordPlace) => Promise<T>,
+): Promise<T> {
+  return atZone(run, values, (zone) => work({ ...zone, store: zone.store({ parse: parseRecord }) }));
 }

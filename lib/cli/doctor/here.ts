@@ -7,8 +7,9 @@ import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { hasSecret, nameOfSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
-import { openLocalRules } from "../allow/local-rules.ts";
+import { countRules } from "../allow/place.ts";
 import { checkDependencies } from "../destinations/check-dependencies.ts";
+import { openLocalZone } from "../zone/local-zone.ts";
 import { type CheckGroup, once, skippedFinding } from "./check.ts";
 import { allowlistCheck } from "./checks/configuration.ts";
 import { destinationGroup } from "./checks/destinations.ts";
@@ -18,7 +19,6 @@ import { clock, disk, portFree } from "./checks/machine.ts";
 import { secretsHere, signingSecret } from "./checks/secrets.ts";
 import { appToken, botToken, tokenScopes } from "./checks/slack-tokens.ts";
 import { destinationClocks, slackClock } from "./clock-sources.ts";
-import { countRules } from "./count-rules.ts";
 import { openLocalEntry } from "./entry-under-test.ts";
 import { portUse } from "./port-use.ts";
 import { openSlackSide } from "./slack-side.ts";
@@ -99,7 +99,10 @@ export function createLocalGroups({
             appToken({ slack }),
             entry({ open: openEntry }),
             signingSecret({ slack, open: openEntry }),
-            allowlistCheck({ configured: config.allowlist.length, kept: () => rulesIn(verificationFile) }),
+            allowlistCheck({
+              configured: config.allowlist.length,
+              kept: () => rulesIn({ file: verificationFile, config }),
+            }),
           ]
         : [{ name: "tokens", run: async () => skippedFinding(fakeSlackText(config)) }, entry({ open: openEntry })],
     },
@@ -114,8 +117,8 @@ function whyNoEntry({ slack }: Config): string {
 }
 
 /** The file is there from the first start on. */
-async function rulesIn(file: string): Promise<number> {
-  return existsSync(file) ? countRules(openLocalRules({ directory: "", file })) : 0;
+async function rulesIn({ file, config }: { file: string; config: Config }): Promise<number> {
+  return existsSync(file) ? countRules(openLocalZone({ file, config: () => config })) : 0;
 }
 
 function fakeSlackText({ slack }: Config): string {

@@ -2,7 +2,7 @@
 import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { openAwsRules } from "../allow/aws-rules.ts";
+import { countRules } from "../allow/place.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { createReadStageSecret } from "../aws/read-stage-secret.ts";
 import { readStackOutputs, type StackOutputs } from "../aws/stack-outputs.ts";
@@ -10,6 +10,7 @@ import type { NamedStage } from "../aws/stage.ts";
 import { listStageSecrets } from "../aws/stage-secrets.ts";
 import { stageDestinations } from "../destinations/check-in-stage.ts";
 import { readEffectiveConfig } from "../destinations/effective-config.ts";
+import { openStageZone } from "../zone/stage-zone.ts";
 import { askUnsigned } from "./ask-entry.ts";
 import { type Check, type CheckGroup, once, skippedFinding, skipUnless } from "./check.ts";
 import { allowlistCheck } from "./checks/configuration.ts";
@@ -28,7 +29,6 @@ import {
   workerCheck,
 } from "./checks/stage.ts";
 import { destinationClocks } from "./clock-sources.ts";
-import { countRules } from "./count-rules.ts";
 import { openStageEntry } from "./entry-under-test.ts";
 import { openSlackSide } from "./slack-side.ts";
 import { openStageWorker, type StageWorkerSide } from "./stage-worker.ts";
@@ -61,7 +61,7 @@ export async function createStageGroups({
     const { eventsUrl } = known;
     return openStageEntry({ eventsUrl, stageName, signingSecret: config.slack.signingSecret });
   });
-  const kept = async () => countRules(await openAwsRules({ config, stage: stageName, signal }));
+  const kept = async () => countRules(await openStageZone({ config, stage: stageName, signal }));
   const queue = { stageName, region, outputs };
   const withStack = (check: Check) => skipUnless(outputs, "It is found by the stack, which is not there.", check);
   const destinations = await destinationGroup({ config, stageName, outputs, worker });

@@ -1,37 +1,25 @@
-/** The tasks of a stage on AWS: its table and its queue, with the operator's own credentials. */
-import { paginateQuery } from "@aws-sdk/client-dynamodb";
-import { SQSClient } from "@aws-sdk/client-sqs";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
-import { shardKeysOf, taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
-import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
-import { openStage } from "../aws/open-stage.ts";
-import { newestInTable, openInTable } from "./newest-aws.ts";
-import type { TaskPlace } from "./stored-task.ts";
-import { parseStored } from "./stored-task.ts";
+/** Listings of the tasks in a stage's table: the open ones, the newest of a state, and those whose ids begin so. */
+import { type DynamoDBClient, GetItemCommand, paginateQuery } from "@aws-sdk/client-dynamodb";
+import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
+import { bucketOf, shardKeysOf, taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { OpenStage } from "../zone/open-zone.ts";
+import { isOpen } from "./items.ts";
+import type { TaskListings, TaskPlace } from "./stored-task.ts";
 
-/** Rejects with what to do where the stage is unknown, not deployed, or of another account. */
-export async function openAwsPlace(request: {
-  config: Config;
-  stage: string;
+export function stageTasks({
+  outputs: { tableName },
+  client,
+  guarded,
+  store,
+  signal,
+}: Pick<OpenStage, "outputs" | "client" | "guarded"> & {
+  store: TaskPlace["store"];
   signal: AbortSignal;
-}): Promise<TaskPlace> {
-  const { stageName, outputs, region, client, guarded } = await openStage(request);
-  const { signal } = request;
-  const { tableName, queueUrl } = outputs;
-  const sqs = new SQSClient({ ...sqsSettings, region });
-  const store = createDynamoTaskStore({ client, table: tableName, parse: parseStored, signal });
-  const queue = createSqsQueue({ client: sqs, queueUrl, signal });
+}): TaskListings {
   const read = async (id: string) => (await store.get({ id }))?.task;
   const newest = newestInTable({ client, table: tableName, signal });
   return {
-    where: `in stage ${stageName}`,
-    store: {
-      get: (request) => guarded("read a task's record", () => store.get(request)),
-      list: (request) => guarded("list tasks", () => store.list(request)),
-    },
-    queue: { send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)) },
     async *openTasks() {
       const listing = openInTable({ client, table: tableName, read, signal });
       try {
@@ -58,10 +46,6 @@ export async function openAwsPlace(request: {
       }),
     costOfSearch: "Looking through the stage's tasks of the last 30 days; a whole request id is found at once.",
     whyLater: () => undefined,
-    async close() {
-      client.destroy();
-      sqs.destroy();
-    },
   };
 }
 
@@ -74,5 +58,66 @@ function likeQuery({ tableName, shard, prefix }: { tableName: string; shard: str
     FilterExpression: "begins_with(#id, :prefix)",
     ExpressionAttributeNames: { "#shard": taskTable.shards.partitionKey, "#id": taskTable.partitionKey },
     ExpressionAttributeValues: { ":shard": { S: shard }, ":prefix": { S: prefix } },
+  };
+}
+
+const pageSize = 50;
+
+/** The index lists all open tasks together, so that each is read once. */
+async function* openInTable({
+  client,
+  table,
+  read,
+  signal,
+}: {
+  client: DynamoDBClient;
+  table: string;
+  read: (id: string) => Promise<Task | undefined>;
+  signal: AbortSignal;
+}): AsyncGenerator<Task, void, undefined> {
+  let after: string | undefined;
+  for (let isLast = false; !isLast && !signal.aborted; ) {
+    const page = await queryShards({ client, table, state: "received", after, limit: pageSize, signal });
+    const tasks = await Promise.all(page.entries.map(({ id }) => read(id)));
+    for (const task of tasks) if (task !== undefined && isOpen(task)) yield task;
+    ({ after, isLast } = page);
+  }
+}
+
+/** Queries of the index alone, which has the ids. Only among open tasks each state is looked up. */
+function newestInTable({
+  client,
+  table,
+  signal,
+}: {
+  client: DynamoDBClient;
+  table: string;
+  signal: AbortSignal;
+}): TaskPlace["newestIds"] {
+  async function isIn(state: string, { id }: IndexEntry): Promise<boolean> {
+    if (bucketOf(state) === state) return true;
+    const command = new GetItemCommand({
+      TableName: table,
+      Key: { id: { S: id } },
+      ConsistentRead: true,
+      ProjectionExpression: "#state",
+      ExpressionAttributeNames: { "#state": "state" },
+    });
+    return (await client.send(command, { abortSignal: signal })).Item?.state?.S === state;
+  }
+
+  return async ({ state, cursor, limit }) => {
+    const found: IndexEntry[] = [];
+    let after = cursor;
+    for (let isLast = false; !isLast && found.length <= limit; ) {
+      const page = await queryShards({ client, table, state, after, limit: limit + 1, isNewestFirst: true, signal });
+      const isWanted = await Promise.all(page.entries.map((entry) => isIn(state, entry)));
+      found.push(...page.entries.filter((_, number) => isWanted[number]));
+      ({ after, isLast } = page);
+    }
+    const shown = found.slice(0, limit);
+    const ids = shown.map(({ id }) => id);
+    const last = shown.at(-1);
+    return found.length > limit && last !== undefined ? { ids, cursor: last.place } : { ids };
   };
 }

@@ -1,41 +1,23 @@
-/** The tasks of the local run: its sqlite file, which may be in use by the zone itself at the same time. */
-import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { isFolderLocked, openSqliteEngine } from "../../local/engine.ts";
+/** Listings of the tasks in the local run's file. */
+import { dirname } from "node:path";
+import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { isFolderLocked } from "../../local/engine.ts";
 import { listItems, openStates } from "./items.ts";
 import { mergeOldestFirst } from "./oldest-first.ts";
-import type { TaskPlace } from "./stored-task.ts";
-import { parseStored } from "./stored-task.ts";
+import type { TaskListings, TaskPlace } from "./stored-task.ts";
 
-/** Throws where there is no file, which is not made, or where it cannot be used. */
-export function openLocalPlace({
-  directory,
-  file: named,
-  busyTimeoutMs,
+export function localTasks({
+  file,
+  database,
+  store,
   signal,
 }: {
-  directory: string;
-  file: string | undefined;
-  /** As of a database; a server that waits longer answers nobody meanwhile. */
-  busyTimeoutMs?: number | undefined;
+  file: string;
+  database: Pick<Database, "prepare">;
+  store: TaskPlace["store"];
   signal: AbortSignal;
-}): TaskPlace {
-  const file = named === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, named);
-  if (!existsSync(file)) {
-    throw new Error(
-      `There is no ${file}: the local run keeps its tasks there. Name its file by --store, or a stage on AWS by --stage.`,
-    );
-  }
-  const engine = openSqliteEngine({ file, busyTimeoutMs });
-  const database = openDatabase({ file });
-  const store = engine.taskStore({ parse: parseStored });
-  // It only sends, so that what the file's zone thinks of deliveries does not matter.
-  const { queue } = engine.taskQueue({ maxReceiveCount: 1 });
+}): TaskListings {
   return {
-    where: `in ${file}`,
-    store,
-    queue,
     openTasks: () => mergeOldestFirst(openStates.map((key) => listItems({ store, index: "state", key, signal }))),
     newestIds: newestInFile({ database }),
     async idsLike({ state, prefix }) {
@@ -50,15 +32,10 @@ export function openLocalPlace({
       if (isFolderLocked({ folder: dirname(file) })) return undefined;
       return "No `sekisho start` is at work here. Unless `sekisho verification` is, this is carried out at the next start.";
     },
-    async close() {
-      await database.close();
-      await engine.close();
-    },
   };
 }
 
-// The newest tasks of a state in the local run's file: what listings of the store, oldest first, would reach last.
-
+/** The newest tasks of a state, which listings of the store, oldest first, would reach last. */
 function newestInFile({
   database,
   now = Date.now,

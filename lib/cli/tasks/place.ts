@@ -1,51 +1,44 @@
-/** Where an operator's commands find the tasks: the local run's file, or a stage on AWS. */
+/** The tasks of a zone, for the commands about tasks and the operators' page. */
 
-import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
-import { loadConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { openAwsPlace } from "./aws-place.ts";
-import { openLocalPlace } from "./local-place.ts";
-import type { TaskPlace } from "./stored-task.ts";
+import type { CommandRun } from "../../../bin/commands/command.ts";
+import type { LocalZone } from "../zone/local-zone.ts";
+import type { OpenZone } from "../zone/open-zone.ts";
+import { atZone, type ZoneValues } from "../zone/zone.ts";
+import { localTasks } from "./local-place.ts";
+import { parseStored, type TaskPlace } from "./stored-task.ts";
 
-export const placeOptions = {
-  stage: { type: "string" },
-  store: { type: "string" },
-  config: { type: "string" },
-} as const;
-
-export const placeHelp = `
-  --stage NAME   a stage on AWS, with your own credentials; without it the tasks of the local run in this folder
-  --store FILE   the local run's file, instead of .sekisho/verification.db
-  --config FILE  where stages are looked for, instead of ./sekisho.config.json
-`.slice(1, -1);
-
-export type PlaceValues = { stage?: string | undefined; store?: string | undefined; config?: string | undefined };
-
-/** Runs `work` at the place that the words name, and closes it. */
+/** Runs `work` on the tasks of the zone that the options name, and closes it. */
 export async function withTaskPlace<T>(
-  { directory, signal }: Pick<CommandRun, "directory" | "signal">,
-  { stage, store, config: file }: PlaceValues,
+  run: Pick<CommandRun, "directory" | "signal">,
+  values: ZoneValues,
   work: (place: TaskPlace) => Promise<T>,
 ): Promise<T> {
-  if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
-  const place =
-    stage === undefined
-      ? {
-          ...openLocalPlace({ directory, file: store, signal }),
-          sampleRatio: () => ratioOf(loadConfig({ directory, file })),
-        }
-      : await openStage({ config: loadConfig({ directory, file }), stage, signal });
-  try {
-    return await work(place);
-  } finally {
-    await place.close();
-  }
+  return atZone(run, values, async (zone) => {
+    const place = await taskPlace({ zone, signal: run.signal });
+    return work({ ...place, sampleRatio: () => zone.config().telemetry.traces.sampleRatio });
+  });
 }
 
-async function openStage(request: Parameters<typeof openAwsPlace>[0]): Promise<TaskPlace> {
-  return { ...(await openAwsPlace(request)), sampleRatio: () => ratioOf(request.config) };
+/** Closed with the zone. */
+export async function taskPlace({ zone, signal }: { zone: OpenZone; signal: AbortSignal }): Promise<TaskPlace> {
+  const { at } = zone;
+  if ("file" in at) return localTaskPlace({ zone: { ...zone, at }, signal });
+  const { stageTasks } = await import("./aws-place.ts");
+  const common = shared(zone);
+  return { ...common, ...stageTasks({ ...at, store: common.store, signal }) };
 }
 
-function ratioOf({ telemetry }: Config): number {
-  return telemetry.traces.sampleRatio;
+/** Closed with the zone. */
+export function localTaskPlace({ zone, signal }: { zone: LocalZone; signal: AbortSignal }): TaskPlace {
+  const common = shared(zone);
+  return { ...common, ...localTasks({ ...zone.at, store: common.store, signal }) };
+}
+
+function shared({ where, queue, close, store }: OpenZone) {
+  return {
+    where,
+    queue,
+    close,
+    store: store({ parse: parseStored, doing: { read: "read a task's record", list: "list tasks" } }),
+  };
 }

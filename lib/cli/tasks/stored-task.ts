@@ -4,11 +4,18 @@ import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 
 /** Texts for a person; `store` and `queue` reject with errors that say what to do. */
-export type TaskPlace = {
+export type TaskPlace = TaskListings & {
   /** Completes "There is no such task ...". */
   where: string;
   store: Pick<TaskStore<StoredTask>, "get" | "list">;
   queue: Pick<TaskQueue, "send">;
+  /** The share of new traces that are kept, by the configuration; all where absent. */
+  sampleRatio?: () => number;
+  close(): Promise<void>;
+};
+
+/** What a store alone cannot list, or not at that price. */
+export type TaskListings = {
   /** The tasks that are not over, oldest first. Reads no further than it is asked for. Leaves out what cannot be read. */
   openTasks(): AsyncGenerator<Task, void, undefined>;
   /** A page of the ids of the tasks in a state, the task that came last first; `cursor` is for the page after it. */
@@ -22,9 +29,6 @@ export type TaskPlace = {
   costOfSearch: string | undefined;
   /** Why a message that was sent may be carried out later only; undefined where somebody is known to be at work. */
   whyLater(): string | undefined;
-  /** The share of new traces that are kept, by the configuration; all where absent. */
-  sampleRatio?: () => number;
-  close(): Promise<void>;
 };
 
 const itemSchema = z.object({

@@ -1,19 +1,18 @@
 /** Finds which task is meant, and gathers what the stores know of it. */
-import { join, resolve } from "node:path";
 import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
-import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import { EngineFileError, fileErrorOf } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { chooseStage } from "../aws/stage.ts";
+import { readStage } from "../aws/stage.ts";
 import { findTask } from "../tasks/find-task.ts";
-import { type PlaceValues, withTaskPlace } from "../tasks/place.ts";
+import { withTaskPlace } from "../tasks/place.ts";
+import { type ZoneValues, zoneFile } from "../zone/zone.ts";
 import { type ExecutionRecord, readLocalRecord, readStageRecord } from "./execution-record.ts";
 import { findRequestIds, selectLines } from "./fitting-lines.ts";
 import type { LogLine } from "./log-line.ts";
 import type { PictureSources } from "./picture.ts";
 
-type Wanted = { id: string; values: PlaceValues; lines: readonly LogLine[] | undefined };
+type Wanted = { id: string; values: ZoneValues; lines: readonly LogLine[] | undefined };
 
 /**
  * With log lines, what a store cannot tell is a note and not an error: they may be all that there is. Throws where no task is
@@ -69,14 +68,10 @@ async function readTask(
 }
 
 function readExecution(
-  { directory, signal }: CommandRun,
-  { values, ...asked }: { values: PlaceValues; requestId: string; taskIds: string[] },
+  run: CommandRun,
+  { values, ...asked }: { values: ZoneValues; requestId: string; taskIds: string[] },
 ): Promise<ExecutionRecord> {
-  const { stage, store, config: file } = values;
-  if (stage !== undefined) {
-    const named = chooseStage(loadConfig({ directory, file }), stage);
-    return readStageRecord({ named, signal, ...asked });
-  }
-  const beside = store === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, store);
-  return readLocalRecord({ beside, ...asked });
+  const { directory, signal } = run;
+  if (values.stage !== undefined) return readStageRecord({ ...readStage(run, values), signal, ...asked });
+  return readLocalRecord({ beside: zoneFile({ directory, store: values.store }), ...asked });
 }

@@ -1,5 +1,4 @@
 /** The page's source on one machine, and of a stage on AWS. */
-import { join, resolve } from "node:path";
 import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Checked } from "../../../lambdas/verification/checks/check-destination.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
@@ -9,10 +8,12 @@ import { checkFromHere } from "../../cli/destinations/check.ts";
 import { checkDependencies } from "../../cli/destinations/check-dependencies.ts";
 import { checkInStage, deployedWorker } from "../../cli/destinations/check-in-stage.ts";
 import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
-import { openAwsPlace } from "../../cli/tasks/aws-place.ts";
-import { openLocalPlace } from "../../cli/tasks/local-place.ts";
+import { localTaskPlace, taskPlace } from "../../cli/tasks/place.ts";
 import { readLocalRecord, readStageRecord } from "../../cli/trace/execution-record.ts";
 import { createPicture } from "../../cli/trace/picture.ts";
+import { openLocalZone } from "../../cli/zone/local-zone.ts";
+import { openStageZone } from "../../cli/zone/stage-zone.ts";
+import { zoneFile } from "../../cli/zone/zone.ts";
 import type { RecordedStep } from "../recorder/step-recorder.ts";
 import { createArchivedLetters } from "./dead-letters/archived.ts";
 import { createUndeliveredLetters } from "./dead-letters/undelivered.ts";
@@ -38,9 +39,9 @@ export function openLocalSource({
   signal: AbortSignal;
   now?: () => number;
 }): ConsoleSource {
-  const { directory } = config;
-  const place = openLocalPlace({ directory, file: store, busyTimeoutMs, signal });
-  const file = store === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, store);
+  const file = zoneFile({ directory: config.directory, store });
+  const zone = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
+  const place = localTaskPlace({ zone, signal });
   return {
     name: "this machine",
     place,
@@ -71,7 +72,7 @@ export async function openStageSource({
 }): Promise<ConsoleSource> {
   const file = loadConfig(config);
   const named = chooseStage(file, stage);
-  const place = await openAwsPlace({ config: file, stage, signal });
+  const place = await taskPlace({ zone: await openStageZone({ config: file, stage, signal }), signal });
   return {
     name: `stage ${named.stageName}`,
     place,

@@ -1,7 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { openLocalPlace } from "../../../lib/cli/tasks/local-place.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { localTaskPlace } from "../../../lib/cli/tasks/place.ts";
 import type { TaskPlace } from "../../../lib/cli/tasks/stored-task.ts";
+import { openLocalZone } from "../../../lib/cli/zone/local-zone.ts";
+import { zoneFile } from "../../../lib/cli/zone/zone.ts";
 import { createLiveTasks, type TaskListUpdate } from "../../../lib/local/console/tasks/live-tasks.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
 
@@ -14,7 +17,9 @@ let live: ReturnType<typeof createLiveTasks>;
 
 beforeEach(() => {
   tasks = openTasksInFile();
-  place = openLocalPlace({ directory: tasks.folder, file: undefined, signal: new AbortController().signal });
+  const file = zoneFile({ directory: tasks.folder, store: undefined });
+  const zone = openLocalZone({ file, config: () => parseConfig({ json: {} }) });
+  place = localTaskPlace({ zone, signal: new AbortController().signal });
   lists = 0;
   broken = false;
   async function* openTasks() {
