@@ -30,7 +30,7 @@ describe("the way of a task", () => {
 
   it("knows the polls of a task that was accepted before this process began", () => {
     const { steps, observe, tap } = watch();
-    const task = { state: "waiting", taskId: "t" } as Task;
+    const task = { state: "waiting", call: { taskId: "t" } } as Task;
     observe({ requestId, event: { type: "woken", nowMs: 1, resumed: false }, task, effects: [] });
     tap({ direction: "request", id: "a", method: "get_task", body: { params: { task_id: "t" } }, atMs: 1 });
     expect(steps.map((step) => [step.requestId, step.kind])).toEqual([

@@ -1,6 +1,6 @@
 /** The state `asking`: the agent's question to a person is open until it expires, is answered once, and the reply goes to the agent. */
 import type { CallAct, CallFailure, EventOf, InputRequiredResult } from "./events.ts";
-import { destinationOf, inKnownSession, type Policy } from "./routing.ts";
+import { destinationOf, inKnownSession, type Policy, withCall, withoutParams } from "./routing.ts";
 import {
   advance,
   ambiguousOutcome,
@@ -26,6 +26,7 @@ import {
   type TaskStep,
   taskRetryDelayMs,
   untilDeadlineMs,
+  waitOf,
   wake,
 } from "./step.ts";
 import type { GivenAnswer, Question, Task } from "./task.ts";
@@ -63,11 +64,11 @@ export function startAsking(
     expiresAtMs: Math.min(expiresAtMs, earlier?.expiresAtMs ?? expiresAtMs),
     ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
   };
-  const { progress: _progress, params: _params, stream, ...rest } = task;
+  const { progress: _progress, stream, ...rest } = withCall(withoutParams(task), { taskId });
   // What is written after the answer begins a message of its own.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
-  const asking = advance({ ...rest, ...anew }, { state: "asking", taskId, question });
+  const asking = advance({ ...rest, ...anew }, { state: "asking", question });
   return { task: asking, effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }] };
 }
 
@@ -144,7 +145,8 @@ export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, poli
   const known = extendDeadline(task, nowMs);
   if (result.status === "success") return setAnswer(known, result);
   // The person who just replied is not to wait as long as for a task that has been at work since the question was asked.
-  return startWaiting({ ...known, workStartedAtMs: nowMs }, { result, nowMs, policy });
+  const wait = { ...waitOf(known), workStartedAtMs: nowMs };
+  return startWaiting({ ...known, wait }, { result, nowMs, policy });
 }
 
 /** A poll, or the reply's own call, found it asking: the same as before, or something else. */

@@ -3,7 +3,7 @@
  * wants it. It stays `sent`, `waiting` or `asking` with a `cancelReason`; only a result that is there already still counts.
  */
 import type { EventOf } from "./events.ts";
-import { hasMoved, inKnownSession, type Policy } from "./routing.ts";
+import { hasMoved, inKnownSession, mayHaveArrived, type Policy, withCall } from "./routing.ts";
 import {
   againMs,
   ambiguousOutcome,
@@ -39,8 +39,8 @@ export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_as
       return setOutcome(task, outcomeOf("asked"), { reconcile: true });
     case "sent":
       // A host that was asked in vain may have taken the task down all the same.
-      if (!resumed && !task.mayHaveArrived && task.attempts === 0) return setOutcome(task, outcomeOf("asked"));
-      return requestCancel({ ...task, mayHaveArrived: task.mayHaveArrived || resumed }, "asked");
+      if (!resumed && !mayHaveArrived(task) && task.attempts === 0) return setOutcome(task, outcomeOf("asked"));
+      return requestCancel(resumed ? withCall(task, { arrival: "in_doubt" }) : task, "asked");
     case "waiting":
       return requestCancel(resumed ? markStreamInDoubt(task, policy) : task, "asked");
     case "asking":
@@ -74,7 +74,7 @@ export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_
   const { cancelReason } = task;
   // Too late to cancel: it has ended, so its result is there.
   if (act === "cancel" && error.reason === "invalid_state") {
-    return { task, effects: [{ type: "poll", by: task.taskId === undefined ? "request_id" : "task_id" }] };
+    return { task, effects: [{ type: "poll", by: task.call?.taskId === undefined ? "request_id" : "task_id" }] };
   }
   // A host that ended it for the same reason has nothing to add.
   const isOwnEnd = cancelReason === "unanswered" && (error.reason === "timeout" || error.reason === "canceled");
@@ -86,9 +86,9 @@ export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_
   const saysNothing = error.reason === "invalid_response" || error.unread;
   const mayRepeat = error.retryable || error.reason === "ambiguous" || saysNothing;
   // What was sent and not answered may still be on its way.
-  const mayStillCome = error.reason === "task_not_found" && task.mayHaveArrived && again.attempts <= maxLookUps;
+  const mayStillCome = error.reason === "task_not_found" && mayHaveArrived(task) && again.attempts <= maxLookUps;
   // A host that never took it is hardly running it, and nobody is to wait for one that cannot be asked.
-  const neverTaken = task.state === "sent" && !task.mayHaveArrived;
+  const neverTaken = task.state === "sent" && !mayHaveArrived(task);
   const isLate = cancelReason !== "asked" && act === "cancel";
   const most = isLate ? maxLateCancels : neverTaken ? maxUntaken : maxAttempts;
   const hasTime = again.attempts < most && (cancelReason !== "asked" || !isPastDeadline(task, nowMs - graceMs));

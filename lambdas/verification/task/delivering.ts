@@ -3,7 +3,7 @@
  * next task, the posts are looked at once more, and the texts go.
  */
 import type { EventOf } from "./events.ts";
-import { destinationOf, type Policy } from "./routing.ts";
+import { destinationOf, type Policy, withoutParams } from "./routing.ts";
 import {
   advance,
   countSlackFailure,
@@ -125,7 +125,7 @@ export function giveUpDelivery(task: Task): TaskStep {
 }
 
 export function onThreadLeft(task: Task, _event: EventOf<"left_thread">, policy: Policy): TaskStep {
-  const stopsSession = task.destination !== undefined && destinationOf(task, policy).stopAfterResult;
+  const stopsSession = destinationOf(task, policy).stopAfterResult;
   return {
     task,
     effects: [
@@ -158,7 +158,7 @@ export function endCleanup(task: Task): Task {
  * that Slack did not take stays too, so that it can be delivered once the cause is gone.
  */
 function eraseTexts(task: Task): Task {
-  const { params: _params, progress: _progress, stream: _stream, outcome, question, message, ...rest } = task;
+  const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
   const isDelivered = outcome?.type === "answer" && task.undelivered === undefined;
   const { files: _files, ...said } = message;
   return {

@@ -1,7 +1,7 @@
 /** The states `queued` and `announced`: the task waits for its turn in the thread, then what goes along with it is gathered. */
 import type { Context, Delay, EventOf } from "./events.ts";
 import type { AskedFile } from "./messages.ts";
-import { chooseDestination, destinationOf, type Policy } from "./routing.ts";
+import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import {
   advance,
@@ -53,7 +53,7 @@ export function onQueuePosition(
 
 /** Nobody is before it any more: from now on its time counts. */
 export function startDeadline(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
-  return { ...task, deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs };
+  return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
 }
 
 /**
@@ -72,7 +72,7 @@ export function onThreadFullQueued(task: Task): TaskStep {
 /** What is to be sent is in the record before it is sent. */
 export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): TaskStep {
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
-  if (task.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
+  if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
   if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
   return sendTask(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
 }
@@ -114,23 +114,21 @@ function missingFileOutcome({ name }: AskedFile): Outcome {
 
 /** The task with what will be sent, which stays as it is. */
 function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
-  const { message, sessionId, id, place } = task;
+  const { message, id, place, call } = task;
   const threadTs = place?.threadTs ?? message.threadTs;
   const { history = [], attachments = [] } = context;
-  return {
-    ...task,
-    params: {
-      channel: message.channel,
-      text: message.text,
-      ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-      team_id: message.team,
-      user_id: message.user,
-      correlation_id: id,
-      ...(attachments.length === 0 ? {} : { attachments }),
-      ...(history.length === 0 ? {} : { history }),
-      session_id: sessionId,
-      timeout_ms: destinationOf(task, policy).deadlineMs,
-      callback: true,
-    },
+  const params = {
+    channel: message.channel,
+    text: message.text,
+    ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+    team_id: message.team,
+    user_id: message.user,
+    correlation_id: id,
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(history.length === 0 ? {} : { history }),
+    session_id: call?.sessionId,
+    timeout_ms: destinationOf(task, policy).deadlineMs,
+    callback: true,
   };
+  return withCall(task, { params });
 }

@@ -95,7 +95,7 @@ export function onThreadFull(task: Task): TaskStep {
 export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): TaskStep {
   const state = task.queuePosition === 0 ? "announced" : "queued";
   // One that waits looks once more at once: the one before it may have left meanwhile, and knew of nobody to tell.
-  return { task: advance(task, { placeholderTs: ts, announcedAtMs: nowMs, state }), effects: [wake(0)] };
+  return { task: advance(task, { placeholder: { ts, postedAtMs: nowMs }, state }), effects: [wake(0)] };
 }
 
 /**

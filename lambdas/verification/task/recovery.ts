@@ -18,7 +18,7 @@ import {
   type TaskStep,
   wake,
 } from "./step.ts";
-import { type Outcome, receivedTask, type Task, taskSchema } from "./task.ts";
+import { callSchema, type Outcome, receivedTask, type Task, taskSchema } from "./task.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
@@ -115,13 +115,10 @@ const restSchema = z.object({
   state: shape.state.catch("received"),
   lease: shape.lease.catch(undefined),
   retryOf: shape.retryOf.catch(undefined),
-  destination: shape.destination.catch(undefined),
-  sessionId: shape.sessionId.catch(undefined),
-  taskId: shape.taskId.catch(undefined),
+  call: callSchema.pick({ destination: true, sessionId: true, taskId: true }).optional().catch(undefined),
   locale: shape.locale.catch(undefined),
   place: shape.place.catch(undefined),
-  placeholderTs: shape.placeholderTs.catch(undefined),
-  announcedAtMs: shape.announcedAtMs.catch(undefined),
+  placeholder: shape.placeholder.catch(undefined),
   stream: shape.stream.catch(undefined),
   cleanupDone: shape.cleanupDone.catch(false),
   textsErased: shape.textsErased.catch(undefined),
@@ -133,6 +130,12 @@ export function salvageTask(json: unknown): Task | undefined {
   const rest = restSchema.safeParse(json).data;
   if (core === undefined || rest === undefined) return undefined;
   const { id: requestId, receivedAtMs, trace, message } = core;
-  const known = Object.fromEntries(Object.entries(rest).filter(([, member]) => member !== undefined));
-  return { ...receivedTask({ type: "ask", requestId, receivedAtMs, trace, message }), ...known, ...core };
+  const { call, ...others } = rest;
+  const known = Object.fromEntries(Object.entries(others).filter(([, member]) => member !== undefined));
+  return {
+    ...receivedTask({ type: "ask", requestId, receivedAtMs, trace, message }),
+    ...known,
+    ...(call && { call: { ...call, arrival: "none" } }),
+    ...core,
+  };
 }

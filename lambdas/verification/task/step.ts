@@ -2,7 +2,7 @@
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { AcceptedResult, CallAct, CallFailure, Delay, EventOf, TaskEffect, TaskEvent } from "./events.ts";
-import { destinationOf, inNewSession, type Policy } from "./routing.ts";
+import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
 import { leftOutCountOf, type Outcome, type Task, tokensOf } from "./task.ts";
 
 /** The next record and what it asks for. */
@@ -52,8 +52,7 @@ export function setOutcome(
   outcome: Outcome,
   { reconcile = task.state === "received" && task.reconcile === true }: { reconcile?: boolean } = {},
 ): TaskStep {
-  const { params: _params, ...kept } = task;
-  const advanced = advance(kept, { state: "delivering", outcome });
+  const advanced = advance(withoutParams(task), { state: "delivering", outcome });
   const concluded = reconcile ? markForReconcile(advanced) : advanced;
   const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
   const fitting = isTooLarge ? failedOutcome({ reason: "payload_too_large", lost: false }) : outcome;
@@ -93,9 +92,9 @@ export function startWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
 ): TaskStep {
-  const { params: _params, ...sent } = task;
   const { task_id: taskId, poll_after_ms: pollAfterMs } = result;
-  return schedulePoll(advance(sent, { state: "waiting", taskId, pollAfterMs }), { nowMs, policy });
+  const sent = withCall(withoutParams(task), { taskId });
+  return schedulePoll(advance(sent, { state: "waiting", wait: { ...waitOf(task), pollAfterMs } }), { nowMs, policy });
 }
 
 /** The host is asked to end the task. The first reason stays. */
@@ -109,7 +108,8 @@ export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancel
  */
 export function onBusy(task: Task, { delayMs }: EventOf<"busy">): TaskStep {
   // The time of the next poll has passed: kept, it would look as if that poll were due now.
-  const { nextPollAtMs: _passed, ...later } = task;
+  const { nextPollAtMs: _passed, ...wait } = waitOf(task);
+  const later = task.wait === undefined ? task : { ...task, wait };
   return { task: later, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
@@ -179,9 +179,10 @@ export function moveToNewSession(
   task: Task,
   { act, error, policy }: { act: CallAct; error: CallFailure; policy: Policy },
 ): TaskStep {
-  if (!task.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
-  const isKnown = act === "answer" || task.mayHaveArrived;
-  const { task: concluded, effects } = setOutcome(task, task.mayHaveArrived ? ambiguousOutcome : failedOutcome(error));
+  if (!task.call?.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
+  const isInDoubt = mayHaveArrived(task);
+  const isKnown = act === "answer" || isInDoubt;
+  const { task: concluded, effects } = setOutcome(task, isInDoubt ? ambiguousOutcome : failedOutcome(error));
   // A task that is given up must not begin later.
   return { task: concluded, effects: isKnown ? [{ type: "cancel" }] : effects };
 }
@@ -200,19 +201,19 @@ export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; 
 }
 
 /** No wait is longer: at its deadline somebody waits for words. */
-export function untilDeadlineMs({ deadlineAtMs = Number.POSITIVE_INFINITY }: Task, nowMs: number): number {
-  return Math.max(0, deadlineAtMs - nowMs);
+export function untilDeadlineMs({ call }: Task, nowMs: number): number {
+  return Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
 }
 
 export function isPastDeadline(task: Task, nowMs: number): boolean {
-  return task.deadlineAtMs !== undefined && nowMs >= task.deadlineAtMs;
+  return untilDeadlineMs(task, nowMs) === 0;
 }
 
 /** The time in which the task waited for a person is not its own. */
 export function extendDeadline(task: Task, nowMs: number): Task {
-  const { question, deadlineAtMs } = task;
-  if (question === undefined || question.answer !== undefined || deadlineAtMs === undefined) return task;
-  return { ...task, deadlineAtMs: deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) };
+  const { question, call } = task;
+  if (question === undefined || question.answer !== undefined || call?.deadlineAtMs === undefined) return task;
+  return withCall(task, { deadlineAtMs: call.deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) });
 }
 
 /** A message that waited longer for its worker is answered with an apology, never executed. */
@@ -295,19 +296,20 @@ export function schedulePoll(
   { nowMs, policy, ceilingMs }: { nowMs: number; policy: Policy; ceilingMs?: number | undefined },
 ): TaskStep {
   const gapMs = destinationOf(task, policy).longPollMs > 0 ? longPollGapMs : Number.POSITIVE_INFINITY;
-  const schedule = { ageMs: workingMs(task, nowMs), ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) };
-  const { delayMs, jitterMs } = pollDelay({ ...task, ...schedule });
+  const wait = waitOf(task);
+  const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);
+  const { delayMs, jitterMs } = pollDelay({ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) });
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const leastMs = Math.min(delayMs, mostMs);
   return {
-    task: { ...task, nextPollAtMs: nowMs + leastMs },
+    task: { ...task, wait: { ...wait, nextPollAtMs: nowMs + leastMs } },
     effects: [wake({ delayMs: leastMs, jitterMs: Math.min(jitterMs, Math.max(0, mostMs - delayMs)) })],
   };
 }
 
-/** For how long the agent has been at work: the age by which polls grow apart. */
-function workingMs({ workStartedAtMs, receivedAtMs }: Task, nowMs: number): number {
-  return Math.max(0, nowMs - (workStartedAtMs ?? receivedAtMs));
+/** A task that was never sent, and of which the Execution zone knows all the same, has been at work since it was received. */
+export function waitOf({ wait, receivedAtMs }: Task): NonNullable<Task["wait"]> {
+  return wait ?? { workStartedAtMs: receivedAtMs, polls: 0 };
 }
 
 /** A task that is redriven for ever would outgrow its record: the beginning and the latest stay. */

@@ -4,7 +4,7 @@
  */
 import { startAsking } from "./asking.ts";
 import type { AcceptedResult, EventOf } from "./events.ts";
-import { destinationOf, hasMoved, inKnownSession, type Policy } from "./routing.ts";
+import { destinationOf, hasMoved, inKnownSession, type Policy, withCall } from "./routing.ts";
 import {
   ambiguousOutcome,
   countFailure,
@@ -22,6 +22,7 @@ import {
   type TaskStep,
   taskRetryDelayMs,
   untilDeadlineMs,
+  waitOf,
   wake,
 } from "./step.ts";
 import type { Task } from "./task.ts";
@@ -39,14 +40,16 @@ export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">,
   // However it goes on: a worker that died may have begun a stream.
   const known = resumed ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
-  return { task: { ...known, polls: task.polls + 1, polledAtMs: nowMs }, effects: [{ type: "poll", by: "task_id" }] };
+  const wait = { ...waitOf(task), polls: waitOf(task).polls + 1, polledAtMs: nowMs };
+  return { task: { ...known, wait }, effects: [{ type: "poll", by: "task_id" }] };
 }
 
 export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): TaskStep {
   const task = inKnownSession(entered);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
-  return goOnWaiting({ ...resetFailures(task), taskId: result.task_id }, { result, nowMs, policy });
+  const accepted = withCall(resetFailures(task), { taskId: result.task_id });
+  return goOnWaiting(accepted, { result, nowMs, policy });
 }
 
 /** The poll found it at work: what is new is shown, if it is time, and then it is polled again. */
@@ -55,7 +58,7 @@ function goOnWaiting(
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
 ): TaskStep {
   const { poll_after_ms: pollAfterMs, progress } = result;
-  const polled: Task = { ...task, pollAfterMs };
+  const polled: Task = { ...task, wait: { ...waitOf(task), pollAfterMs } };
   if (progress === undefined || !isNews(task, progress)) {
     return schedulePoll(polled, { nowMs, policy, ceilingMs: writingGapMs(polled, nowMs) });
   }

@@ -80,7 +80,7 @@ export function entryOf({
 }): HistoryEntry | undefined {
   const ended = endOf(task);
   if (ended === undefined) return undefined;
-  const { id, message, destination, outcome, receivedAtMs, polls, question } = task;
+  const { id, message, call, outcome, receivedAtMs, wait, question } = task;
   const { team, channel, user } = message;
   const { text: answer, tokens } = outcome?.type === "answer" ? outcome : {};
   return {
@@ -93,9 +93,9 @@ export function entryOf({
     requestId: id,
     askedAtMs: receivedAtMs,
     ...{ team, channel, user },
-    ...(destination !== undefined && { destination }),
+    ...(call !== undefined && { destination: call.destination }),
     ...ended,
-    polls,
+    polls: wait?.polls ?? 0,
     questions: question === undefined ? 0 : question.index + 1,
     ...(tokens !== undefined && { tokens }),
     ...(texts && {
@@ -107,13 +107,13 @@ export function entryOf({
 function endOf({
   outcome,
   message,
-  deadlineAtMs,
+  call,
   undelivered: isUndelivered,
 }: Task): { outcome: UsageOutcome; reason?: string } | undefined {
   // Where nobody can post any more, a task ends before anything came of it. The answer to a question is no task, and what does not
   // mention the bot may be none.
   if (outcome === undefined) {
-    const isNone = isUndelivered === undefined || (message.unaddressed && deadlineAtMs === undefined);
+    const isNone = isUndelivered === undefined || (message.unaddressed && call?.deadlineAtMs === undefined);
     return isNone ? undefined : undelivered;
   }
   if (outcome.type === "answer" && isUndelivered !== undefined) return undelivered;

@@ -76,8 +76,8 @@ function countEnd({ metrics, before, task }: Stepped): void {
   if (kind !== undefined) metrics.add("sekisho_refusals_total", { kind });
 }
 
-function destinationOf({ destination = "none" }: Task): string {
-  return destination;
+function destinationOf({ call }: Task): string {
+  return call?.destination ?? "none";
 }
 
 /** Clocks of two machines may differ. */
@@ -105,7 +105,7 @@ export function outcomeLabels(outcome: Outcome | undefined): { outcome: string; 
 }
 
 /** Why it was not done; undefined where it was, or where it was begun. */
-function refusalOf({ outcome, announcedAtMs }: Pick<Task, "outcome" | "announcedAtMs">): string | undefined {
+function refusalOf({ outcome, placeholder }: Pick<Task, "outcome" | "placeholder">): string | undefined {
   switch (outcome?.type) {
     case "refused":
       return "not_allowed";
@@ -118,7 +118,7 @@ function refusalOf({ outcome, announcedAtMs }: Pick<Task, "outcome" | "announced
     case "unreadable":
       return outcome.type;
     case "failed":
-      return announcedAtMs === undefined ? refusedReasons[outcome.reason] : undefined;
+      return placeholder === undefined ? refusedReasons[outcome.reason] : undefined;
     default:
       return undefined;
   }

@@ -216,8 +216,8 @@ function spansOf({ telemetry }: ActlessOptions): Spans {
   return telemetry?.spans ?? noSpans;
 }
 
-function idsOf({ id, taskId, trace }: Task): LogFields {
-  return { request_id: id, task_id: taskId, trace_id: traceIdOf(trace) };
+function idsOf({ id, call, trace }: Task): LogFields {
+  return { request_id: id, task_id: call?.taskId, trace_id: traceIdOf(trace) };
 }
 
 function isAct(effect: TaskEffect): effect is Act {
@@ -270,7 +270,7 @@ function deliverySpan({ id, trace }: Task): SpanStart {
  * Whoever dies between the record and this tells it never: a root that is missing is better than two.
  */
 function tellWhole({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
-  const { id, outcome, destination, receivedAtMs, trace, history } = task;
+  const { id, outcome, call, wait, receivedAtMs, trace, history } = task;
   const isDone = ({ state }: { state: string }) => state === "done";
   const end = history.find(isDone);
   if (end === undefined || before.history.some(isDone)) return;
@@ -285,11 +285,11 @@ function tellWhole({ spans, before, task }: { spans: Spans; before: Task; task: 
     failed,
     attributes: {
       "sekisho.request_id": id,
-      "sekisho.task_id": task.taskId,
-      "sekisho.destination": destination,
+      "sekisho.task_id": call?.taskId,
+      "sekisho.destination": call?.destination,
       "sekisho.outcome": labels.outcome,
       "sekisho.reason": labels.reason,
-      "sekisho.polls": task.polls,
+      "sekisho.polls": wait?.polls ?? 0,
     },
   });
 }

@@ -28,13 +28,13 @@ export async function showProgress(request: Request & { streaming: boolean }): P
 }
 
 async function editPlaceholder({ slack, task, text, signal }: Request): Promise<Shown> {
-  if (task.placeholderTs === undefined) return {};
+  if (task.placeholder?.ts === undefined) return {};
   const { channel } = placeOf(task);
   try {
     await slack.update({
       installation: installationOf(task),
       channel,
-      ts: task.placeholderTs,
+      ts: task.placeholder?.ts,
       content: text.placeholder(task),
       key: { requestId: task.id, part: placeholderPart },
       signal,

@@ -26,7 +26,7 @@ export async function gather(run: CommandRun, wanted: Wanted): Promise<Omit<Know
   const found = requestId ?? task?.id;
   if (found === undefined) throw new Error(`Nothing is known of ${id}.`);
   const taskIds = [
-    task?.taskId,
+    task?.call?.taskId,
     linesOf({ all: lines, requestId: found, taskId: undefined, traceId: undefined }).taskId,
   ];
   const asked = { requestId: found, taskIds: taskIds.filter((each) => each !== undefined) };

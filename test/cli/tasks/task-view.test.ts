@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type Outcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { rowOf, viewLines, viewOf } from "../../../lib/cli/tasks/task-view.ts";
 import { describeOutcome, durationText, nextText } from "../../../lib/cli/tasks/text.ts";
-import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
+import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 const nowMs = askedAtMs + 90_000;
 const states = taskSchema.shape.state.options;
@@ -46,19 +46,22 @@ describe("what is shown of a task", () => {
   });
 
   it("gives times as such and by how long they are away", () => {
-    const lines = viewLines({ task: sampleTask({ deadlineAtMs: nowMs + 7_200_000 }), nowMs });
+    const lines = viewLines({ task: sampleTask({ call: sampleCall({ deadlineAtMs: nowMs + 7_200_000 }) }), nowMs });
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}received +2025-10-09T08:53:20.000Z {2}1 min ago$/));
-    const polled = viewLines({ task: sampleTask({ pollAfterMs: 1500 }), nowMs });
-    expect(polled).toContainEqual(expect.stringMatching(/^ {2}pollAfter +1 s$/));
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
+    const polled = viewLines({
+      task: sampleTask({ wait: { workStartedAtMs: nowMs, polls: 0, pollAfterMs: 1500 } }),
+      nowMs,
+    });
+    expect(polled).toContainEqual(expect.stringMatching(/^ {2}wait\.pollAfter +1 s$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}call\.deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
   });
 });
 
 describe("what an Execution zone said of a task", () => {
   it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
-    const lines = viewLines({ task: sampleTask({ taskId }), nowMs });
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}taskId +\[2J\]0;owned31mid$/));
+    const lines = viewLines({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}call\.taskId +\[2J\]0;owned31mid$/));
   });
 });
 
@@ -75,7 +78,9 @@ describe("what a task does next", () => {
       expect(nextText({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
     }
     expect(nextText({ task: sampleTask({ state: "queued", queuePosition: 2 }), nowMs })).toContain("2 before it");
-    expect(nextText({ task: sampleTask({ state: "sent", mayHaveArrived: true }), nowMs })).toContain("whether");
+    expect(
+      nextText({ task: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }) }), nowMs }),
+    ).toContain("whether");
   });
 
   it("says of a task that asks whom it waits for", () => {

@@ -87,7 +87,7 @@ describe("the picture of a task", () => {
       answer: { user: "U7", atMs: startMs + 900, option: 0, text: secretText, callId: "c", sentToAgent: true },
     };
     const progress = { text: secretText, percent: 40, shownAtMs: startMs + 1200 };
-    const polled = { polls: 7, polledAtMs: startMs + 1300 };
+    const polled = { wait: { workStartedAtMs: startMs, polls: 7, polledAtMs: startMs + 1300 } };
     const waiting = knownTask({ startMs, state: "waiting", question, progress, ...polled });
     const picture = pictureOf({ requestId, task: waiting, nowMs });
     expect(picture?.endedAtMs).toBeUndefined();

@@ -31,8 +31,8 @@ describe("the record of a task", () => {
   });
 
   it("lets go of what was sent when the outcome is known", () => {
-    expect(sent().params).toBeDefined();
-    expect(recordAfter(sent(), answered("short")).params).toBeUndefined();
+    expect(sent().call?.params).toBeDefined();
+    expect(recordAfter(sent(), answered("short")).call?.params).toBeUndefined();
   });
 
   it.each([

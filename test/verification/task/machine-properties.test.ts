@@ -5,6 +5,7 @@ import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import type { CallAct, Act as MachineAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import { mayHaveArrived } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, asking, nowMs, success } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
@@ -159,9 +160,9 @@ describe("whatever happens in whatever order", () => {
             if (act === undefined) break;
             // A step ends within the lease: so many acts one after the other, not without end.
             expect(acts).toBeLessThan(8);
-            if (act.type === "send") sends.push(step.task.mayHaveArrived);
-            if (act.type === "send") late.push(clockMs >= (step.task.deadlineAtMs ?? 0));
-            if (act.type === "send") expect(step.task.params).toBeDefined();
+            if (act.type === "send") sends.push(mayHaveArrived(step.task));
+            if (act.type === "send") late.push(clockMs >= (step.task.call?.deadlineAtMs ?? 0));
+            if (act.type === "send") expect(step.task.call?.params).toBeDefined();
             if (act.type === "answer") brought.push(step.task.question?.answer?.callId ?? "nothing");
             if (act.type === "ask_question") expect(step.task.question?.answer).toBeUndefined();
             expect(step.effects).toHaveLength(1);

@@ -89,7 +89,7 @@ describe("the stories of a task", () => {
     const policy = samplePolicy({ stopAfterResult: true });
     const { last, task } = play([woken, announced, woken, success, woken, { type: "delivered" }], { policy });
     expect(last.map(({ type }) => type)).toEqual(["stop_session", "wake"]);
-    expect(task.sessionId).not.toBe(play([woken]).task.sessionId);
+    expect(task.call?.sessionId).not.toBe(play([woken]).task.call?.sessionId);
   });
 
   it("forgets the texts when the task is over, and keeps the ids", () => {
@@ -108,13 +108,13 @@ describe("a send of which nobody knows whether it arrived", () => {
     const again = play([ambiguous, woken, unknown], { task: first.task });
     expect(again.asked[1]).toEqual([{ type: "poll", by: "request_id" }]);
     expect(again.last).toEqual([{ type: "send" }]);
-    expect(again.task.params).toEqual(first.task.params);
+    expect(again.task.call?.params).toEqual(first.task.call?.params);
   });
 
   it("goes on as accepted where the look-up finds the task at work", () => {
     expect(play([woken, announced, woken, ambiguous, woken, accepted]).task).toMatchObject({
       state: "waiting",
-      taskId: "t-1",
+      call: { taskId: "t-1" },
     });
   });
 

@@ -1,6 +1,7 @@
 /** What the agent tells on its way: at most once a second, never just before the answer, and never instead of it. */
 import { describe, expect, it } from "@jest/globals";
 import type { Shown, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { withCall } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, nowMs, play, resumed, success, woken } from "./play.ts";
 
@@ -73,7 +74,7 @@ describe("a stream", () => {
     expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
     expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
     const late: TaskEvent = { ...resumed, nowMs: nowMs + 24 * 3600_000 };
-    expect(play([late], { task: { ...waiting, deadlineAtMs: nowMs } }).task.stream?.inDoubt).toBe(true);
+    expect(play([late], { task: withCall(waiting, { deadlineAtMs: nowMs }) }).task.stream?.inDoubt).toBe(true);
     const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
     expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
     const held = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };

@@ -39,7 +39,7 @@ describe("a response that is too large to be read", () => {
 
   it("leaves a send in doubt: the host is asked for the task", () => {
     const { task } = play([woken, announced, woken, unread], { policy });
-    expect(task).toMatchObject({ state: "sent", mayHaveArrived: true, pinnedDestination: true });
+    expect(task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     const looking = play([woken], { task, policy });
     expect(looking.last).toEqual([{ type: "poll", by: "request_id" }]);
     expect(play([underWay], { task: looking.task, policy }).task.state).toBe("waiting");

@@ -17,7 +17,7 @@ import { createWorldSlack, type Post } from "./world-slack.ts";
 
 const task = sampleTask({
   state: "delivering",
-  placeholderTs: `${Number(sampleTask().message.ts) + 1}`,
+  placeholder: { ts: `${Number(sampleTask().message.ts) + 1}`, postedAtMs: sampleTask().receivedAtMs },
   outcome: { type: "answer", text: "A checkpoint." },
 });
 const { channel, ts: threadTs } = task.message;
@@ -45,7 +45,7 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
   const newTs = () => `${Number(threadTs) + ++count}`;
   const { posts, api } = createWorldSlack({ operate, now: () => 0, newTs, inSlack: [], refuses: () => false });
   const first: Post = {
-    ts: task.placeholderTs ?? "",
+    ts: task.placeholder?.ts ?? "",
     channel,
     threadTs,
     text: "Working on it",
@@ -87,15 +87,14 @@ describe("a delivery", () => {
   it("leaves no button where Slack lets nobody delete the placeholder", async () => {
     const { slack, posts, texts } = slackThread({ remove: "no_such_message" });
     const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
-    await deliver({ ...late, task: { ...task, announcedAtMs: task.receivedAtMs }, slack, reconcile: false });
+    await deliver({ ...late, task, slack, reconcile: false });
     expect(texts()).toEqual(["Replaced.", "A checkpoint."]);
     expect(posts[0]).toMatchObject({ hasBlocks: false, key: { part: replacedPart } });
   });
 
   it("is a new message after a minute, since an edit notifies nobody", async () => {
     const { slack, texts } = slackThread({ update: "gone" });
-    const announced = { ...task, announcedAtMs: task.receivedAtMs };
-    await deliver({ ...request, task: announced, slack, reconcile: false, nowMs: task.receivedAtMs + 60_001 });
+    await deliver({ ...request, task, slack, reconcile: false, nowMs: task.receivedAtMs + 60_001 });
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
@@ -231,7 +230,7 @@ describe("the sweep", () => {
 
 it("an announcement is made although Slack does not let us look for an earlier one", async () => {
   const { slack, texts } = slackThread({ replies: "refused" });
-  const { placeholderTs: _none, ...received } = task;
+  const { placeholder: _none, ...received } = task;
   await announce({ ...request, task: { ...received, state: "received" }, slack, reconcile: true });
   expect(texts()).toHaveLength(2);
 });

@@ -2,12 +2,13 @@ import { describe, expect, it } from "@jest/globals";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
 import { executeTask, pollTask } from "../../../lambdas/verification/worker/calls.ts";
-import { sampleTask } from "../task/sample.ts";
+import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const task = sampleTask({
-  sessionId: "s-1",
-  taskId: "t-1",
-  params: { channel: "C1", text: "hello", correlation_id: sampleTask().id },
+  call: sampleCall({
+    taskId: "t-1",
+    params: { channel: "C1", text: "hello", correlation_id: sampleTask().id },
+  }),
 });
 const signal = new AbortController().signal;
 
@@ -34,7 +35,7 @@ describe("the calls of a task", () => {
         id: task.id,
         requestId: task.id,
         sessionId: "s-1",
-        params: task.params,
+        params: task.call?.params,
         trace: task.trace,
       },
     ]);
@@ -45,7 +46,7 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     const before = structuredClone(task);
     await executeTask({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
-    expect(calls[0]?.params).toEqual({ ...task.params, bot_token: "xoxb-1" });
+    expect(calls[0]?.params).toEqual({ ...task.call?.params, bot_token: "xoxb-1" });
     expect(task).toEqual(before);
   });
 

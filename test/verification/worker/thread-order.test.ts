@@ -119,7 +119,7 @@ describe("messages of one thread", () => {
     await world.run({ maxSteps: 6 });
     const second = world.records.get(askOf(2).requestId);
     expect(second).toMatchObject({ state: "queued", queuePosition: 1 });
-    expect(second?.deadlineAtMs).toBeUndefined();
+    expect(second?.call?.deadlineAtMs).toBeUndefined();
     await world.run();
     const states = world.records.get(askOf(2).requestId)?.history.map(({ state }) => state);
     expect(states).toEqual(["received", "queued", "announced", "sent", "waiting", "delivering", "done"]);
