@@ -171,11 +171,12 @@ function onStillAsking(
     task: { ...task, question: { ...question, answer: known } },
     effects: [wake(taskRetryDelayMs(stillAskedTimes, undefined))],
   });
-  if (act === "answer") return pollLater({ ...counted, sentToAgent: true });
+  if (act === "answer") return pollLater({ ...counted, arrival: { type: "arrived" } });
   // It has arrived, and the agent has not looked yet; or the same is asked once more.
-  if (answer.sentToAgent) return stillAskedTimes < maxAttempts ? pollLater(counted) : startAsking(task, request);
-  const { inDoubtSinceMs = 0, ...unheard } = counted;
-  if (nowMs - inDoubtSinceMs < lateMs) return pollLater(counted);
+  const { arrival, ...unheard } = counted;
+  if (arrival?.type === "arrived")
+    return stillAskedTimes < maxAttempts ? pollLater(counted) : startAsking(task, request);
+  if (arrival !== undefined && nowMs - arrival.sinceMs < lateMs) return pollLater(counted);
   return isSameId ? pollLater(unheard) : startAsking(task, request);
 }
 
@@ -208,7 +209,7 @@ function afterFailedReply(
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
   const again = countFailure(isInDoubt ? markReplyInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
-    const isUnheard = again.question?.answer?.inDoubtSinceMs !== undefined;
+    const isUnheard = again.question?.answer?.arrival !== undefined;
     // What is given up is not to go on later.
     return {
       task: setOutcome(again, isUnheard ? ambiguousOutcome : failedOutcome(error)).task,
@@ -237,15 +238,16 @@ function isGivenUp(task: Task, nowMs: number): boolean {
 }
 
 function mayDouble(task: Task, policy: Policy): boolean {
-  const { sentToAgent, inDoubtSinceMs } = task.question?.answer ?? {};
-  return sentToAgent === true || (inDoubtSinceMs !== undefined && !destinationOf(task, policy).idempotent);
+  const { arrival } = task.question?.answer ?? {};
+  return arrival?.type === "arrived" || (arrival !== undefined && !destinationOf(task, policy).idempotent);
 }
 
 /** A call may have brought the answer to the agent. */
 export function markReplyInDoubt(task: Task, nowMs: number): Task {
   const { question } = task;
-  if (question?.answer === undefined) return task;
-  return { ...task, question: { ...question, answer: { ...question.answer, inDoubtSinceMs: nowMs } } };
+  if (question?.answer === undefined || question.answer.arrival?.type === "arrived") return task;
+  const arrival = { type: "in_doubt", sinceMs: nowMs } as const;
+  return { ...task, question: { ...question, answer: { ...question.answer, arrival } } };
 }
 
 /** Why a question does not take an answer (any more). `past`: it was another question that is no more. */

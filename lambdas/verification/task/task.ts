@@ -104,12 +104,15 @@ const givenAnswerSchema = z.object({
   from: z.string().optional(),
   /** The id of the call that brings it: the same at every repetition. */
   callId: z.string(),
-  /** Since when a call may have brought it, of which nobody has heard. */
-  inDoubtSinceMs: z.int().optional(),
+  /** What is known of the calls that bring it to the agent; absent before the first one, and where none can have brought it. */
+  arrival: z
+    .discriminatedUnion("type", [
+      z.object({ type: z.literal("in_doubt"), sinceMs: z.int() }),
+      z.object({ type: z.literal("arrived") }),
+    ])
+    .optional(),
   /** How often the agent was found still asking since it was given: it may not have looked yet. */
   stillAskedTimes: z.int().optional(),
-  /** A call has brought it. */
-  sentToAgent: z.literal(true).optional(),
 });
 export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 

@@ -43,7 +43,7 @@ function questionSteps({ question }: Task): SourceStep[] {
   if (answer === undefined) return [{ step: asks }];
   const { user, option, atMs } = answer;
   const given = detailOf({ question: index + 1, user, option: option === undefined ? undefined : option + 1 });
-  const title = answer.sentToAgent === true ? "a person answers, and the agent has it" : "a person answers";
+  const title = answer.arrival?.type === "arrived" ? "a person answers, and the agent has it" : "a person answers";
   return [{ step: asks }, { step: { ...verification({ atMs, title, detail: given }), zone: "slack" } }];
 }
 

@@ -130,7 +130,7 @@ describe("sekisho data", () => {
   });
 
   it("does not say that all is deleted where an answer is left in somebody else's task", async () => {
-    const answer = { user: me(), atMs: 1, option: 0, callId: "c", sentToAgent: true as const };
+    const answer = { user: me(), atMs: 1, option: 0, callId: "c", arrival: { type: "arrived" as const } };
     const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
     await keep(1);
     await keep(2, { user: other(), state: "waiting", cleanupDone: false, question });

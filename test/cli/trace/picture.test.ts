@@ -84,7 +84,14 @@ describe("the picture of a task", () => {
       options: [{ id: "yes", label: secretText }],
       askedAtMs: startMs + 500,
       expiresAtMs: startMs + 5000,
-      answer: { user: "U7", atMs: startMs + 900, option: 0, text: secretText, callId: "c", sentToAgent: true },
+      answer: {
+        user: "U7",
+        atMs: startMs + 900,
+        option: 0,
+        text: secretText,
+        callId: "c",
+        arrival: { type: "arrived" },
+      },
     };
     const progress = { text: secretText, percent: 40, shownAtMs: startMs + 1200 };
     const polled = { wait: { workStartedAtMs: startMs, polls: 7, polledAtMs: startMs + 1300 } };

@@ -60,7 +60,7 @@ describe("a response that is too large to be read", () => {
     const given = { ...asked, question: question && { ...question, answer } };
     const bringing = play([woken, { ...unread, act: "answer" }], { task: given, policy });
     expect(bringing.task).toMatchObject({ state: "asking" });
-    expect(bringing.task.question?.answer?.inDoubtSinceMs).toBe(nowMs);
+    expect(bringing.task.question?.answer?.arrival).toEqual({ type: "in_doubt", sinceMs: nowMs });
   });
 });
 
