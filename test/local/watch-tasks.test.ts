@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Outcome, Task } from "../../lambdas/verification/task/task.ts";
+import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
 import { type TaskStep, watchTasks } from "../../lib/local/watch-tasks.ts";
 
 const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
@@ -39,7 +39,7 @@ describe("the way of a task", () => {
     ]);
   });
 
-  it.each<[Outcome | undefined, boolean]>([
+  it.each<[TaskOutcome | undefined, boolean]>([
     [undefined, false],
     [{ type: "answer", text: "hi" }, false],
     [{ type: "failed", reason: "execution_failed", lost: false }, true],

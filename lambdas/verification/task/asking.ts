@@ -23,13 +23,13 @@ import {
   setAnswer,
   setOutcome,
   startWaiting,
-  type TaskStep,
+  type Transition,
   taskRetryDelayMs,
   untilDeadlineMs,
   waitOf,
   wake,
 } from "./step.ts";
-import type { GivenAnswer, Question, Task } from "./task.ts";
+import type { AgentQuestion, GivenAnswer, Task } from "./task.ts";
 
 /** How often is looked whether the credentials that the agent lacks are there. */
 const authPollMs = 30_000;
@@ -48,14 +48,14 @@ const maxIdLength = 128;
 export function startAsking(
   task: Task,
   { result, nowMs, policy }: { result: InputRequiredResult; nowMs: number; policy: Policy },
-): TaskStep {
+): Transition {
   const { prompt, options, kind, question_id: id, expires_at, task_id: taskId } = result;
   const mostMs = nowMs + destinationOf(task, policy).questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
   // The zones' clocks may differ.
   const expiresAtMs = Number.isNaN(givenMs) ? mostMs : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs);
   const earlier = kind === "auth" ? openAuth(task) : undefined;
-  const question: Question = {
+  const question: AgentQuestion = {
     index: (task.question?.index ?? -1) + (earlier === undefined ? 1 : 0),
     ...(id === undefined ? {} : { id }),
     ...shownQuestion({ prompt, options }),
@@ -73,7 +73,7 @@ export function startAsking(
 }
 
 /** A peer may word anew at every read which credentials it lacks: that is still one question, with one message and one end. */
-function openAuth({ state, question }: Task): Question | undefined {
+function openAuth({ state, question }: Task): AgentQuestion | undefined {
   return state === "asking" && question?.kind === "auth" && question.answer === undefined ? question : undefined;
 }
 
@@ -88,7 +88,7 @@ function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prom
 }
 
 /** What an open question needs next. `resumed`: its message may be there already. */
-export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   const { question } = task;
   if (question === undefined) return { task, effects: [{ type: "cancel" }] };
   if (question.answer !== undefined) {
@@ -105,11 +105,11 @@ export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, 
   return { task, effects: [wake(untilExpiryMs(question, nowMs))] };
 }
 
-export function onThreadHeld(task: Task): TaskStep {
+export function onThreadHeld(task: Task): Transition {
   return { task, effects: [{ type: "ask_question", reconcile: task.reconcile === true }] };
 }
 
-export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_asked">): TaskStep {
+export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_asked">): Transition {
   if (task.question === undefined) return { task, effects: [wake(0)] };
   const { expiresAtMs, kind } = task.question;
   const delayMs = kind === "auth" ? authPollMs : expiresAtMs - nowMs;
@@ -117,7 +117,7 @@ export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_ask
   return { task: advance(task, { question }), effects: [wake(Math.max(0, delayMs))] };
 }
 
-export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): TaskStep {
+export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
   // Nobody can be asked where nobody can post; what waits for an answer is not to wait in vain.
@@ -125,20 +125,20 @@ export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): 
 }
 
 /** Its message shows the question as it is by now. */
-export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">): TaskStep {
+export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">): Transition {
   const { question } = task;
   if (question === undefined || question.answer !== undefined) return { task, effects: [{ type: "answer" }] };
   return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
 }
 
 /** The reply on its way. A peer that may not know a repetition would take it for the reply to what it asks next. */
-function sendReply(task: Task, policy: Policy): TaskStep {
+function sendReply(task: Task, policy: Policy): Transition {
   if (mayDouble(task, policy)) return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isFirstTry = task.attempts === 0 && task.question?.answer?.stillAskedTimes === undefined;
   return { task, effects: [isFirstTry ? { type: "show_question" } : { type: "answer" }] };
 }
 
-export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, policy: Policy): TaskStep {
+export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, policy: Policy): Transition {
   const { act, nowMs, result } = event;
   const task = inKnownSession(entered);
   if (result.status === "input_required") return onStillAsking(task, { act, result, nowMs, policy });
@@ -153,7 +153,7 @@ export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, poli
 function onStillAsking(
   task: Task,
   request: { act: CallAct; result: InputRequiredResult; nowMs: number; policy: Policy },
-): TaskStep {
+): Transition {
   const { question } = task;
   const { act, result, nowMs } = request;
   if (question === undefined) return startAsking(task, request);
@@ -167,7 +167,7 @@ function onStillAsking(
   if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
   const stillAskedTimes = (answer.stillAskedTimes ?? 0) + 1;
   const counted = { ...answer, stillAskedTimes };
-  const pollLater = (known: GivenAnswer): TaskStep => ({
+  const pollLater = (known: GivenAnswer): Transition => ({
     task: { ...task, question: { ...question, answer: known } },
     effects: [wake(taskRetryDelayMs(stillAskedTimes, undefined))],
   });
@@ -180,12 +180,12 @@ function onStillAsking(
   return isSameId ? pollLater(unheard) : startAsking(task, request);
 }
 
-function isSameText(question: Question, { prompt, options = [] }: InputRequiredResult): boolean {
+function isSameText(question: AgentQuestion, { prompt, options = [] }: InputRequiredResult): boolean {
   const shown = shownQuestion({ prompt, options });
   return question.prompt === shown.prompt && JSON.stringify(question.options) === JSON.stringify(shown.options);
 }
 
-function untilExpiryMs({ expiresAtMs }: Question, nowMs: number): number {
+function untilExpiryMs({ expiresAtMs }: AgentQuestion, nowMs: number): number {
   return Math.max(0, expiresAtMs - nowMs);
 }
 
@@ -193,7 +193,7 @@ export function onCallFailedAsking(
   task: Task,
   { act, nowMs, error }: EventOf<"call_failed">,
   policy: Policy,
-): TaskStep {
+): Transition {
   if (isSessionEnding({ act, error })) return moveToNewSession(task, { act, error, policy });
   return act === "answer" ? afterFailedReply(task, { nowMs, error, policy }) : afterFailedLook(task, { nowMs, error });
 }
@@ -202,7 +202,7 @@ export function onCallFailedAsking(
 function afterFailedReply(
   task: Task,
   { nowMs, error, policy }: { nowMs: number; error: CallFailure; policy: Policy },
-): TaskStep {
+): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   // It has gone on, or is over: what it came to is there.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
@@ -223,7 +223,7 @@ function afterFailedReply(
 }
 
 /** Looking at a task that asks failed: for its credentials, or for whether its reply arrived. */
-function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): TaskStep {
+function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
   const isAnswered = task.question?.answer !== undefined;
@@ -288,6 +288,6 @@ export function takeAnswer({
 }
 
 /** Whether what was said at `ts` was said when the question stood in the thread, by Slack's own clock where that is known. */
-export function isSaidAfter({ askedAtMs, ts: questionTs }: Question, ts: string): boolean {
+export function isSaidAfter({ askedAtMs, ts: questionTs }: AgentQuestion, ts: string): boolean {
   return Number(ts) > Number(questionTs ?? askedAtMs / 1000);
 }

@@ -16,10 +16,10 @@ import {
   requestCancel,
   setAnswer,
   setOutcome,
-  type TaskStep,
+  type Transition,
   wake,
 } from "./step.ts";
-import type { Outcome, Task } from "./task.ts";
+import type { Task, TaskOutcome } from "./task.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /** Look-ups of a task of which nobody knows whether it arrived, before it is told as canceled: about a quarter of a minute. */
@@ -30,7 +30,7 @@ const maxLateCancels = 2;
 const maxUntaken = 3;
 
 /** What was certainly not sent is over at once; for everything else the host is asked. What has an outcome keeps it. */
-export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_asked">, policy: Policy): TaskStep {
+export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_asked">, policy: Policy): Transition {
   switch (task.state) {
     case "received":
     case "queued":
@@ -51,17 +51,17 @@ export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_as
   }
 }
 
-export function onWokenCanceling(task: Task, { resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenCanceling(task: Task, { resumed }: EventOf<"woken">, policy: Policy): Transition {
   const known = resumed && task.state === "waiting" ? markStreamInDoubt(task, policy) : task;
   return { task: known, effects: [{ type: "cancel" }] };
 }
 
-export function onCanceled(task: Task): TaskStep {
+export function onCanceled(task: Task): Transition {
   return setOutcome(task, outcomeOf(task.cancelReason));
 }
 
 /** A result that is there counts. What has none cannot be canceled either: its time may be over all the same; a wish was not granted. */
-export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"answered">): TaskStep {
+export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"answered">): Transition {
   const known = inKnownSession(entered);
   const isOver = known.state === "asking" && result.status !== "input_required";
   const task = isOver ? extendDeadline(known, nowMs) : known;
@@ -70,7 +70,7 @@ export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"a
 }
 
 /** Canceling failed, or looking for the result of what could not be canceled any more. */
-export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): TaskStep {
+export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
   const { cancelReason } = task;
   // Too late to cancel: it has ended, so its result is there.
   if (act === "cancel" && error.reason === "invalid_state") {
@@ -99,7 +99,7 @@ export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_
   return setOutcome(task, isOver ? outcomeOf(cancelReason) : ambiguousOutcome);
 }
 
-function outcomeOf(cancelReason: Task["cancelReason"]): Outcome {
+function outcomeOf(cancelReason: Task["cancelReason"]): TaskOutcome {
   if (cancelReason === "unanswered") return { type: "unanswered" };
   return failedOutcome({ reason: cancelReason === "asked" ? "canceled" : "timeout", lost: false });
 }

@@ -15,10 +15,10 @@ import {
   isPastDeadline,
   markForReconcile,
   setOutcome,
-  type TaskStep,
+  type Transition,
   wake,
 } from "./step.ts";
-import { callSchema, type Outcome, receivedTask, type Task, taskSchema } from "./task.ts";
+import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } from "./task.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
@@ -27,7 +27,7 @@ import { markStreamInDoubt } from "./waiting.ts";
  * until its deadline, whatever was out of reach meanwhile. So has a message that does not mention the bot, until it is known
  * whether the bot is to answer it. A delivery is taken up again later.
  */
-export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered">, policy: Policy): TaskStep {
+export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered">, policy: Policy): Transition {
   // A dead letter is all that is heard of workers that failed or died: whatever they were doing may be done.
   const task = markInterrupted(entered, { nowMs, policy });
   const { state, cleanupDone, message } = task;
@@ -66,13 +66,13 @@ function mayRun({ state }: Task): boolean {
 }
 
 /** Outcomes that a person was told alone, at most once in a while. */
-const privateOutcomes: ReadonlySet<Outcome["type"]> = new Set(["refused", "limited", "not_yours"]);
+const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set(["refused", "limited", "not_yours"]);
 
 /**
  * Only the delivery of a task that has ended is repeated: of a failure, or of an answer that is still in the record because the
  * cleanup is to come or the answer was never delivered.
  */
-export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): TaskStep {
+export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
   if (hasNothingToTell) return { task, effects: task.cleanupDone ? [] : [wake(policy.sweepAfterMs)] };
   const { undelivered: _undelivered, ...kept } = task;
@@ -85,7 +85,7 @@ export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, polic
  * replaced by words of ours, which depend on no data. Where even those fail, the delivery is given up. Like a dead letter, a task
  * that may be at work is canceled at its host.
  */
-export function onStepFailed(task: Task): TaskStep {
+export function onStepFailed(task: Task): Transition {
   const { state, outcome } = task;
   if (state === "received" && isPerhapsForNobody(task)) return giveUpDelivery(task);
   if (state === "done") return onCleanedUp(task);

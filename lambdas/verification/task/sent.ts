@@ -28,7 +28,7 @@ import {
   setAnswer,
   setOutcome,
   startWaiting,
-  type TaskStep,
+  type Transition,
   taskRetryDelayMs,
   unavailableOutcome,
   untilDeadlineMs,
@@ -40,7 +40,7 @@ import type { Task, TaskCall } from "./task.ts";
 const maxBroken = 4;
 
 /** It is sent. A destination that is gone, or leads elsewhere by now, is another one: what may have arrived is not sent there. */
-export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): TaskStep {
+export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const ready = isPinned(task) ? task : chooseDestination(task, policy);
   if (ready === undefined) return setOutcome(task, failedOutcome({ reason: "agent_not_found", lost: false }));
   if (isPinned(task) && hasMoved(task, policy)) return { task, effects: [{ type: "poll", by: "request_id" }] };
@@ -56,7 +56,7 @@ function limitTimeout(task: Task, nowMs: number): Task {
   return withCall(task, { params: { ...params, timeout_ms: Math.max(1, deadlineAtMs - nowMs) } });
 }
 
-export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
   const inDoubt = resumed || mayHaveArrived(task);
   if (inDoubt) return { task: withCall(task, { arrival: "in_doubt" }), effects: [{ type: "poll", by: "request_id" }] };
@@ -67,7 +67,7 @@ export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, po
   return { ...setOutcome(task, outcome), effects: [{ type: "cancel" }] };
 }
 
-export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): TaskStep {
+export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): Transition {
   const task = inKnownSession(entered);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
@@ -76,7 +76,11 @@ export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answer
 
 type Failure = { nowMs: number; error: CallFailure; policy: Policy };
 
-export function onCallFailedSent(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): TaskStep {
+export function onCallFailedSent(
+  task: Task,
+  { act, nowMs, error }: EventOf<"call_failed">,
+  policy: Policy,
+): Transition {
   if (isSessionEnding({ act, error })) {
     return leaveSessions(task, { nowMs, error, policy }) ?? moveToNewSession(task, { act, error, policy });
   }
@@ -85,12 +89,12 @@ export function onCallFailedSent(task: Task, { act, nowMs, error }: EventOf<"cal
 }
 
 /** A new session refused as well: none of this destination lives long enough, but one of the route's next may. */
-function leaveSessions(task: Task, { nowMs, error, policy }: Failure): TaskStep | undefined {
+function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transition | undefined {
   if (!task.call?.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs)) return undefined;
   return moveOn(task, { targets: targetsOf(task, policy), nowMs, error, policy, isLastTry: true });
 }
 
-function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): TaskStep {
+function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transition {
   // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work. What
   // broke it before anything was sent (an agent card that is none) leaves no doubt.
   const breaksContract = error.reason === "invalid_response" && !isEndOfTask(error);
@@ -115,7 +119,7 @@ function afterRefusal({ call }: Task, { undelivered }: CallFailure): TaskCall["a
   return arrival === "none" && !undelivered ? "refused" : arrival;
 }
 
-function tryAgain(task: Task, failure: Failure & { targets: readonly string[] }): TaskStep | undefined {
+function tryAgain(task: Task, failure: Failure & { targets: readonly string[] }): Transition | undefined {
   const { targets, nowMs, error } = failure;
   if (targets.length > 1) return moveOn(task, failure);
   if (task.attempts >= maxAttempts || (task.nonTransientFailures ?? 0) >= maxBroken) return undefined;
@@ -130,7 +134,7 @@ function tryAgain(task: Task, failure: Failure & { targets: readonly string[] })
 function moveOn(
   task: Task,
   { targets, nowMs, error, policy, isLastTry = false }: Failure & { targets: readonly string[]; isLastTry?: boolean },
-): TaskStep | undefined {
+): Transition | undefined {
   const [present = "", ...others] = targets;
   const earlier = task.call?.undeliveredAttempts ?? {};
   const times = isLastTry ? maxAttempts : (earlier[present]?.times ?? 0) + 1;
@@ -146,7 +150,7 @@ function moveOn(
 }
 
 /** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
-function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): TaskStep {
+function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Transition {
   if (isEndOfTask(error)) return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
   const { attempts, nonTransientFailures = 0 } = again;

@@ -3,10 +3,10 @@ import type { ClientReason } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { AcceptedResult, CallAct, CallFailure, Delay, EventOf, TaskEffect, TaskEvent } from "./events.ts";
 import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
-import { leftOutCountOf, type Outcome, type Task, tokensOf } from "./task.ts";
+import { leftOutCountOf, type Task, type TaskOutcome, tokensOf } from "./task.ts";
 
 /** The next record and what it asks for. */
-export type TaskStep = { task: Task; effects: TaskEffect[] };
+export type Transition = { task: Task; effects: TaskEffect[] };
 
 /** What the host is given beyond the deadline to say `timeout` itself. */
 export const graceMs = 15_000;
@@ -49,9 +49,9 @@ export function markForReconcile(task: Task): Task {
  */
 export function setOutcome(
   task: Task,
-  outcome: Outcome,
+  outcome: TaskOutcome,
   { reconcile = task.state === "received" && task.reconcile === true }: { reconcile?: boolean } = {},
-): TaskStep {
+): Transition {
   const advanced = advance(withoutParams(task), { state: "delivering", outcome });
   const concluded = reconcile ? markForReconcile(advanced) : advanced;
   const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
@@ -62,7 +62,7 @@ export function setOutcome(
 export function failedOutcome({
   reason,
   lost,
-}: Pick<CallFailure, "reason" | "lost">): Extract<Outcome, { type: "failed" }> {
+}: Pick<CallFailure, "reason" | "lost">): Extract<TaskOutcome, { type: "failed" }> {
   return { type: "failed", reason, lost };
 }
 
@@ -74,7 +74,7 @@ export const unavailableOutcome = failedOutcome({ reason: "unavailable", lost: f
 export const internalOutcome = failedOutcome({ reason: "internal", lost: false });
 
 /** The agent's answer is the outcome. */
-export function setAnswer(task: Task, result: Extract<TaskResult, { status: "success" }>): TaskStep {
+export function setAnswer(task: Task, result: Extract<TaskResult, { status: "success" }>): Transition {
   const { response_text: text, artifacts = [], usage } = result;
   const tokens = tokensOf(usage);
   const leftOut = leftOutCountOf(result);
@@ -91,14 +91,14 @@ export function setAnswer(task: Task, result: Extract<TaskResult, { status: "suc
 export function startWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
-): TaskStep {
+): Transition {
   const { task_id: taskId, poll_after_ms: pollAfterMs } = result;
   const sent = withCall(withoutParams(task), { taskId });
   return schedulePoll(advance(sent, { state: "waiting", wait: { ...waitOf(task), pollAfterMs } }), { nowMs, policy });
 }
 
 /** The host is asked to end the task. The first reason stays. */
-export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancelReason"]>): TaskStep {
+export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancelReason"]>): Transition {
   return { task: advance(task, { cancelReason: task.cancelReason ?? cancelReason }), effects: [{ type: "cancel" }] };
 }
 
@@ -106,7 +106,7 @@ export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancel
  * All calls of the destination are under way. Nothing was tried, so nothing counts as a failure; what was certainly not sent still
  * was not.
  */
-export function onBusy(task: Task, { delayMs }: EventOf<"busy">): TaskStep {
+export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
   // The time of the next poll has passed: kept, it would look as if that poll were due now.
   const { nextPollAtMs: _passed, ...wait } = waitOf(task);
   const later = task.wait === undefined ? task : { ...task, wait };
@@ -156,12 +156,12 @@ export function countSlackFailure(
   return { again, isTerminal, isGivenUp: isTerminal || again.attempts >= maxSlackTries };
 }
 
-export function retrySlack(task: Task, { retryAfterMs }: EventOf<"slack_failed">): TaskStep {
+export function retrySlack(task: Task, { retryAfterMs }: EventOf<"slack_failed">): Transition {
   return { task, effects: [wake(taskRetryDelayMs(task.attempts, retryAfterMs))] };
 }
 
 /** Blocks are what Slack is most particular about: the same is shown without them. */
-export function fallBackToMrkdwn(task: Task): TaskStep {
+export function fallBackToMrkdwn(task: Task): Transition {
   return { task: { ...task, mrkdwnFallback: true }, effects: [wake(0)] };
 }
 
@@ -178,7 +178,7 @@ export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailu
 export function moveToNewSession(
   task: Task,
   { act, error, policy }: { act: CallAct; error: CallFailure; policy: Policy },
-): TaskStep {
+): Transition {
   if (!task.call?.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
   const isInDoubt = mayHaveArrived(task);
   const isKnown = act === "answer" || isInDoubt;
@@ -194,7 +194,7 @@ const maxUnread = 4;
  * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task ends
  * in words, and the host is asked to cancel it, so that no agent goes on unseen.
  */
-export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): TaskStep {
+export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   const again = countFailure(task, error);
   if ((again.nonTransientFailures ?? 0) < maxUnread) return retryLater(again, error, nowMs);
   return { task: setOutcome(again, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
@@ -248,7 +248,7 @@ export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number
   return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), mostMs);
 }
 
-export function retryLater(task: Task, error: CallFailure, nowMs: number): TaskStep {
+export function retryLater(task: Task, error: CallFailure, nowMs: number): Transition {
   return { task, effects: [wake(againMs(task, error, nowMs))] };
 }
 
@@ -294,7 +294,7 @@ export function pollDelay({
 export function schedulePoll(
   task: Task,
   { nowMs, policy, ceilingMs }: { nowMs: number; policy: Policy; ceilingMs?: number | undefined },
-): TaskStep {
+): Transition {
   const gapMs = destinationOf(task, policy).longPollMs > 0 ? longPollGapMs : Number.POSITIVE_INFINITY;
   const wait = waitOf(task);
   const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);

@@ -17,7 +17,7 @@ export const tokensSchema = z.object({
   output: countSchema.optional(),
   total: countSchema.optional(),
 });
-export type Tokens = z.infer<typeof tokensSchema>;
+export type TokenUsage = z.infer<typeof tokensSchema>;
 
 /** What the user will read: the agent's words, or which words of ours. */
 const outcomeSchema = z.discriminatedUnion("type", [
@@ -61,7 +61,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
   /** The thread waits for an answer that somebody else is to give. */
   z.object({ type: z.literal("not_yours") }),
 ]);
-export type Outcome = z.infer<typeof outcomeSchema>;
+export type TaskOutcome = z.infer<typeof outcomeSchema>;
 
 const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting", "asking", "delivering", "done"]);
 
@@ -131,7 +131,7 @@ const questionSchema = z.object({
   ts: z.string().optional(),
   answer: givenAnswerSchema.optional(),
 });
-export type Question = z.infer<typeof questionSchema>;
+export type AgentQuestion = z.infer<typeof questionSchema>;
 
 /** The message in the thread that says that the task is under way. */
 const placeholderSchema = z.object({ ts: z.string(), postedAtMs: z.int() });
@@ -308,7 +308,7 @@ const tokenNames = {
  * How many tokens a task took, from whatever names its agent gives them. Undefined where nothing in it is a count of tokens. Without
  * a total of its own, that is the sum of what is known.
  */
-export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): Tokens | undefined {
+export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): TokenUsage | undefined {
   if (usage === undefined) return undefined;
   const counts = new Map(
     Object.entries(usage).flatMap(([name, value]) => {

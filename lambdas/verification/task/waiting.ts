@@ -19,7 +19,7 @@ import {
   schedulePoll,
   setAnswer,
   setOutcome,
-  type TaskStep,
+  type Transition,
   taskRetryDelayMs,
   untilDeadlineMs,
   waitOf,
@@ -36,7 +36,7 @@ const maxTextLength = 1000;
 /** The longest gap before the next poll of a task whose last poll brought news. */
 const newsGapMs = 30_000;
 
-export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   // However it goes on: a worker that died may have begun a stream.
   const known = resumed ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
@@ -44,7 +44,7 @@ export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">,
   return { task: { ...known, wait }, effects: [{ type: "poll", by: "task_id" }] };
 }
 
-export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): TaskStep {
+export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): Transition {
   const task = inKnownSession(entered);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
@@ -56,7 +56,7 @@ export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"ans
 function goOnWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
-): TaskStep {
+): Transition {
   const { poll_after_ms: pollAfterMs, progress } = result;
   const polled: Task = { ...task, wait: { ...waitOf(task), pollAfterMs } };
   if (progress === undefined || !isNews(task, progress)) {
@@ -78,7 +78,7 @@ function isNews({ progress }: Task, news: NonNullable<AcceptedResult["progress"]
   );
 }
 
-export function onProgressShown(task: Task, event: EventOf<"progress_shown">, policy: Policy): TaskStep {
+export function onProgressShown(task: Task, event: EventOf<"progress_shown">, policy: Policy): Transition {
   return pollAfterNews(withShownProgress(task, event), { nowMs: event.nowMs, policy });
 }
 
@@ -92,7 +92,7 @@ export function withShownProgress(task: Task, { shown, nowMs }: EventOf<"progres
 }
 
 /** Somebody may watch how far it is. */
-function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): TaskStep {
+function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const ceilingMs = Math.min(newsGapMs, writingGapMs(task, nowMs) ?? newsGapMs);
   return schedulePoll(task, { nowMs, policy, ceilingMs });
 }
@@ -113,7 +113,7 @@ export function markStreamInDoubt(task: Task, policy: Policy): Task {
 }
 
 /** Reading is safe to repeat: only what the task itself ended with, or its absence, ends the wait before the deadline. */
-export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed">, policy: Policy): TaskStep {
+export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
   if (error.unread) return retryUnread(task, { error, nowMs });
   // Another peer that does not know the task says nothing of the one that took it.
   const isForeign = error.reason === "task_not_found" && hasMoved(task, policy);

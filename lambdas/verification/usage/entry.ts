@@ -1,7 +1,7 @@
 /** One line of the usage history: who asked when and where, and what came of it. */
 import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
-import { type Outcome, type Task, tokensSchema } from "../task/task.ts";
+import { type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
 /** Of a question and of an answer each: an item of DynamoDB holds 400 KB, and a listing reads many. */
@@ -122,7 +122,7 @@ function endOf({
 
 const undelivered = { outcome: "failed", reason: "slack" } as const;
 
-function endOfOutcome(outcome: Outcome): { outcome: UsageOutcome; reason?: string } | undefined {
+function endOfOutcome(outcome: TaskOutcome): { outcome: UsageOutcome; reason?: string } | undefined {
   switch (outcome.type) {
     case "answer":
       return { outcome: "answered" };

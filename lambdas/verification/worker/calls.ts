@@ -50,7 +50,7 @@ export function createCalls({
     const request = { ...destinationOf(task), task, newId, signal };
     switch (act.type) {
       case "send":
-        return { type: "answered", act: "send", result: await executeTask(request), nowMs: now() };
+        return { type: "answered", act: "send", result: await sendTaskCall(request), nowMs: now() };
       case "poll": {
         const isIdle = slotsOf(task)?.ask.isIdle() ?? true;
         const waitMs = isIdle && task.cancelReason === undefined && task.state !== "asking" ? request.longPollMs : 0;
@@ -119,7 +119,13 @@ type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToke
 };
 
 /** The stored params under the task's own id, the same at every repetition. */
-export async function executeTask({ client, callTimeoutMs, botToken, task, signal }: ExecuteCall): Promise<TaskResult> {
+export async function sendTaskCall({
+  client,
+  callTimeoutMs,
+  botToken,
+  task,
+  signal,
+}: ExecuteCall): Promise<TaskResult> {
   if (task.call?.params === undefined) throw new SekishoError("internal");
   const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
   const params = { ...task.call?.params, ...secret };

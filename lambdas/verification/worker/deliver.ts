@@ -89,7 +89,7 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
  * Deletes what a late post doubled, and takes the buttons off questions. It posts nothing: what was acknowledged and is gone was
  * deleted by someone.
  */
-export async function sweep(request: Request): Promise<void> {
+export async function cleanUpThread(request: Request): Promise<void> {
   const { task } = request;
   const found = await ownPosts(request);
   const plan = planOf(request, { found, asNew: true });

@@ -1,7 +1,7 @@
 /** What one step of a task counts: derived from what happened, and the record before and after it. No clock, no texts. */
 import type { Metrics } from "../../shared/telemetry/metrics.ts";
 import type { TaskEvent } from "../task/events.ts";
-import type { Outcome, Task } from "../task/task.ts";
+import type { Task, TaskOutcome } from "../task/task.ts";
 
 type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
 
@@ -88,7 +88,7 @@ function seconds(ms: number): number {
 // The names under which outcomes are counted.
 
 /** Where the user wanted it to end that is no failure. */
-export function outcomeLabels(outcome: Outcome | undefined): { outcome: string; reason: string } {
+export function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; reason: string } {
   if (outcome === undefined) return { outcome: "none", reason: "none" };
   switch (outcome.type) {
     case "failed": {

@@ -1,7 +1,7 @@
 /** What is shown of a task. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Outcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { type TaskOutcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { rowOf, viewLines, viewOf } from "../../../lib/cli/tasks/task-view.ts";
 import { describeOutcome, durationText, nextText } from "../../../lib/cli/tasks/text.ts";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
@@ -96,7 +96,7 @@ describe("what a task does next", () => {
   });
 
   it("is its outcome where it is over, which an answer is also when it has been forgotten", () => {
-    const outcomes: [Outcome | undefined, string][] = [
+    const outcomes: [TaskOutcome | undefined, string][] = [
       [undefined, "answered"],
       [{ type: "answer", text: "x" }, "answered"],
       [{ type: "failed", reason: "canceled", lost: false }, "canceled"],

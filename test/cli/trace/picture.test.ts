@@ -1,6 +1,6 @@
 /** One task's way, from whatever is known of it. */
 import { describe, expect, it } from "@jest/globals";
-import type { Question } from "../../../lambdas/verification/task/task.ts";
+import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
 import { pictureOf } from "../../../lib/cli/trace/picture.ts";
 import type { Step } from "../../../lib/local/recorder/step-recorder.ts";
 import { knownExecution, knownLines, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
@@ -78,7 +78,7 @@ describe("the picture of a task", () => {
   });
 
   it("has a question, its answer, polls and progress of a task that is under way, and no end", () => {
-    const question: Question = {
+    const question: AgentQuestion = {
       index: 0,
       prompt: secretText,
       options: [{ id: "yes", label: secretText }],

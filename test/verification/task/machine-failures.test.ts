@@ -188,7 +188,7 @@ describe("failures of Slack", () => {
     for (let i = 0; i < 200; i++) task = play([woken, slack("deliver", "rate_limited")], { task }).task;
     expect(task.state).toBe("delivering");
     task = play([woken, { type: "delivered" }], { task }).task;
-    for (let i = 0; i < 200; i++) task = play([woken, slack("sweep", "rate_limited")], { task }).task;
+    for (let i = 0; i < 200; i++) task = play([woken, slack("clean_up", "rate_limited")], { task }).task;
     expect(task).toMatchObject({ state: "done", cleanupDone: false });
   });
 });

@@ -26,7 +26,7 @@ describe("the stories of a task", () => {
       woken,
       { type: "delivered" },
       woken,
-      { type: "swept" },
+      { type: "cleaned_up" },
     ]);
     expect(asked.map((effects) => effects.map(({ type }) => type))).toEqual([
       ["announce"],
@@ -35,7 +35,7 @@ describe("the stories of a task", () => {
       ["wake"],
       ["deliver"],
       ["wake"],
-      ["sweep"],
+      ["clean_up"],
       [],
     ]);
     expect(task).toMatchObject({ state: "done", cleanupDone: true });
@@ -53,7 +53,7 @@ describe("the stories of a task", () => {
       task: { outcome: { type: "refused" }, locale: "ja" },
       last: [{ type: "refuse" }],
     });
-    const { task, last } = play([...refused, { type: "refusal_told" }, { type: "left_thread" }]);
+    const { task, last } = play([...refused, { type: "refusal_shown" }, { type: "thread_left" }]);
     expect(task).toMatchObject({
       state: "done",
       cleanupDone: true,
@@ -93,7 +93,16 @@ describe("the stories of a task", () => {
   });
 
   it("forgets the texts when the task is over, and keeps the ids", () => {
-    const { task } = play([woken, announced, woken, success, woken, { type: "delivered" }, woken, { type: "swept" }]);
+    const { task } = play([
+      woken,
+      announced,
+      woken,
+      success,
+      woken,
+      { type: "delivered" },
+      woken,
+      { type: "cleaned_up" },
+    ]);
     expect(JSON.stringify(task)).not.toContain("sekisho?");
     expect(JSON.stringify(task)).not.toContain("A checkpoint.");
     expect(task.id).toBe(sampleTask().id);

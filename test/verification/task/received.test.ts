@@ -8,8 +8,8 @@ import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
 const taskOf = (message: Partial<AskedMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
-const said = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => {
-  return { type: "answer_given", nowMs, verdict };
+const said = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => {
+  return { type: "reply_given", nowMs, verdict };
 };
 const ignored = { state: "done", cleanupDone: true, message: { text: "" } };
 const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): TaskEvent => ({
@@ -35,7 +35,7 @@ describe("a message", () => {
     const { task, last } = play([woken, { type: "charged", over }]);
     expect(task).toMatchObject({ outcome: { type: "limited", ...over } });
     expect(last).toEqual([{ type: "refuse" }]);
-    expect(play([woken, { type: "refusal_told" }], { task }).task).toMatchObject({ state: "done", cleanupDone: true });
+    expect(play([woken, { type: "refusal_shown" }], { task }).task).toMatchObject({ state: "done", cleanupDone: true });
     expect(task.call?.params).toBeUndefined();
   });
 
@@ -80,7 +80,7 @@ describe("a reply that does not speak to the bot", () => {
     const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
     const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
     expect(found).toMatchObject({ task: { state: "done", cleanupDone: false }, last: [{ type: "wake" }] });
-    expect(play([woken, { type: "swept" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
+    expect(play([woken, { type: "cleaned_up" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
   });
 });
 
@@ -135,7 +135,7 @@ describe("a slash command", () => {
   });
 
   it("is told in its thread where it was announced before the thread was full", () => {
-    const behind = { type: "lined_up", nowMs, queuePosition: 1, freeAtMs: nowMs } as const;
+    const behind = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs } as const;
     const { task } = play([woken, openedThread, woken, behind, announced], { task: command });
     const full = play([{ type: "thread_full" }], { task });
     expect(full).toMatchObject({ task: { state: "delivering" }, last: [{ type: "wake" }] });

@@ -51,11 +51,11 @@ describe("what Slack does not take for now", () => {
   it("is looked at once more in the end, as often as it is delivered", () => {
     const history = [entry("done", nowMs - 30 * 24 * hourMs)];
     const task = sampleTask({ ...base, state: "done", history });
-    expect(play([failedWith("sweep", "rate_limited")], { task })).toMatchObject({
+    expect(play([failedWith("clean_up", "rate_limited")], { task })).toMatchObject({
       task: { cleanupDone: false },
       last: [{ type: "wake" }],
     });
-    expect(play([failedWith("sweep", "rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
+    expect(play([failedWith("clean_up", "rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
       task: { cleanupDone: true },
       last: [],
     });

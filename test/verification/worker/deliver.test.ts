@@ -7,9 +7,9 @@ import {
   replacedPart,
 } from "../../../lambdas/verification/slack/messages/post-parts.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
-import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
+import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
 import { announce } from "../../../lambdas/verification/worker/acts.ts";
-import { deliver, sweep } from "../../../lambdas/verification/worker/deliver.ts";
+import { cleanUpThread, deliver } from "../../../lambdas/verification/worker/deliver.ts";
 import { sampleTask } from "../task/sample.ts";
 import { createFates } from "./world-fates.ts";
 import { worldText } from "./world-people.ts";
@@ -105,7 +105,7 @@ describe("a delivery", () => {
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
-  it.each<[string, Partial<Question>, string]>([
+  it.each<[string, Partial<AgentQuestion>, string]>([
     ["answered", { answer: { user: "U1", atMs: 0, option: 0, callId: "c" } }, "Shall I? U1: 0"],
     ["not answered", {}, "Shall I? It is too late."],
     ["posted by a worker that died before it wrote that down", { ts: undefined }, "Shall I? It is too late."],
@@ -115,7 +115,7 @@ describe("a delivery", () => {
     const ts = posts[1]?.ts ?? "";
     const options = [{ id: "yes", label: "Yes" }];
     const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs + 3600_000 };
-    const question: Question = { index: 0, prompt: "Shall I?", options, ...times, ts, ...changes };
+    const question: AgentQuestion = { index: 0, prompt: "Shall I?", options, ...times, ts, ...changes };
     await deliver({ ...request, task: { ...task, question }, slack, reconcile: false });
     expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, hasBlocks: false });
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
@@ -159,14 +159,14 @@ describe("the last words", () => {
     add({ key: { requestId: task.id, part: insteadPart } });
     await deliver({ ...request, task: undelivered, slack, reconcile: true });
     expect(posts).toHaveLength(3);
-    await sweep({ ...request, task: { ...undelivered, state: "done" }, slack });
+    await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
     expect(posts.map(({ key }) => key?.part)).toEqual([insteadPart]);
   });
 
   it("that were not taken leave what is there of the answer", async () => {
     const { slack, posts, add } = slackThread();
     add({ key: { requestId: task.id, part: 1 } });
-    await sweep({ ...request, task: { ...undelivered, state: "done" }, slack });
+    await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
     expect(posts.map(({ key }) => key?.part)).toEqual([1]);
   });
 });
@@ -184,7 +184,7 @@ describe("the sweep", () => {
     add({ text: "landed late", key: key(questionPart + 1), hasButtons: true });
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
     const recorded = { ...task, question: { ...question, ts: posts[3]?.ts } };
-    await sweep({ ...request, task: recorded, slack });
+    await cleanUpThread({ ...request, task: recorded, slack });
     expect(posts.map(({ ts }) => ts)).toEqual([posts[0]?.ts, posts[1]?.ts, recorded.question.ts]);
     expect(posts[1]).toMatchObject({ text: "Which one?", key: key(questionPart) });
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
@@ -193,14 +193,14 @@ describe("the sweep", () => {
   it("removes a question that Slack does not let be edited: its buttons would stay", async () => {
     const { slack, posts, add } = slackThread({ update: "refused" }, 1);
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
-    await sweep({ ...request, task: { ...task, question }, slack });
+    await cleanUpThread({ ...request, task: { ...task, question }, slack });
     expect(posts.map(({ key: found }) => found?.part)).toEqual([1]);
   });
 
   it("takes the buttons off a question that came after the task had ended", async () => {
     const { slack, posts, add } = slackThread({}, 1);
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
-    await sweep({ ...request, task: { ...task, question }, slack });
+    await cleanUpThread({ ...request, task: { ...task, question }, slack });
     expect(posts).toHaveLength(2);
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
@@ -210,20 +210,20 @@ describe("the sweep", () => {
     posts.length = 0;
     for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key(openingPart) });
     const command = { ...task, message: { ...task.message, command: true as const, ts: "7.6" }, place };
-    await sweep({ ...request, task: command, slack });
+    await cleanUpThread({ ...request, task: command, slack });
     expect(posts.map(({ ts }) => ts)).toEqual(place === undefined ? [] : ["7.7"]);
   });
 
   it("deletes nothing where Slack does not let us look", async () => {
     const { slack, texts } = slackThread({ replies: "refused" }, 1);
-    await expect(sweep({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
+    await expect(cleanUpThread({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
     expect(texts()).toHaveLength(1);
   });
 
   it("posts nothing: what was acknowledged and is gone was deleted by someone", async () => {
     const { slack, posts } = slackThread();
     posts.length = 0;
-    await sweep({ ...request, slack });
+    await cleanUpThread({ ...request, slack });
     expect(posts).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import { executeTask, pollTask } from "../../../lambdas/verification/worker/calls.ts";
+import { pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const task = sampleTask({
@@ -28,7 +28,7 @@ function recordingClient() {
 describe("the calls of a task", () => {
   it("send the stored params as they are, under the task's own id and session", async () => {
     const { calls, client } = recordingClient();
-    await executeTask({ client, callTimeoutMs: 1000, task, signal });
+    await sendTaskCall({ client, callTimeoutMs: 1000, task, signal });
     expect(calls).toMatchObject([
       {
         method: "execute_task",
@@ -45,7 +45,7 @@ describe("the calls of a task", () => {
   it("carry the bot token only where the destination asks for it, and never put it into the record", async () => {
     const { calls, client } = recordingClient();
     const before = structuredClone(task);
-    await executeTask({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
+    await sendTaskCall({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
     expect(calls[0]?.params).toEqual({ ...task.call?.params, bot_token: "xoxb-1" });
     expect(task).toEqual(before);
   });
@@ -54,12 +54,12 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     const never = () => new Promise<string>(() => {});
     const request = { client, callTimeoutMs: 60_000, task, signal };
-    const failing = executeTask({ ...request, botToken: () => Promise.reject(new Error("no such secret")) });
+    const failing = sendTaskCall({ ...request, botToken: () => Promise.reject(new Error("no such secret")) });
     await expect(failing).rejects.toMatchObject({ reason: "unavailable" });
-    const slow = executeTask({ ...request, botToken: never, callTimeoutMs: 10 });
+    const slow = sendTaskCall({ ...request, botToken: never, callTimeoutMs: 10 });
     await expect(slow).rejects.toMatchObject({ reason: "unavailable" });
     const given = new AbortController();
-    const aborted = executeTask({ ...request, botToken: never, signal: given.signal });
+    const aborted = sendTaskCall({ ...request, botToken: never, signal: given.signal });
     given.abort();
     await expect(aborted).rejects.toMatchObject({ reason: "unavailable" });
     expect(calls).toEqual([]);

@@ -1,7 +1,7 @@
 /** What the steps of tasks count, from the records before and after each. */
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
+import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
 import { countStep } from "../../../lambdas/verification/worker/measured.ts";
 import { type Counted, recordedMetrics } from "../../shared/telemetry/recorded.ts";
 import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
@@ -21,7 +21,7 @@ const delivered: TaskEvent = { type: "delivered" };
 const woken: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, resumed: false };
 const history = [at("received", 0, "asked"), at("announced", 1), at("sent", 2), at("delivering", 5)];
 
-function ended(outcome: Outcome | undefined, changes: Partial<Task> = {}) {
+function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
   const before = sampleTask({
     state: "delivering",
     call: sampleCall({ destination: "far" }),
@@ -55,7 +55,7 @@ describe("a task that is over", () => {
     expect(counted({ before, event: woken, task }).map(([name]) => name)).toEqual(["sekisho_stage_seconds"]);
   });
 
-  it.each<[Outcome, string, string, string | undefined]>([
+  it.each<[TaskOutcome, string, string, string | undefined]>([
     [{ type: "failed", reason: "timeout", lost: false }, "failed", "timeout", undefined],
     [{ type: "failed", reason: "execution_failed", lost: true }, "failed", "lost", undefined],
     [{ type: "failed", reason: "canceled", lost: false }, "canceled", "canceled", undefined],

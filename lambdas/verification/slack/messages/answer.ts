@@ -1,6 +1,6 @@
 /** All that a user reads of a task, in the language of whoever asked. */
 
-import type { Locale, Outcome, Task } from "../../task/task.ts";
+import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/escape.ts";
 import { toMrkdwn } from "../markdown/mrkdwn.ts";
@@ -66,7 +66,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
 /** Words of ours in place of a text; the reference stands below them. */
 const maxEmptyLength = maxMrkdwnLength - 100;
 
-type Answer = Extract<Outcome, { type: "answer" }>;
+type Answer = Extract<TaskOutcome, { type: "answer" }>;
 
 function answerParts(request: { task: Task; answer: Answer; locale: Locale }): Content[] {
   const { task, answer, locale } = request;

@@ -3,7 +3,7 @@ import type { Artifact } from "../../../../contracts/methods.ts";
 import { isNestedTooDeep } from "../../../shared/json-depth.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
 import { safeLine } from "../../../shared/safe-characters.ts";
-import type { Outcome, Task } from "../../task/task.ts";
+import type { Task, TaskOutcome } from "../../task/task.ts";
 import { isLongAnswer, longAnswerName } from "./long-answer.ts";
 
 /** `data` is any JSON. It is written only when its file is uploaded (`dataBytes`). */
@@ -29,7 +29,7 @@ export function dataBytes(data: unknown): Uint8Array | undefined {
   return isNestedTooDeep(data) ? undefined : Buffer.from(`${JSON.stringify(data)}\n`);
 }
 
-type Answer = Extract<Outcome, { type: "answer" }>;
+type Answer = Extract<TaskOutcome, { type: "answer" }>;
 type FileList = { files: readonly OutgoingFile[]; leftOut: number };
 
 /** One step of a task asks for the list several times. */
