@@ -53,7 +53,7 @@ export function createTaskWatch({
   return {
     observe({ requestId, event, task, effects }) {
       // A task from before a restart was accepted unseen.
-      if (task.taskId !== undefined) remember(task.taskId, requestId);
+      if (task.call?.taskId !== undefined) remember(task.call?.taskId, requestId);
       const title = formatStepTitle({ words: describeEvent(event), state: task.state });
       const asked = effects.map((effect) =>
         effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,

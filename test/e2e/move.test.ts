@@ -190,6 +190,9 @@ it("by itself to the next destination of the route where nobody listens at the f
   closing.push(() => fakeSlack.close());
   const zone = await startZone({ folder, slack });
   const asked = fakeSlack.ask({ eventsUrl: zone.eventsUrl, text: "Is anybody there?" });
-  expect(await zone.until(asked, "done")).toMatchObject({ destination: "elsewhere", outcome: { type: "answer" } });
+  expect(await zone.until(asked, "done")).toMatchObject({
+    call: { destination: "elsewhere" },
+    outcome: { type: "answer" },
+  });
   expect(elsewhere.started(asked.requestId)).toBe(true);
 });

@@ -32,7 +32,7 @@ async function cancelAtTheHost({ executionUrl }: E2eWorld, taskId: string | unde
 async function accepted({ observations }: E2eWorld, requestId: string): Promise<string | undefined> {
   for (;;) {
     const waiting = observations.find(({ task }) => task.id === requestId && task.state === "waiting");
-    if (waiting !== undefined) return waiting.task.taskId;
+    if (waiting !== undefined) return waiting.task.call?.taskId;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

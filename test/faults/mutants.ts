@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "look-up-in-doubt",
     file: "lambdas/verification/task/sent.ts",
-    find: "const inDoubt = resumed || task.mayHaveArrived;",
+    find: "const inDoubt = resumed || mayHaveArrived(task);",
     replace: "const inDoubt = false as boolean;",
     story: "foreign",
     engine: "sqlite",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Outcome, Task } from "../../lambdas/verification/task/task.ts";
+import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
 import { createTaskWatch, type WatchedStep } from "../../lib/local/task-watch.ts";
 
 const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
@@ -30,7 +30,7 @@ describe("the way of a task", () => {
 
   it("knows the polls of a task that was accepted before this process began", () => {
     const { steps, observe, tap } = watch();
-    const task = { state: "waiting", taskId: "t" } as Task;
+    const task = { state: "waiting", call: { taskId: "t" } } as Task;
     observe({ requestId, event: { type: "woken", nowMs: 1, resumed: false }, task, effects: [] });
     tap({ direction: "request", id: "a", method: "get_task", body: { params: { task_id: "t" } }, atMs: 1 });
     expect(steps.map((step) => [step.requestId, step.kind])).toEqual([
@@ -39,7 +39,7 @@ describe("the way of a task", () => {
     ]);
   });
 
-  it.each<[Outcome | undefined, boolean]>([
+  it.each<[TaskOutcome | undefined, boolean]>([
     [undefined, false],
     [{ type: "answer", text: "hi" }, false],
     [{ type: "failed", reason: "execution_failed", lost: false }, true],

@@ -93,7 +93,7 @@ export function createBringIn(options: BringInOptions): Files["importAttachments
     const { bytes, mimetype } = await fetched(request);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     const nowMs = now();
-    const wantedMs = Math.min(Math.max(nowMs + lifeMs, task.deadlineAtMs ?? 0), nowMs + fileLifeMs);
+    const wantedMs = Math.min(Math.max(nowMs + lifeMs, task.call?.deadlineAtMs ?? 0), nowMs + fileLifeMs);
     const key = `${task.id}/${file.id}`;
     const kept = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
     const { url, expiresAtMs } = await kept.catch((cause: unknown) => {

@@ -1,13 +1,13 @@
 /** The seams of files: those of a message on their way in, those of an answer on their way out, and the store between the zones. */
 import { type ExecuteTaskParams, isLoopbackHost } from "../../../contracts/methods.ts";
 import { safeLine } from "../../shared/safe-characters.ts";
-import type { Outcome, Task } from "../task/task.ts";
+import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file that cannot be taken along, for good; what it is about is in `outcome`. */
 export class FileRefused extends Error {
-  readonly outcome: Extract<Outcome, { type: "file_refused" }>;
+  readonly outcome: Extract<TaskOutcome, { type: "file_refused" }>;
 
-  constructor(outcome: Omit<Extract<Outcome, { type: "file_refused" }>, "type">, options?: { cause?: unknown }) {
+  constructor(outcome: Omit<Extract<TaskOutcome, { type: "file_refused" }>, "type">, options?: { cause?: unknown }) {
     super("A file cannot be taken along.", options);
     this.name = "FileRefused";
     this.outcome = { type: "file_refused", ...outcome };

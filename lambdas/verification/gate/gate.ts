@@ -120,7 +120,8 @@ export function createGate({
     async mayAnswer({ task, user, signal }) {
       const question = questionAbout({ task, signal });
       // Of a destination that is not there any more nothing is known: then it is the asker alone.
-      const destination = task.destination === undefined ? undefined : config.destinations[task.destination];
+      const destination =
+        task.call?.destination === undefined ? undefined : config.destinations[task.call?.destination];
       const answerBy = destination?.questions.answerBy ?? "asker";
       if (answerBy === "asker") return user === task.message.user;
       if (answerBy === "anyone") return mayAsk({ ...question, asking: { ...task.message, user } });

@@ -1,6 +1,6 @@
 /** The state `asking`: the agent's question to a person is open until it expires, is answered once, and the reply goes to the agent. */
 import type { CallAct, CallFailure, EventOf, InputRequiredResult } from "./events.ts";
-import { destinationOf, inKnownSession, type Policy } from "./routing.ts";
+import { destinationOf, inKnownSession, type Policy, withCall, withoutParams } from "./routing.ts";
 import {
   advance,
   ambiguousOutcome,
@@ -23,12 +23,13 @@ import {
   setAnswer,
   setOutcome,
   startWaiting,
-  type TaskStep,
+  type Transition,
   taskRetryDelayMs,
   untilDeadlineMs,
+  waitOf,
   wake,
 } from "./step.ts";
-import type { GivenAnswer, Question, Task } from "./task.ts";
+import type { AgentQuestion, GivenAnswer, Task } from "./task.ts";
 
 /** How often is looked whether the credentials that the agent lacks are there. */
 const authPollMs = 30_000;
@@ -47,14 +48,14 @@ const maxIdLength = 128;
 export function startAsking(
   task: Task,
   { result, nowMs, policy }: { result: InputRequiredResult; nowMs: number; policy: Policy },
-): TaskStep {
+): Transition {
   const { prompt, options, kind, question_id: id, expires_at, task_id: taskId } = result;
   const mostMs = nowMs + destinationOf(task, policy).questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
   // The zones' clocks may differ.
   const expiresAtMs = Number.isNaN(givenMs) ? mostMs : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs);
   const earlier = kind === "auth" ? openAuth(task) : undefined;
-  const question: Question = {
+  const question: AgentQuestion = {
     index: (task.question?.index ?? -1) + (earlier === undefined ? 1 : 0),
     ...(id === undefined ? {} : { id }),
     ...shownQuestion({ prompt, options }),
@@ -63,16 +64,16 @@ export function startAsking(
     expiresAtMs: Math.min(expiresAtMs, earlier?.expiresAtMs ?? expiresAtMs),
     ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
   };
-  const { progress: _progress, params: _params, stream, ...rest } = task;
+  const { progress: _progress, stream, ...rest } = withCall(withoutParams(task), { taskId });
   // What is written after the answer begins a message of its own.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
-  const asking = advance({ ...rest, ...anew }, { state: "asking", taskId, question });
+  const asking = advance({ ...rest, ...anew }, { state: "asking", question });
   return { task: asking, effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }] };
 }
 
 /** A peer may word anew at every read which credentials it lacks: that is still one question, with one message and one end. */
-function openAuth({ state, question }: Task): Question | undefined {
+function openAuth({ state, question }: Task): AgentQuestion | undefined {
   return state === "asking" && question?.kind === "auth" && question.answer === undefined ? question : undefined;
 }
 
@@ -87,7 +88,7 @@ function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prom
 }
 
 /** What an open question needs next. `resumed`: its message may be there already. */
-export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   const { question } = task;
   if (question === undefined) return { task, effects: [{ type: "cancel" }] };
   if (question.answer !== undefined) {
@@ -104,11 +105,11 @@ export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, 
   return { task, effects: [wake(untilExpiryMs(question, nowMs))] };
 }
 
-export function onThreadHeld(task: Task): TaskStep {
+export function onThreadHeld(task: Task): Transition {
   return { task, effects: [{ type: "ask_question", reconcile: task.reconcile === true }] };
 }
 
-export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_asked">): TaskStep {
+export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_asked">): Transition {
   if (task.question === undefined) return { task, effects: [wake(0)] };
   const { expiresAtMs, kind } = task.question;
   const delayMs = kind === "auth" ? authPollMs : expiresAtMs - nowMs;
@@ -116,7 +117,7 @@ export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_ask
   return { task: advance(task, { question }), effects: [wake(Math.max(0, delayMs))] };
 }
 
-export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): TaskStep {
+export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
   // Nobody can be asked where nobody can post; what waits for an answer is not to wait in vain.
@@ -124,34 +125,35 @@ export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): 
 }
 
 /** Its message shows the question as it is by now. */
-export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">): TaskStep {
+export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">): Transition {
   const { question } = task;
   if (question === undefined || question.answer !== undefined) return { task, effects: [{ type: "answer" }] };
   return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
 }
 
 /** The reply on its way. A peer that may not know a repetition would take it for the reply to what it asks next. */
-function sendReply(task: Task, policy: Policy): TaskStep {
+function sendReply(task: Task, policy: Policy): Transition {
   if (mayDouble(task, policy)) return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isFirstTry = task.attempts === 0 && task.question?.answer?.stillAskedTimes === undefined;
   return { task, effects: [isFirstTry ? { type: "show_question" } : { type: "answer" }] };
 }
 
-export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, policy: Policy): TaskStep {
+export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, policy: Policy): Transition {
   const { act, nowMs, result } = event;
   const task = inKnownSession(entered);
   if (result.status === "input_required") return onStillAsking(task, { act, result, nowMs, policy });
   const known = extendDeadline(task, nowMs);
   if (result.status === "success") return setAnswer(known, result);
   // The person who just replied is not to wait as long as for a task that has been at work since the question was asked.
-  return startWaiting({ ...known, workStartedAtMs: nowMs }, { result, nowMs, policy });
+  const wait = { ...waitOf(known), workStartedAtMs: nowMs };
+  return startWaiting({ ...known, wait }, { result, nowMs, policy });
 }
 
 /** A poll, or the reply's own call, found it asking: the same as before, or something else. */
 function onStillAsking(
   task: Task,
   request: { act: CallAct; result: InputRequiredResult; nowMs: number; policy: Policy },
-): TaskStep {
+): Transition {
   const { question } = task;
   const { act, result, nowMs } = request;
   if (question === undefined) return startAsking(task, request);
@@ -165,24 +167,25 @@ function onStillAsking(
   if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
   const stillAskedTimes = (answer.stillAskedTimes ?? 0) + 1;
   const counted = { ...answer, stillAskedTimes };
-  const pollLater = (known: GivenAnswer): TaskStep => ({
+  const pollLater = (known: GivenAnswer): Transition => ({
     task: { ...task, question: { ...question, answer: known } },
     effects: [wake(taskRetryDelayMs(stillAskedTimes, undefined))],
   });
-  if (act === "answer") return pollLater({ ...counted, sentToAgent: true });
+  if (act === "answer") return pollLater({ ...counted, arrival: { type: "arrived" } });
   // It has arrived, and the agent has not looked yet; or the same is asked once more.
-  if (answer.sentToAgent) return stillAskedTimes < maxAttempts ? pollLater(counted) : startAsking(task, request);
-  const { inDoubtSinceMs = 0, ...unheard } = counted;
-  if (nowMs - inDoubtSinceMs < lateMs) return pollLater(counted);
+  const { arrival, ...unheard } = counted;
+  if (arrival?.type === "arrived")
+    return stillAskedTimes < maxAttempts ? pollLater(counted) : startAsking(task, request);
+  if (arrival !== undefined && nowMs - arrival.sinceMs < lateMs) return pollLater(counted);
   return isSameId ? pollLater(unheard) : startAsking(task, request);
 }
 
-function isSameText(question: Question, { prompt, options = [] }: InputRequiredResult): boolean {
+function isSameText(question: AgentQuestion, { prompt, options = [] }: InputRequiredResult): boolean {
   const shown = shownQuestion({ prompt, options });
   return question.prompt === shown.prompt && JSON.stringify(question.options) === JSON.stringify(shown.options);
 }
 
-function untilExpiryMs({ expiresAtMs }: Question, nowMs: number): number {
+function untilExpiryMs({ expiresAtMs }: AgentQuestion, nowMs: number): number {
   return Math.max(0, expiresAtMs - nowMs);
 }
 
@@ -190,7 +193,7 @@ export function onCallFailedAsking(
   task: Task,
   { act, nowMs, error }: EventOf<"call_failed">,
   policy: Policy,
-): TaskStep {
+): Transition {
   if (isSessionEnding({ act, error })) return moveToNewSession(task, { act, error, policy });
   return act === "answer" ? afterFailedReply(task, { nowMs, error, policy }) : afterFailedLook(task, { nowMs, error });
 }
@@ -199,14 +202,14 @@ export function onCallFailedAsking(
 function afterFailedReply(
   task: Task,
   { nowMs, error, policy }: { nowMs: number; error: CallFailure; policy: Policy },
-): TaskStep {
+): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   // It has gone on, or is over: what it came to is there.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
   const again = countFailure(isInDoubt ? markReplyInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
-    const isUnheard = again.question?.answer?.inDoubtSinceMs !== undefined;
+    const isUnheard = again.question?.answer?.arrival !== undefined;
     // What is given up is not to go on later.
     return {
       task: setOutcome(again, isUnheard ? ambiguousOutcome : failedOutcome(error)).task,
@@ -220,7 +223,7 @@ function afterFailedReply(
 }
 
 /** Looking at a task that asks failed: for its credentials, or for whether its reply arrived. */
-function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): TaskStep {
+function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
   const isAnswered = task.question?.answer !== undefined;
@@ -235,15 +238,16 @@ function isGivenUp(task: Task, nowMs: number): boolean {
 }
 
 function mayDouble(task: Task, policy: Policy): boolean {
-  const { sentToAgent, inDoubtSinceMs } = task.question?.answer ?? {};
-  return sentToAgent === true || (inDoubtSinceMs !== undefined && !destinationOf(task, policy).idempotent);
+  const { arrival } = task.question?.answer ?? {};
+  return arrival?.type === "arrived" || (arrival !== undefined && !destinationOf(task, policy).idempotent);
 }
 
 /** A call may have brought the answer to the agent. */
 export function markReplyInDoubt(task: Task, nowMs: number): Task {
   const { question } = task;
-  if (question?.answer === undefined) return task;
-  return { ...task, question: { ...question, answer: { ...question.answer, inDoubtSinceMs: nowMs } } };
+  if (question?.answer === undefined || question.answer.arrival?.type === "arrived") return task;
+  const arrival = { type: "in_doubt", sinceMs: nowMs } as const;
+  return { ...task, question: { ...question, answer: { ...question.answer, arrival } } };
 }
 
 /** Why a question does not take an answer (any more). `past`: it was another question that is no more. */
@@ -284,6 +288,6 @@ export function takeAnswer({
 }
 
 /** Whether what was said at `ts` was said when the question stood in the thread, by Slack's own clock where that is known. */
-export function isSaidAfter({ askedAtMs, ts: questionTs }: Question, ts: string): boolean {
+export function isSaidAfter({ askedAtMs, ts: questionTs }: AgentQuestion, ts: string): boolean {
   return Number(ts) > Number(questionTs ?? askedAtMs / 1000);
 }

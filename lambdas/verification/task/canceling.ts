@@ -3,7 +3,7 @@
  * wants it. It stays `sent`, `waiting` or `asking` with a `cancelReason`; only a result that is there already still counts.
  */
 import type { EventOf } from "./events.ts";
-import { hasMoved, inKnownSession, type Policy } from "./routing.ts";
+import { hasMoved, inKnownSession, mayHaveArrived, type Policy, withCall } from "./routing.ts";
 import {
   againMs,
   ambiguousOutcome,
@@ -16,10 +16,10 @@ import {
   requestCancel,
   setAnswer,
   setOutcome,
-  type TaskStep,
+  type Transition,
   wake,
 } from "./step.ts";
-import type { Outcome, Task } from "./task.ts";
+import type { Task, TaskOutcome } from "./task.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /** Look-ups of a task of which nobody knows whether it arrived, before it is told as canceled: about a quarter of a minute. */
@@ -30,7 +30,7 @@ const maxLateCancels = 2;
 const maxUntaken = 3;
 
 /** What was certainly not sent is over at once; for everything else the host is asked. What has an outcome keeps it. */
-export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_asked">, policy: Policy): TaskStep {
+export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_asked">, policy: Policy): Transition {
   switch (task.state) {
     case "received":
     case "queued":
@@ -39,8 +39,8 @@ export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_as
       return setOutcome(task, outcomeOf("asked"), { reconcile: true });
     case "sent":
       // A host that was asked in vain may have taken the task down all the same.
-      if (!resumed && !task.mayHaveArrived && task.attempts === 0) return setOutcome(task, outcomeOf("asked"));
-      return requestCancel({ ...task, mayHaveArrived: task.mayHaveArrived || resumed }, "asked");
+      if (!resumed && !mayHaveArrived(task) && task.attempts === 0) return setOutcome(task, outcomeOf("asked"));
+      return requestCancel(resumed ? withCall(task, { arrival: "in_doubt" }) : task, "asked");
     case "waiting":
       return requestCancel(resumed ? markStreamInDoubt(task, policy) : task, "asked");
     case "asking":
@@ -51,17 +51,17 @@ export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_as
   }
 }
 
-export function onWokenCanceling(task: Task, { resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenCanceling(task: Task, { resumed }: EventOf<"woken">, policy: Policy): Transition {
   const known = resumed && task.state === "waiting" ? markStreamInDoubt(task, policy) : task;
   return { task: known, effects: [{ type: "cancel" }] };
 }
 
-export function onCanceled(task: Task): TaskStep {
+export function onCanceled(task: Task): Transition {
   return setOutcome(task, outcomeOf(task.cancelReason));
 }
 
 /** A result that is there counts. What has none cannot be canceled either: its time may be over all the same; a wish was not granted. */
-export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"answered">): TaskStep {
+export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"answered">): Transition {
   const known = inKnownSession(entered);
   const isOver = known.state === "asking" && result.status !== "input_required";
   const task = isOver ? extendDeadline(known, nowMs) : known;
@@ -70,11 +70,11 @@ export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"a
 }
 
 /** Canceling failed, or looking for the result of what could not be canceled any more. */
-export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): TaskStep {
+export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
   const { cancelReason } = task;
   // Too late to cancel: it has ended, so its result is there.
   if (act === "cancel" && error.reason === "invalid_state") {
-    return { task, effects: [{ type: "poll", by: task.taskId === undefined ? "request_id" : "task_id" }] };
+    return { task, effects: [{ type: "poll", by: task.call?.taskId === undefined ? "request_id" : "task_id" }] };
   }
   // A host that ended it for the same reason has nothing to add.
   const isOwnEnd = cancelReason === "unanswered" && (error.reason === "timeout" || error.reason === "canceled");
@@ -86,9 +86,9 @@ export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_
   const saysNothing = error.reason === "invalid_response" || error.unread;
   const mayRepeat = error.retryable || error.reason === "ambiguous" || saysNothing;
   // What was sent and not answered may still be on its way.
-  const mayStillCome = error.reason === "task_not_found" && task.mayHaveArrived && again.attempts <= maxLookUps;
+  const mayStillCome = error.reason === "task_not_found" && mayHaveArrived(task) && again.attempts <= maxLookUps;
   // A host that never took it is hardly running it, and nobody is to wait for one that cannot be asked.
-  const neverTaken = task.state === "sent" && !task.mayHaveArrived;
+  const neverTaken = task.state === "sent" && !mayHaveArrived(task);
   const isLate = cancelReason !== "asked" && act === "cancel";
   const most = isLate ? maxLateCancels : neverTaken ? maxUntaken : maxAttempts;
   const hasTime = again.attempts < most && (cancelReason !== "asked" || !isPastDeadline(task, nowMs - graceMs));
@@ -99,7 +99,7 @@ export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_
   return setOutcome(task, isOver ? outcomeOf(cancelReason) : ambiguousOutcome);
 }
 
-function outcomeOf(cancelReason: Task["cancelReason"]): Outcome {
+function outcomeOf(cancelReason: Task["cancelReason"]): TaskOutcome {
   if (cancelReason === "unanswered") return { type: "unanswered" };
   return failedOutcome({ reason: cancelReason === "asked" ? "canceled" : "timeout", lost: false });
 }

@@ -3,7 +3,7 @@
  * next task, the posts are looked at once more, and the texts go.
  */
 import type { EventOf } from "./events.ts";
-import { destinationOf, type Policy } from "./routing.ts";
+import { destinationOf, type Policy, withoutParams } from "./routing.ts";
 import {
   advance,
   countSlackFailure,
@@ -13,16 +13,16 @@ import {
   resetFailures,
   retrySlack,
   setOutcome,
-  type TaskStep,
+  type Transition,
   wake,
 } from "./step.ts";
-import type { Question, Task } from "./task.ts";
+import type { AgentQuestion, Task } from "./task.ts";
 import { leastGapMs } from "./waiting.ts";
 
 /** Tries to upload a file, before the answer comes without it. */
 const maxUploadTries = 4;
 
-export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   return continueDelivery(task, { nowMs, reconcile: resumed || task.reconcile === true, policy });
 }
 
@@ -30,7 +30,7 @@ export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken
 export function continueDelivery(
   task: Task,
   { nowMs, reconcile, policy }: { nowMs: number; reconcile: boolean; policy: Policy },
-): TaskStep {
+): Transition {
   // What was refused, or failed early, is nobody else's business.
   if (needsThread(task)) return { task, effects: [{ type: "open_thread", privately: true, reconcile }] };
   const index = pendingUpload(task, policy);
@@ -52,7 +52,7 @@ export function needsThread({ message, place }: Task): boolean {
 }
 
 /** Everything goes there from now on, follow-ups too. */
-export function onThreadOpened(task: Task, { place }: EventOf<"thread_opened">): TaskStep {
+export function onThreadOpened(task: Task, { place }: EventOf<"thread_opened">): Transition {
   return { task: { ...task, place, thread: `${place.channel}/${place.threadTs}` }, effects: [wake(0)] };
 }
 
@@ -63,7 +63,7 @@ function pendingUpload(task: Task, policy: Policy): number | undefined {
   return uploads.length < policy.fileCountOf(task) ? uploads.length : undefined;
 }
 
-export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fileId">): TaskStep {
+export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fileId">): Transition {
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
   const uploads = [...(outcome.uploads ?? []), fileId === undefined ? { failed: true as const } : { fileId }];
@@ -72,7 +72,7 @@ export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fi
 }
 
 /** The files are there, and nobody is to see them: the words say that they could not be attached. */
-export function onShareRefused(task: Task): TaskStep {
+export function onShareRefused(task: Task): Transition {
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
   const uploads = (outcome.uploads ?? []).map(() => ({ failed: true as const }));
@@ -80,16 +80,16 @@ export function onShareRefused(task: Task): TaskStep {
   return { task: { ...marked, rewriteParts: true, outcome: { ...outcome, uploads } }, effects: [wake(0)] };
 }
 
-export function onDelivered(task: Task): TaskStep {
+export function onDelivered(task: Task): Transition {
   return releaseThread(advance(task, { state: "done" }));
 }
 
 /** The outcome is fixed, and the call that ended in this event was best effort. */
-export function onCallOver(task: Task): TaskStep {
+export function onCallOver(task: Task): Transition {
   return { task, effects: [wake(0)] };
 }
 
-export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): TaskStep {
+export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (event.act === "upload") {
     const isOver = isGivenUp || again.attempts >= maxUploadTries;
@@ -104,28 +104,28 @@ export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): Ta
 }
 
 /** Words of ours stand instead of the outcome. Parts of it may be there. */
-export function replaceAnswer(task: Task): TaskStep {
+export function replaceAnswer(task: Task): Transition {
   return setOutcome(task, { ...internalOutcome, insteadOfAnswer: true }, { reconcile: true });
 }
 
 /** The thread is not looked at for it, and nothing is edited: whatever made the delivery fail is left out. */
-function sayLastText(task: Task): TaskStep {
+function sayLastText(task: Task): Transition {
   return { task: advance(task, { undelivered: "last_words" }), effects: [wake(0)] };
 }
 
 /** The task is done: the next one of its thread may begin; then what is left to do for this one. */
-export function releaseThread(task: Task): TaskStep {
+export function releaseThread(task: Task): Transition {
   // A worker may have died between taking the place, or being counted, and writing that down.
   return { task, effects: [{ type: "leave_thread" }] };
 }
 
 /** Nobody can post there. What was posted before is still cleaned up, and the outcome stays in the record. */
-export function giveUpDelivery(task: Task): TaskStep {
+export function giveUpDelivery(task: Task): Transition {
   return releaseThread(advance(task, { state: "done", undelivered: task.undelivered ?? "given_up" }));
 }
 
-export function onThreadLeft(task: Task, _event: EventOf<"left_thread">, policy: Policy): TaskStep {
-  const stopsSession = task.destination !== undefined && destinationOf(task, policy).stopAfterResult;
+export function onThreadLeft(task: Task, _event: EventOf<"thread_left">, policy: Policy): Transition {
+  const stopsSession = destinationOf(task, policy).stopAfterResult;
   return {
     task,
     effects: [
@@ -135,15 +135,15 @@ export function onThreadLeft(task: Task, _event: EventOf<"left_thread">, policy:
   };
 }
 
-export function onWokenDone(task: Task): TaskStep {
-  return { task, effects: task.cleanupDone ? [] : [{ type: "sweep" }] };
+export function onWokenDone(task: Task): Transition {
+  return { task, effects: task.cleanupDone ? [] : [{ type: "clean_up" }] };
 }
 
-export function onCleanedUp(task: Task): TaskStep {
+export function onCleanedUp(task: Task): Transition {
   return { task: endCleanup(task), effects: [] };
 }
 
-export function onCleanupFailed(task: Task, event: EventOf<"slack_failed">): TaskStep {
+export function onCleanupFailed(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   return isGivenUp ? onCleanedUp(task) : retrySlack(again, event);
 }
@@ -158,7 +158,7 @@ export function endCleanup(task: Task): Task {
  * that Slack did not take stays too, so that it can be delivered once the cause is gone.
  */
 function eraseTexts(task: Task): Task {
-  const { params: _params, progress: _progress, stream: _stream, outcome, question, message, ...rest } = task;
+  const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
   const isDelivered = outcome?.type === "answer" && task.undelivered === undefined;
   const { files: _files, ...said } = message;
   return {
@@ -171,7 +171,7 @@ function eraseTexts(task: Task): Task {
 }
 
 /** Who answered, and when, stays. */
-function eraseQuestion({ answer, ...question }: Question): Question {
+function eraseQuestion({ answer, ...question }: AgentQuestion): AgentQuestion {
   const { text: _text, ...given } = answer ?? {};
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };
 }

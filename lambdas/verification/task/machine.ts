@@ -36,25 +36,25 @@ import {
 import {
   onAnnounced,
   onCharged,
-  onJoinedThread,
   onMessageRead,
   onPermitted,
-  onRefusalTold,
+  onRefusalShown,
   onReplyGiven,
   onSlackFailedReceived,
   onThreadCanceled,
   onThreadFull,
+  onThreadJoined,
   onWokenReceived,
 } from "./received.ts";
 import { onDeadLettered, onRedrivenDone, onStepFailed } from "./recovery.ts";
 import type { Policy } from "./routing.ts";
 import { onAnsweredSent, onCallFailedSent, onWokenSent } from "./sent.ts";
-import { onBusy, type TaskStep } from "./step.ts";
+import { onBusy, type Transition } from "./step.ts";
 import type { Task } from "./task.ts";
 import { onAnsweredWaiting, onPollFailed, onProgressShown, onWokenWaiting } from "./waiting.ts";
 
 type Handlers = {
-  readonly [E in TaskEvent["type"]]?: (task: Task, event: EventOf<E>, policy: Policy) => TaskStep;
+  readonly [E in TaskEvent["type"]]?: (task: Task, event: EventOf<E>, policy: Policy) => Transition;
 };
 
 /** The state, or that a task which was sent is asked to end. */
@@ -71,21 +71,21 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
   received: {
     woken: onWokenReceived,
     permitted: onPermitted,
-    answer_given: onReplyGiven,
+    reply_given: onReplyGiven,
     message_read: onMessageRead,
     charged: onCharged,
     thread_opened: onThreadOpened,
-    lined_up: onJoinedThread,
+    thread_joined: onThreadJoined,
     thread_full: onThreadFull,
     announced: onAnnounced,
     thread_canceled: onThreadCanceled,
-    refusal_told: onRefusalTold,
+    refusal_shown: onRefusalShown,
     slack_failed: onSlackFailedReceived,
     busy: onBusy,
   },
   queued: {
     woken: onWokenQueued,
-    lined_up: onQueuePosition,
+    thread_joined: onQueuePosition,
     thread_full: onThreadFullQueued,
   },
   announced: {
@@ -138,8 +138,8 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
   },
   done: {
     woken: onWokenDone,
-    left_thread: onThreadLeft,
-    swept: onCleanedUp,
+    thread_left: onThreadLeft,
+    cleaned_up: onCleanedUp,
     slack_failed: onCleanupFailed,
     redriven: onRedrivenDone,
   },
@@ -149,7 +149,7 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
  * The next record and what to do. The record is to be stored before the first act of a step is begun: so it says `sent`
  * before anything is sent. All other acts can be repeated by whoever finds the record as it was before them.
  */
-export function next({ task, event, policy }: { task: Task; event: TaskEvent; policy: Policy }): TaskStep {
+export function next({ task, event, policy }: { task: Task; event: TaskEvent; policy: Policy }): Transition {
   // A task that is not over goes on as if it was woken.
   if (event.type === "redriven" && task.state !== "done")
     return next({ task, event: { ...event, type: "woken" }, policy });
@@ -172,5 +172,5 @@ function phaseOf({ state, cancelReason }: Task): Phase {
 /** The compiler does not see that the event of that name is the one that its handler takes. */
 function handlerOf(phase: Phase, { type }: TaskEvent) {
   const handler = handlersOf[phase][type] ?? everywhere[type];
-  return handler as ((task: Task, event: TaskEvent, policy: Policy) => TaskStep) | undefined;
+  return handler as ((task: Task, event: TaskEvent, policy: Policy) => Transition) | undefined;
 }

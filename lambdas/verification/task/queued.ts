@@ -1,7 +1,7 @@
 /** The states `queued` and `announced`: the task waits for its turn in the thread, then what goes along with it is gathered. */
 import type { Context, Delay, EventOf } from "./events.ts";
 import type { AskedFile } from "./messages.ts";
-import { chooseDestination, destinationOf, type Policy } from "./routing.ts";
+import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import {
   advance,
@@ -13,37 +13,37 @@ import {
   isPastDeadline,
   retrySlack,
   setOutcome,
-  type TaskStep,
+  type Transition,
   threadReleaseMs,
   unavailableOutcome,
   wake,
 } from "./step.ts";
-import type { Outcome, Task } from "./task.ts";
+import type { Task, TaskOutcome } from "./task.ts";
 import { withShownProgress } from "./waiting.ts";
 
 /** Tries to read what goes along with a message: about a quarter of a minute. */
 export const maxContextTries = 4;
 
-export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
   return joinThread(task, policy);
 }
 
 /** On its way to its destination, it is given its place in its thread; where it cannot go anywhere, that is told. */
-export function joinThread(unrouted: Task, policy: Policy): TaskStep {
+export function joinThread(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
   const turnMs = deadlineMs + graceMs + deliveryMs;
-  return { task, effects: [{ type: "line_up", turnMs, parallel: concurrency === "parallel" }] };
+  return { task, effects: [{ type: "join_thread", turnMs, parallel: concurrency === "parallel" }] };
 }
 
 /** Its time begins when nobody is before it. */
 export function onQueuePosition(
   task: Task,
-  { queuePosition, freeAtMs, nowMs }: EventOf<"lined_up">,
+  { queuePosition, freeAtMs, nowMs }: EventOf<"thread_joined">,
   policy: Policy,
-): TaskStep {
+): Transition {
   const placed = { ...task, queuePosition };
   if (queuePosition > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
   const begun = advance(startDeadline(placed, { nowMs, policy }), { state: "announced" });
@@ -53,7 +53,7 @@ export function onQueuePosition(
 
 /** Nobody is before it any more: from now on its time counts. */
 export function startDeadline(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
-  return { ...task, deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs };
+  return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
 }
 
 /**
@@ -65,14 +65,14 @@ export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number
 }
 
 /** The task has a placeholder already, which becomes the answer. */
-export function onThreadFullQueued(task: Task): TaskStep {
+export function onThreadFullQueued(task: Task): Transition {
   return setOutcome(task, failedOutcome({ reason: "rate_limited", lost: false }));
 }
 
 /** What is to be sent is in the record before it is sent. */
-export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
-  if (task.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
+  if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
   if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
   return sendTask(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
 }
@@ -83,24 +83,24 @@ function hasContext({ message: { threadTs, command, files = [] } }: Task): boole
 }
 
 /** The placeholder says no longer that the task waits. */
-export function onTurnShown(task: Task, event: EventOf<"progress_shown">): TaskStep {
+export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Transition {
   return { task: withShownProgress(task, event), effects: [wake(0)] };
 }
 
 /** A message is executed with all of its files or refused in words: with one missing it would be another message, or none at all. */
-export function onPrepared(task: Task, { context }: EventOf<"prepared">, policy: Policy): TaskStep {
+export function onPrepared(task: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
   if (missing !== undefined) return setOutcome(task, missingFileOutcome(missing));
   return { task: withParams(task, { context, policy }), effects: [wake(0)] };
 }
 
-export function onFileRefused(task: Task, { outcome }: EventOf<"file_refused">): TaskStep {
+export function onFileRefused(task: Task, { outcome }: EventOf<"file_refused">): Transition {
   return setOutcome(task, outcome);
 }
 
 /** A thread that cannot be read is no reason not to do what was asked; without its files the message is another one. */
-export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, policy: Policy): TaskStep {
+export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, policy: Policy): Transition {
   const { again, isTerminal } = countSlackFailure(task, event);
   if (!isTerminal && again.attempts < maxContextTries) return retrySlack(again, event);
   const [file] = task.message.files ?? [];
@@ -108,29 +108,27 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
   return { task: advance(withParams(task, { context: {}, policy }), {}), effects: [wake(0)] };
 }
 
-function missingFileOutcome({ name }: AskedFile): Outcome {
+function missingFileOutcome({ name }: AskedFile): TaskOutcome {
   return { type: "file_refused", why: "not_to_be_had", name };
 }
 
 /** The task with what will be sent, which stays as it is. */
 function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
-  const { message, sessionId, id, place } = task;
+  const { message, id, place, call } = task;
   const threadTs = place?.threadTs ?? message.threadTs;
   const { history = [], attachments = [] } = context;
-  return {
-    ...task,
-    params: {
-      channel: message.channel,
-      text: message.text,
-      ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-      team_id: message.team,
-      user_id: message.user,
-      correlation_id: id,
-      ...(attachments.length === 0 ? {} : { attachments }),
-      ...(history.length === 0 ? {} : { history }),
-      session_id: sessionId,
-      timeout_ms: destinationOf(task, policy).deadlineMs,
-      callback: true,
-    },
+  const params = {
+    channel: message.channel,
+    text: message.text,
+    ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+    team_id: message.team,
+    user_id: message.user,
+    correlation_id: id,
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(history.length === 0 ? {} : { history }),
+    session_id: call?.sessionId,
+    timeout_ms: destinationOf(task, policy).deadlineMs,
+    callback: true,
   };
+  return withCall(task, { params });
 }

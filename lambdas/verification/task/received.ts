@@ -15,18 +15,18 @@ import {
   maxAgeMs,
   retrySlack,
   setOutcome,
-  type TaskStep,
+  type Transition,
   wake,
 } from "./step.ts";
-import type { Outcome, Task } from "./task.ts";
+import type { Task, TaskOutcome } from "./task.ts";
 
 /** Whether the person may ask is found out at each try: a rule may have changed meanwhile. */
-export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): TaskStep {
+export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): Transition {
   return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "permit" }] };
 }
 
 /** A person who may not ask is told where nobody else reads it. A person who did not speak to the bot is told nothing. */
-export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"permitted">, policy: Policy): TaskStep {
+export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"permitted">, policy: Policy): Transition {
   const { message } = task;
   const known = { ...task, locale };
   if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, { type: "refused" });
@@ -37,11 +37,11 @@ export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"per
   const { threadTs, command } = message;
   if (threadTs === undefined || command) return acceptMessage(known, { nowMs, policy });
   // In a thread it may be what the thread waits for.
-  return { task: known, effects: [{ type: "give_answer", reconcile: known.reconcile === true }] };
+  return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
 }
 
 /** A message in a thread that waits for an answer is none but that answer: never a new task behind it. */
-export function onReplyGiven(task: Task, { verdict, nowMs }: EventOf<"answer_given">, policy: Policy): TaskStep {
+export function onReplyGiven(task: Task, { verdict, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
   const isSilent = task.message.unaddressed === true;
   if (verdict === "taken") return ignore(task);
   if (verdict === "none")
@@ -52,7 +52,7 @@ export function onReplyGiven(task: Task, { verdict, nowMs }: EventOf<"answer_giv
 }
 
 /** What is to be tried again has its text, as it reads now. */
-export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): TaskStep {
+export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
   if (text === undefined) return setOutcome(task, { type: "unreadable" });
   if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
@@ -60,7 +60,7 @@ export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read
 }
 
 /** It says what is to be done, or it is told that it does not; then it counts. */
-function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): TaskStep {
+function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const { text, files = [] } = task.message;
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
   if (text === "" && files.length === 0)
@@ -72,7 +72,7 @@ function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: P
   return { task: directed, effects: [{ type: "charge", untilMs }] };
 }
 
-export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): TaskStep {
+export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): Transition {
   if (over !== undefined) return turnAway(task, { type: "limited", ...over });
   if (!needsThread(task)) return joinThread(task, policy);
   const { reconcile = false } = task;
@@ -80,7 +80,11 @@ export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Poli
 }
 
 /** The deadline counts from now on if nobody is before it. */
-export function onJoinedThread(task: Task, { queuePosition, nowMs }: EventOf<"lined_up">, policy: Policy): TaskStep {
+export function onThreadJoined(
+  task: Task,
+  { queuePosition, nowMs }: EventOf<"thread_joined">,
+  policy: Policy,
+): Transition {
   const placed = { ...task, queuePosition };
   return {
     task: queuePosition === 0 ? startDeadline(placed, { nowMs, policy }) : placed,
@@ -88,33 +92,33 @@ export function onJoinedThread(task: Task, { queuePosition, nowMs }: EventOf<"li
   };
 }
 
-export function onThreadFull(task: Task): TaskStep {
+export function onThreadFull(task: Task): Transition {
   return turnAway(task, failedOutcome({ reason: "rate_limited", lost: false }));
 }
 
-export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): TaskStep {
+export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): Transition {
   const state = task.queuePosition === 0 ? "announced" : "queued";
   // One that waits looks once more at once: the one before it may have left meanwhile, and knew of nobody to tell.
-  return { task: advance(task, { placeholderTs: ts, announcedAtMs: nowMs, state }), effects: [wake(0)] };
+  return { task: advance(task, { placeholder: { ts, postedAtMs: nowMs }, state }), effects: [wake(0)] };
 }
 
 /**
  * The wish to cancel has gone to the tasks of its thread. Where there was none, and nobody was spoken to, nobody answers. A wish that
  * meets nothing new is no news for others. An earlier try of this one may have met it: then it is answered in the thread.
  */
-export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thread_canceled">): TaskStep {
+export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thread_canceled">): Transition {
   if (count === 0 && task.message.unaddressed) return ignore(task);
   const isNews = (count > 0 && !isRepeated) || task.reconcile === true;
   return (isNews ? setOutcome : turnAway)(task, { type: "canceling", count });
 }
 
 /** An earlier try may have announced it: what that left in the thread is cleaned up. */
-export function onRefusalTold(task: Task): TaskStep {
+export function onRefusalShown(task: Task): Transition {
   return releaseThread(advance(task.reconcile ? task : endCleanup(task), { state: "done" }));
 }
 
 /** Nothing was sent anywhere yet. */
-export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">): TaskStep {
+export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (!isGivenUp) return retrySlack(again, event);
   if (event.act === "read_message") return setOutcome(task, { type: "unreadable" });
@@ -130,7 +134,7 @@ export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
 }
 
 /** The message becomes no task. Its writer alone is told why, at most once in a while (`gate/refusals.ts`). */
-function turnAway(task: Task, outcome: Outcome): TaskStep {
+function turnAway(task: Task, outcome: TaskOutcome): Transition {
   return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
 }
 
@@ -138,7 +142,7 @@ function turnAway(task: Task, outcome: Outcome): TaskStep {
  * There is nothing to be said, or it is said elsewhere. An earlier try may have taken it for a task: what that left in the
  * thread is cleaned up.
  */
-function ignore(task: Task): TaskStep {
+function ignore(task: Task): Transition {
   if (task.reconcile) return releaseThread(advance(task, { state: "done" }));
   return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
 }

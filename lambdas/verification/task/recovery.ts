@@ -15,10 +15,10 @@ import {
   isPastDeadline,
   markForReconcile,
   setOutcome,
-  type TaskStep,
+  type Transition,
   wake,
 } from "./step.ts";
-import { type Outcome, receivedTask, type Task, taskSchema } from "./task.ts";
+import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } from "./task.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
@@ -27,7 +27,7 @@ import { markStreamInDoubt } from "./waiting.ts";
  * until its deadline, whatever was out of reach meanwhile. So has a message that does not mention the bot, until it is known
  * whether the bot is to answer it. A delivery is taken up again later.
  */
-export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered">, policy: Policy): TaskStep {
+export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered">, policy: Policy): Transition {
   // A dead letter is all that is heard of workers that failed or died: whatever they were doing may be done.
   const task = markInterrupted(entered, { nowMs, policy });
   const { state, cleanupDone, message } = task;
@@ -66,13 +66,13 @@ function mayRun({ state }: Task): boolean {
 }
 
 /** Outcomes that a person was told alone, at most once in a while. */
-const privateOutcomes: ReadonlySet<Outcome["type"]> = new Set(["refused", "limited", "not_yours"]);
+const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set(["refused", "limited", "not_yours"]);
 
 /**
  * Only the delivery of a task that has ended is repeated: of a failure, or of an answer that is still in the record because the
  * cleanup is to come or the answer was never delivered.
  */
-export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): TaskStep {
+export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
   if (hasNothingToTell) return { task, effects: task.cleanupDone ? [] : [wake(policy.sweepAfterMs)] };
   const { undelivered: _undelivered, ...kept } = task;
@@ -85,7 +85,7 @@ export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, polic
  * replaced by words of ours, which depend on no data. Where even those fail, the delivery is given up. Like a dead letter, a task
  * that may be at work is canceled at its host.
  */
-export function onStepFailed(task: Task): TaskStep {
+export function onStepFailed(task: Task): Transition {
   const { state, outcome } = task;
   if (state === "received" && isPerhapsForNobody(task)) return giveUpDelivery(task);
   if (state === "done") return onCleanedUp(task);
@@ -115,13 +115,10 @@ const restSchema = z.object({
   state: shape.state.catch("received"),
   lease: shape.lease.catch(undefined),
   retryOf: shape.retryOf.catch(undefined),
-  destination: shape.destination.catch(undefined),
-  sessionId: shape.sessionId.catch(undefined),
-  taskId: shape.taskId.catch(undefined),
+  call: callSchema.pick({ destination: true, sessionId: true, taskId: true }).optional().catch(undefined),
   locale: shape.locale.catch(undefined),
   place: shape.place.catch(undefined),
-  placeholderTs: shape.placeholderTs.catch(undefined),
-  announcedAtMs: shape.announcedAtMs.catch(undefined),
+  placeholder: shape.placeholder.catch(undefined),
   stream: shape.stream.catch(undefined),
   cleanupDone: shape.cleanupDone.catch(false),
   textsErased: shape.textsErased.catch(undefined),
@@ -133,6 +130,12 @@ export function salvageTask(json: unknown): Task | undefined {
   const rest = restSchema.safeParse(json).data;
   if (core === undefined || rest === undefined) return undefined;
   const { id: requestId, receivedAtMs, trace, message } = core;
-  const known = Object.fromEntries(Object.entries(rest).filter(([, member]) => member !== undefined));
-  return { ...receivedTask({ type: "ask", requestId, receivedAtMs, trace, message }), ...known, ...core };
+  const { call, ...others } = rest;
+  const known = Object.fromEntries(Object.entries(others).filter(([, member]) => member !== undefined));
+  return {
+    ...receivedTask({ type: "ask", requestId, receivedAtMs, trace, message }),
+    ...known,
+    ...(call && { call: { ...call, arrival: "none" } }),
+    ...core,
+  };
 }

@@ -1,6 +1,6 @@
 /** Where a task goes: the configuration that the machine needs, the destination by its route, and the session there. */
 import { sessionIdOf } from "./ids.ts";
-import type { Task } from "./task.ts";
+import type { Task, TaskCall } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
 export type Policy = {
@@ -38,7 +38,7 @@ export type DestinationPolicy = {
 
 /** A destination that the configuration no longer names is treated as one that cannot be asked twice. */
 export function destinationOf(task: Task, policy: Policy): DestinationPolicy {
-  const known = task.destination === undefined ? undefined : policy.destinations.get(task.destination);
+  const known = task.call === undefined ? undefined : policy.destinations.get(task.call.destination);
   return known ?? removedDestination;
 }
 
@@ -54,16 +54,16 @@ const removedDestination: DestinationPolicy = {
 
 /** The task with its destination: the one chosen before while the configuration has it, else by its route. Undefined where there is none. */
 export function chooseDestination(task: Task, policy: Policy): Task | undefined {
-  const names = task.destination === undefined ? [] : [task.destination];
+  const names = task.call === undefined ? [] : [task.call.destination];
   const to = [...names, ...policy.routeOf(task.message)].find((name) => policy.destinations.has(name));
   return to === undefined ? undefined : directTo(task, { to, policy });
 }
 
 /** Where the task may be sent, its present destination first, then the others of its route in their order. At least one. */
 export function targetsOf(task: Task, policy: Policy): string[] {
-  const { destination: present = "", message } = task;
+  const present = task.call?.destination ?? "";
   if (isPinned(task)) return [present];
-  const names = policy.routeOf(message).filter((name) => policy.destinations.has(name));
+  const names = policy.routeOf(task.message).filter((name) => policy.destinations.has(name));
   const index = names.indexOf(present);
   return index < 0 ? [present, ...names] : [...names.slice(index), ...names.slice(0, index)];
 }
@@ -73,42 +73,72 @@ export function targetsOf(task: Task, policy: Policy): string[] {
  * conversation, which is the same in every session.
  */
 export function directTo(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
-  const { stopAfterResult: isOwn } = destinationOf({ ...task, destination: to }, policy);
-  const isMoved = task.destination !== undefined && task.destination !== to;
-  const { ownSessions, ...kept } = isMoved ? inKnownSession(task) : task;
-  const directed = { ...kept, destination: to, ...(ownSessions !== undefined && !isMoved && { ownSessions }) };
-  const conversation = sessionOf({ ...directed, ownSessions: undefined }, { isOwn, policy });
-  const renewed = task.params && { params: { ...task.params, session_id: conversation } };
-  return { ...directed, sessionId: sessionOf(directed, { isOwn, policy }), ...renewed };
+  const isOwn = policy.destinations.get(to)?.stopAfterResult === true;
+  const conversation = sessionOf(task, { isOwn, policy });
+  const { call = { destination: to, sessionId: conversation, arrival: "none" } } = task;
+  const isMoved = call.destination !== to;
+  const { isSessionNew: _isNew, ownSessions: _own, ...sessionless } = call;
+  const ownSessions = isMoved ? undefined : call.ownSessions;
+  const directed: TaskCall = {
+    ...(isMoved ? sessionless : call),
+    destination: to,
+    sessionId: sessionOf(task, { isOwn, ownSessions, policy }),
+    ...(call.params && { params: { ...call.params, session_id: conversation } }),
+  };
+  return { ...task, call: directed };
 }
 
 /** Whether the destination leads elsewhere than where the task was sent. */
 export function hasMoved(task: Task, policy: Policy): boolean {
-  return task.address !== undefined && task.address !== destinationOf(task, policy).address;
+  const address = task.call?.address;
+  return address !== undefined && address !== destinationOf(task, policy).address;
 }
 
 /** Whether the task stays with its destination, because a send may have left something there. */
-export function isPinned({ pinnedDestination, mayHaveArrived }: Task): boolean {
-  return pinnedDestination === true || mayHaveArrived;
+export function isPinned({ call }: Task): boolean {
+  return call !== undefined && call.arrival !== "none";
+}
+
+/** Whether an earlier send may have arrived although no answer to it came. */
+export function mayHaveArrived({ call }: Task): boolean {
+  return call?.arrival === "in_doubt";
+}
+
+/** The task with changes of its call. One that has no destination yet has no call to change. */
+export function withCall(task: Task, changes: Partial<TaskCall>): Task {
+  return task.call === undefined ? task : { ...task, call: { ...task.call, ...changes } };
+}
+
+/** What was to be sent is needed no longer. */
+export function withoutParams(task: Task): Task {
+  if (task.call === undefined) return task;
+  const { params: _params, ...call } = task.call;
+  return { ...task, call };
 }
 
 /** The session was reached: from now on its age is unknown. */
-export function inKnownSession({ isSessionNew: _isNew, ...task }: Task): Task {
-  return task;
+export function inKnownSession(task: Task): Task {
+  if (task.call === undefined) return task;
+  const { isSessionNew: _isNew, ...call } = task.call;
+  return { ...task, call };
 }
 
 /** The next session of the task's own: the one before refused, because it may end before the task does. */
 export function inNewSession(task: Task, policy: Policy): Task {
-  const moved = { ...task, ownSessions: (task.ownSessions ?? 0) + 1, isSessionNew: true as const };
-  return { ...moved, sessionId: sessionOf(moved, { isOwn: true, policy }) };
+  const ownSessions = (task.call?.ownSessions ?? 0) + 1;
+  const sessionId = sessionOf(task, { isOwn: true, ownSessions, policy });
+  return withCall(task, { ownSessions, isSessionNew: true, sessionId });
 }
 
 /** The session of the thread, or the task's own: where each task has one (`isOwn`), or where this one had to begin one. */
 function sessionOf(
-  task: Pick<Task, "id" | "message" | "place" | "ownSessions">,
-  { isOwn, policy: { zoneSecret } }: { isOwn: boolean; policy: Policy },
+  { id, message, place }: Task,
+  {
+    isOwn,
+    ownSessions = 0,
+    policy: { zoneSecret },
+  }: { isOwn: boolean; ownSessions?: number | undefined; policy: Policy },
 ): string {
-  const { id, message, place, ownSessions = 0 } = task;
   const own = ownSessions > 0 ? `${id}/${ownSessions}` : id;
   return sessionIdOf({ message, place, perTask: isOwn || ownSessions > 0 ? own : undefined, zoneSecret });
 }

@@ -8,8 +8,10 @@ import {
   hasMoved,
   inKnownSession,
   isPinned,
+  mayHaveArrived,
   type Policy,
   targetsOf,
+  withCall,
 } from "./routing.ts";
 import {
   ambiguousOutcome,
@@ -26,46 +28,46 @@ import {
   setAnswer,
   setOutcome,
   startWaiting,
-  type TaskStep,
+  type Transition,
   taskRetryDelayMs,
   unavailableOutcome,
   untilDeadlineMs,
   wake,
 } from "./step.ts";
-import type { Task } from "./task.ts";
+import type { Task, TaskCall } from "./task.ts";
 
 /** So many answers one after the other that break the contract: then there is no peer that speaks it. */
 const maxBroken = 4;
 
 /** It is sent. A destination that is gone, or leads elsewhere by now, is another one: what may have arrived is not sent there. */
-export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): TaskStep {
+export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const ready = isPinned(task) ? task : chooseDestination(task, policy);
   if (ready === undefined) return setOutcome(task, failedOutcome({ reason: "agent_not_found", lost: false }));
   if (isPinned(task) && hasMoved(task, policy)) return { task, effects: [{ type: "poll", by: "request_id" }] };
   const { address } = destinationOf(ready, policy);
-  const sent: Task = { ...limitTimeout(ready, nowMs), address, state: "sent", workStartedAtMs: nowMs };
-  return { task: sent, effects: [{ type: "send" }] };
+  const sent = withCall(limitTimeout(ready, nowMs), { address });
+  return { task: { ...sent, state: "sent", wait: { polls: 0, workStartedAtMs: nowMs } }, effects: [{ type: "send" }] };
 }
 
 /** With what is left of its time, as long as nothing of it can have arrived. */
 function limitTimeout(task: Task, nowMs: number): Task {
-  const { params, deadlineAtMs } = task;
+  const { params, deadlineAtMs } = task.call ?? {};
   if (isPinned(task) || params === undefined || deadlineAtMs === undefined) return task;
-  return { ...task, params: { ...params, timeout_ms: Math.max(1, deadlineAtMs - nowMs) } };
+  return withCall(task, { params: { ...params, timeout_ms: Math.max(1, deadlineAtMs - nowMs) } });
 }
 
-export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
-  const inDoubt = resumed || task.mayHaveArrived;
-  if (inDoubt) return { task: { ...task, mayHaveArrived: true }, effects: [{ type: "poll", by: "request_id" }] };
+  const inDoubt = resumed || mayHaveArrived(task);
+  if (inDoubt) return { task: withCall(task, { arrival: "in_doubt" }), effects: [{ type: "poll", by: "request_id" }] };
   if (!isPastDeadline(task, nowMs)) return sendTask(task, { nowMs, policy });
   // A host that could not take it may have taken it down all the same: what is given up is not to begin later. A destination
   // that leads elsewhere by now cannot be asked.
-  const outcome = task.pinnedDestination && hasMoved(task, policy) ? ambiguousOutcome : unavailableOutcome;
+  const outcome = isPinned(task) && hasMoved(task, policy) ? ambiguousOutcome : unavailableOutcome;
   return { ...setOutcome(task, outcome), effects: [{ type: "cancel" }] };
 }
 
-export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): TaskStep {
+export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): Transition {
   const task = inKnownSession(entered);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
@@ -74,43 +76,50 @@ export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answer
 
 type Failure = { nowMs: number; error: CallFailure; policy: Policy };
 
-export function onCallFailedSent(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): TaskStep {
+export function onCallFailedSent(
+  task: Task,
+  { act, nowMs, error }: EventOf<"call_failed">,
+  policy: Policy,
+): Transition {
   if (isSessionEnding({ act, error })) {
     return leaveSessions(task, { nowMs, error, policy }) ?? moveToNewSession(task, { act, error, policy });
   }
-  if (error.unread) return retryUnread({ ...task, mayHaveArrived: true, pinnedDestination: true }, { error, nowMs });
+  if (error.unread) return retryUnread(withCall(task, { arrival: "in_doubt" }), { error, nowMs });
   return (act === "send" ? afterFailedSend : afterFailedLookUp)(task, { nowMs, error, policy });
 }
 
 /** A new session refused as well: none of this destination lives long enough, but one of the route's next may. */
-function leaveSessions(task: Task, { nowMs, error, policy }: Failure): TaskStep | undefined {
-  if (!task.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs)) return undefined;
+function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transition | undefined {
+  if (!task.call?.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs)) return undefined;
   return moveOn(task, { targets: targetsOf(task, policy), nowMs, error, policy, isLastTry: true });
 }
 
-function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): TaskStep {
+function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transition {
   // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work. What
   // broke it before anything was sent (an agent card that is none) leaves no doubt.
   const breaksContract = error.reason === "invalid_response" && !isEndOfTask(error);
   const isInDoubt = error.reason === "ambiguous" || (breaksContract && !error.undelivered);
-  const mayHaveArrived = task.mayHaveArrived || isInDoubt;
+  // The doubt of an earlier try stays: what is refused now may be running since then.
+  const arrival = isInDoubt ? "in_doubt" : afterRefusal(task, error);
   if (isTransient(error) || breaksContract) {
-    const again = {
-      ...countFailure(task, error),
-      mayHaveArrived,
-      ...(error.undelivered ? {} : { pinnedDestination: true as const }),
-    };
+    const again = withCall(countFailure(task, error), { arrival });
     const targets = targetsOf(again, policy);
     const step = isPastDeadline(task, nowMs) ? undefined : tryAgain(again, { targets, nowMs, error, policy });
     if (step !== undefined) return step;
   }
-  // The doubt of an earlier try stays: what is refused now may be running since then.
-  const step = setOutcome(task, mayHaveArrived && !isEndOfTask(error) ? ambiguousOutcome : failedOutcome(error));
+  const isUnknown = arrival === "in_doubt" && !isEndOfTask(error);
+  const step = setOutcome(task, isUnknown ? ambiguousOutcome : failedOutcome(error));
   // The host may have taken it all the same: what is given up is not to begin later, or to go on beside the thread's next task.
   return error.retryable || isInDoubt ? { task: step.task, effects: [{ type: "cancel" }] } : step;
 }
 
-function tryAgain(task: Task, failure: Failure & { targets: readonly string[] }): TaskStep | undefined {
+/** What an answered refusal says of the task's arrival, beside what is known of it. */
+function afterRefusal({ call }: Task, { undelivered }: CallFailure): TaskCall["arrival"] {
+  const { arrival = "none" } = call ?? {};
+  return arrival === "none" && !undelivered ? "refused" : arrival;
+}
+
+function tryAgain(task: Task, failure: Failure & { targets: readonly string[] }): Transition | undefined {
   const { targets, nowMs, error } = failure;
   if (targets.length > 1) return moveOn(task, failure);
   if (task.attempts >= maxAttempts || (task.nonTransientFailures ?? 0) >= maxBroken) return undefined;
@@ -125,25 +134,23 @@ function tryAgain(task: Task, failure: Failure & { targets: readonly string[] })
 function moveOn(
   task: Task,
   { targets, nowMs, error, policy, isLastTry = false }: Failure & { targets: readonly string[]; isLastTry?: boolean },
-): TaskStep | undefined {
+): Transition | undefined {
   const [present = "", ...others] = targets;
-  const times = isLastTry ? maxAttempts : (task.undeliveredAttempts?.[present]?.times ?? 0) + 1;
+  const earlier = task.call?.undeliveredAttempts ?? {};
+  const times = isLastTry ? maxAttempts : (earlier[present]?.times ?? 0) + 1;
   const notBeforeMs = nowMs + taskRetryDelayMs(times, error.retryAfterMs);
-  const undeliveredAttempts: NonNullable<Task["undeliveredAttempts"]> = {
-    ...task.undeliveredAttempts,
-    [present]: { times, notBeforeMs },
-  };
+  const undeliveredAttempts: typeof earlier = { ...earlier, [present]: { times, notBeforeMs } };
   const [first, ...rest] = [...others, present].filter((name) => (undeliveredAttempts[name]?.times ?? 0) < maxAttempts);
   if (first === undefined) return undefined;
   const timeOf = (name: string) => Math.max(undeliveredAttempts[name]?.notBeforeMs ?? 0, nowMs);
   const to = rest.reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best), first);
   const attempts = undeliveredAttempts[to]?.times ?? 0;
-  const moved = directTo({ ...task, undeliveredAttempts, attempts }, { to, policy });
+  const moved = directTo({ ...withCall(task, { undeliveredAttempts }), attempts }, { to, policy });
   return { task: moved, effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))] };
 }
 
 /** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
-function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): TaskStep {
+function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Transition {
   if (isEndOfTask(error)) return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
   const { attempts, nonTransientFailures = 0 } = again;

@@ -2,11 +2,11 @@
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { AcceptedResult, CallAct, CallFailure, Delay, EventOf, TaskEffect, TaskEvent } from "./events.ts";
-import { destinationOf, inNewSession, type Policy } from "./routing.ts";
-import { leftOutCountOf, type Outcome, type Task, tokensOf } from "./task.ts";
+import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
+import { leftOutCountOf, type Task, type TaskOutcome, tokensOf } from "./task.ts";
 
 /** The next record and what it asks for. */
-export type TaskStep = { task: Task; effects: TaskEffect[] };
+export type Transition = { task: Task; effects: TaskEffect[] };
 
 /** What the host is given beyond the deadline to say `timeout` itself. */
 export const graceMs = 15_000;
@@ -49,11 +49,10 @@ export function markForReconcile(task: Task): Task {
  */
 export function setOutcome(
   task: Task,
-  outcome: Outcome,
+  outcome: TaskOutcome,
   { reconcile = task.state === "received" && task.reconcile === true }: { reconcile?: boolean } = {},
-): TaskStep {
-  const { params: _params, ...kept } = task;
-  const advanced = advance(kept, { state: "delivering", outcome });
+): Transition {
+  const advanced = advance(withoutParams(task), { state: "delivering", outcome });
   const concluded = reconcile ? markForReconcile(advanced) : advanced;
   const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
   const fitting = isTooLarge ? failedOutcome({ reason: "payload_too_large", lost: false }) : outcome;
@@ -63,7 +62,7 @@ export function setOutcome(
 export function failedOutcome({
   reason,
   lost,
-}: Pick<CallFailure, "reason" | "lost">): Extract<Outcome, { type: "failed" }> {
+}: Pick<CallFailure, "reason" | "lost">): Extract<TaskOutcome, { type: "failed" }> {
   return { type: "failed", reason, lost };
 }
 
@@ -75,7 +74,7 @@ export const unavailableOutcome = failedOutcome({ reason: "unavailable", lost: f
 export const internalOutcome = failedOutcome({ reason: "internal", lost: false });
 
 /** The agent's answer is the outcome. */
-export function setAnswer(task: Task, result: Extract<TaskResult, { status: "success" }>): TaskStep {
+export function setAnswer(task: Task, result: Extract<TaskResult, { status: "success" }>): Transition {
   const { response_text: text, artifacts = [], usage } = result;
   const tokens = tokensOf(usage);
   const leftOut = leftOutCountOf(result);
@@ -92,14 +91,14 @@ export function setAnswer(task: Task, result: Extract<TaskResult, { status: "suc
 export function startWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
-): TaskStep {
-  const { params: _params, ...sent } = task;
+): Transition {
   const { task_id: taskId, poll_after_ms: pollAfterMs } = result;
-  return schedulePoll(advance(sent, { state: "waiting", taskId, pollAfterMs }), { nowMs, policy });
+  const sent = withCall(withoutParams(task), { taskId });
+  return schedulePoll(advance(sent, { state: "waiting", wait: { ...waitOf(task), pollAfterMs } }), { nowMs, policy });
 }
 
 /** The host is asked to end the task. The first reason stays. */
-export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancelReason"]>): TaskStep {
+export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancelReason"]>): Transition {
   return { task: advance(task, { cancelReason: task.cancelReason ?? cancelReason }), effects: [{ type: "cancel" }] };
 }
 
@@ -107,9 +106,10 @@ export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancel
  * All calls of the destination are under way. Nothing was tried, so nothing counts as a failure; what was certainly not sent still
  * was not.
  */
-export function onBusy(task: Task, { delayMs }: EventOf<"busy">): TaskStep {
+export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
   // The time of the next poll has passed: kept, it would look as if that poll were due now.
-  const { nextPollAtMs: _passed, ...later } = task;
+  const { nextPollAtMs: _passed, ...wait } = waitOf(task);
+  const later = task.wait === undefined ? task : { ...task, wait };
   return { task: later, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
@@ -156,12 +156,12 @@ export function countSlackFailure(
   return { again, isTerminal, isGivenUp: isTerminal || again.attempts >= maxSlackTries };
 }
 
-export function retrySlack(task: Task, { retryAfterMs }: EventOf<"slack_failed">): TaskStep {
+export function retrySlack(task: Task, { retryAfterMs }: EventOf<"slack_failed">): Transition {
   return { task, effects: [wake(taskRetryDelayMs(task.attempts, retryAfterMs))] };
 }
 
 /** Blocks are what Slack is most particular about: the same is shown without them. */
-export function fallBackToMrkdwn(task: Task): TaskStep {
+export function fallBackToMrkdwn(task: Task): Transition {
   return { task: { ...task, mrkdwnFallback: true }, effects: [wake(0)] };
 }
 
@@ -178,10 +178,11 @@ export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailu
 export function moveToNewSession(
   task: Task,
   { act, error, policy }: { act: CallAct; error: CallFailure; policy: Policy },
-): TaskStep {
-  if (!task.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
-  const isKnown = act === "answer" || task.mayHaveArrived;
-  const { task: concluded, effects } = setOutcome(task, task.mayHaveArrived ? ambiguousOutcome : failedOutcome(error));
+): Transition {
+  if (!task.call?.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
+  const isInDoubt = mayHaveArrived(task);
+  const isKnown = act === "answer" || isInDoubt;
+  const { task: concluded, effects } = setOutcome(task, isInDoubt ? ambiguousOutcome : failedOutcome(error));
   // A task that is given up must not begin later.
   return { task: concluded, effects: isKnown ? [{ type: "cancel" }] : effects };
 }
@@ -193,26 +194,26 @@ const maxUnread = 4;
  * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task ends
  * in words, and the host is asked to cancel it, so that no agent goes on unseen.
  */
-export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): TaskStep {
+export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   const again = countFailure(task, error);
   if ((again.nonTransientFailures ?? 0) < maxUnread) return retryLater(again, error, nowMs);
   return { task: setOutcome(again, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
 }
 
 /** No wait is longer: at its deadline somebody waits for words. */
-export function untilDeadlineMs({ deadlineAtMs = Number.POSITIVE_INFINITY }: Task, nowMs: number): number {
-  return Math.max(0, deadlineAtMs - nowMs);
+export function untilDeadlineMs({ call }: Task, nowMs: number): number {
+  return Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
 }
 
 export function isPastDeadline(task: Task, nowMs: number): boolean {
-  return task.deadlineAtMs !== undefined && nowMs >= task.deadlineAtMs;
+  return untilDeadlineMs(task, nowMs) === 0;
 }
 
 /** The time in which the task waited for a person is not its own. */
 export function extendDeadline(task: Task, nowMs: number): Task {
-  const { question, deadlineAtMs } = task;
-  if (question === undefined || question.answer !== undefined || deadlineAtMs === undefined) return task;
-  return { ...task, deadlineAtMs: deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) };
+  const { question, call } = task;
+  if (question === undefined || question.answer !== undefined || call?.deadlineAtMs === undefined) return task;
+  return withCall(task, { deadlineAtMs: call.deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) });
 }
 
 /** A message that waited longer for its worker is answered with an apology, never executed. */
@@ -247,7 +248,7 @@ export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number
   return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), mostMs);
 }
 
-export function retryLater(task: Task, error: CallFailure, nowMs: number): TaskStep {
+export function retryLater(task: Task, error: CallFailure, nowMs: number): Transition {
   return { task, effects: [wake(againMs(task, error, nowMs))] };
 }
 
@@ -293,21 +294,22 @@ export function pollDelay({
 export function schedulePoll(
   task: Task,
   { nowMs, policy, ceilingMs }: { nowMs: number; policy: Policy; ceilingMs?: number | undefined },
-): TaskStep {
+): Transition {
   const gapMs = destinationOf(task, policy).longPollMs > 0 ? longPollGapMs : Number.POSITIVE_INFINITY;
-  const schedule = { ageMs: workingMs(task, nowMs), ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) };
-  const { delayMs, jitterMs } = pollDelay({ ...task, ...schedule });
+  const wait = waitOf(task);
+  const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);
+  const { delayMs, jitterMs } = pollDelay({ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) });
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const leastMs = Math.min(delayMs, mostMs);
   return {
-    task: { ...task, nextPollAtMs: nowMs + leastMs },
+    task: { ...task, wait: { ...wait, nextPollAtMs: nowMs + leastMs } },
     effects: [wake({ delayMs: leastMs, jitterMs: Math.min(jitterMs, Math.max(0, mostMs - delayMs)) })],
   };
 }
 
-/** For how long the agent has been at work: the age by which polls grow apart. */
-function workingMs({ workStartedAtMs, receivedAtMs }: Task, nowMs: number): number {
-  return Math.max(0, nowMs - (workStartedAtMs ?? receivedAtMs));
+/** A task that was never sent, and of which the Execution zone knows all the same, has been at work since it was received. */
+export function waitOf({ wait, receivedAtMs }: Task): NonNullable<Task["wait"]> {
+  return wait ?? { workStartedAtMs: receivedAtMs, polls: 0 };
 }
 
 /** A task that is redriven for ever would outgrow its record: the beginning and the latest stay. */

@@ -4,7 +4,7 @@
  */
 import { startAsking } from "./asking.ts";
 import type { AcceptedResult, EventOf } from "./events.ts";
-import { destinationOf, hasMoved, inKnownSession, type Policy } from "./routing.ts";
+import { destinationOf, hasMoved, inKnownSession, type Policy, withCall } from "./routing.ts";
 import {
   ambiguousOutcome,
   countFailure,
@@ -19,9 +19,10 @@ import {
   schedulePoll,
   setAnswer,
   setOutcome,
-  type TaskStep,
+  type Transition,
   taskRetryDelayMs,
   untilDeadlineMs,
+  waitOf,
   wake,
 } from "./step.ts";
 import type { Task } from "./task.ts";
@@ -35,27 +36,29 @@ const maxTextLength = 1000;
 /** The longest gap before the next poll of a task whose last poll brought news. */
 const newsGapMs = 30_000;
 
-export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): TaskStep {
+export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   // However it goes on: a worker that died may have begun a stream.
   const known = resumed ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
-  return { task: { ...known, polls: task.polls + 1, polledAtMs: nowMs }, effects: [{ type: "poll", by: "task_id" }] };
+  const wait = { ...waitOf(task), polls: waitOf(task).polls + 1, polledAtMs: nowMs };
+  return { task: { ...known, wait }, effects: [{ type: "poll", by: "task_id" }] };
 }
 
-export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): TaskStep {
+export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): Transition {
   const task = inKnownSession(entered);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
-  return goOnWaiting({ ...resetFailures(task), taskId: result.task_id }, { result, nowMs, policy });
+  const accepted = withCall(resetFailures(task), { taskId: result.task_id });
+  return goOnWaiting(accepted, { result, nowMs, policy });
 }
 
 /** The poll found it at work: what is new is shown, if it is time, and then it is polled again. */
 function goOnWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
-): TaskStep {
+): Transition {
   const { poll_after_ms: pollAfterMs, progress } = result;
-  const polled: Task = { ...task, pollAfterMs };
+  const polled: Task = { ...task, wait: { ...waitOf(task), pollAfterMs } };
   if (progress === undefined || !isNews(task, progress)) {
     return schedulePoll(polled, { nowMs, policy, ceilingMs: writingGapMs(polled, nowMs) });
   }
@@ -75,7 +78,7 @@ function isNews({ progress }: Task, news: NonNullable<AcceptedResult["progress"]
   );
 }
 
-export function onProgressShown(task: Task, event: EventOf<"progress_shown">, policy: Policy): TaskStep {
+export function onProgressShown(task: Task, event: EventOf<"progress_shown">, policy: Policy): Transition {
   return pollAfterNews(withShownProgress(task, event), { nowMs: event.nowMs, policy });
 }
 
@@ -89,7 +92,7 @@ export function withShownProgress(task: Task, { shown, nowMs }: EventOf<"progres
 }
 
 /** Somebody may watch how far it is. */
-function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): TaskStep {
+function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const ceilingMs = Math.min(newsGapMs, writingGapMs(task, nowMs) ?? newsGapMs);
   return schedulePoll(task, { nowMs, policy, ceilingMs });
 }
@@ -110,7 +113,7 @@ export function markStreamInDoubt(task: Task, policy: Policy): Task {
 }
 
 /** Reading is safe to repeat: only what the task itself ended with, or its absence, ends the wait before the deadline. */
-export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed">, policy: Policy): TaskStep {
+export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
   if (error.unread) return retryUnread(task, { error, nowMs });
   // Another peer that does not know the task says nothing of the one that took it.
   const isForeign = error.reason === "task_not_found" && hasMoved(task, policy);

@@ -118,8 +118,8 @@ export function createQuestions({
   }: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
     const { message, id: from } = task;
     const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
-    const told = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => ({
-      type: "answer_given",
+    const told = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => ({
+      type: "reply_given",
       nowMs: now(),
       verdict,
     });

@@ -82,8 +82,13 @@ export function isAnsweredBy({ task, person: { team, user } }: { task: Task; per
 }
 
 function whatMatters({ task, nowMs }: { task: Task; nowMs: number }): Omit<FoundTask, "id" | "revision"> {
-  const { receivedAtMs, destination } = task;
-  return { isUnderWay: isUnderWay({ task, nowMs }), receivedAtMs, destination, lastAtMs: lastAtMs(task) };
+  const { receivedAtMs, call } = task;
+  return {
+    isUnderWay: isUnderWay({ task, nowMs }),
+    receivedAtMs,
+    destination: call?.destination,
+    lastAtMs: lastAtMs(task),
+  };
 }
 
 function lastAtMs({ history, receivedAtMs }: Task): number {

@@ -20,8 +20,6 @@ export function createTombstone({ task, nowMs }: { task: Task; nowMs: number }):
     history: [],
     trace: { traceparent: noTrace },
     message: { appId: "", team: "", channel: "", user: "", ts: "", direct: false, text: "" },
-    mayHaveArrived: false,
-    polls: 0,
     cleanupDone: true,
     textsErased: true,
   };

@@ -77,7 +77,7 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
   let latest: Task | undefined;
   let requestId: string | undefined;
   const result = (ok: boolean, what: string): StoryResult => {
-    return { story, ok, what, requestId, polls: latest?.polls ?? 0 };
+    return { story, ok, what, requestId, polls: latest?.wait?.polls ?? 0 };
   };
   try {
     const { ts, bot } = await slack.post({ text: `Sekisho smoke test: ${titles[story]}` });
@@ -96,15 +96,15 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
     switch (story) {
       case "wakes": {
         const { wakes, wakeTaskMs } = settings;
-        const task = await until(({ polls }) => polls > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
+        const task = await until(({ wait }) => (wait?.polls ?? 0) > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
         await sendCancel({ place: dependencies.place, task });
         await until(isOver, "its end");
-        return result(true, `woke itself ${latest?.polls ?? 0} times, and was canceled then`);
+        return result(true, `woke itself ${latest?.wait?.polls ?? 0} times, and was canceled then`);
       }
       case "long": {
         const task = await until(isOver, "its answer", settings.longTaskMs);
         requireAnswer(task);
-        return result(true, `answered after ${settings.longTaskMs / 1000} s, with ${task.polls} polls`);
+        return result(true, `answered after ${settings.longTaskMs / 1000} s, with ${task.wait?.polls ?? 0} polls`);
       }
       case "question": {
         await until(({ state, question }) => state === "asking" && question?.ts !== undefined, "its question");
@@ -123,7 +123,7 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
         return result(true, "answered with a file, which is in the thread");
       }
       case "cancel": {
-        const task = await until(({ state, polls }) => state === "waiting" && polls > 0, "its first poll");
+        const task = await until(({ state, wait }) => state === "waiting" && (wait?.polls ?? 0) > 0, "its first poll");
         await sendCancel({ place: dependencies.place, task });
         const ended = await until(isOver, "its end");
         const outcome = describeOutcome(ended);
@@ -190,7 +190,8 @@ async function followStory({
     signal.throwIfAborted();
     const task = (await place.store.get({ id: requestId }))?.task;
     if (task !== undefined) {
-      const line = `${story}: ${task.state}${task.polls < 5 ? "" : `, ${task.polls - (task.polls % 5)} polls`}`;
+      const { polls } = task.wait ?? { polls: 0 };
+      const line = `${story}: ${task.state}${polls < 5 ? "" : `, ${polls - (polls % 5)} polls`}`;
       if (line !== shown) note(line);
       shown = line;
       if (wanted(task)) return task;

@@ -11,7 +11,7 @@ export function retryRefusal(task: Task): string | undefined {
   if (task.message.command) {
     return "was a slash command, which leaves no message to be read again. Use the command once more.";
   }
-  if (task.outcome?.type === "canceling" || (task.message.unaddressed && task.deadlineAtMs === undefined)) {
+  if (task.outcome?.type === "canceling" || (task.message.unaddressed && task.call?.deadlineAtMs === undefined)) {
     return "was the word to cancel. sekisho tasks cancel ends a task.";
   }
   return undefined;

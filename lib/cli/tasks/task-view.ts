@@ -1,7 +1,7 @@
 /** A task's record without its texts: in their place is how long they are. What is to be shown of it is named here, field by field. */
 
 import { safeLine } from "../../../lambdas/shared/safe-characters.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { Task, TaskCall } from "../../../lambdas/verification/task/task.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
 
 /** One line of a listing. */
@@ -12,20 +12,20 @@ export function toListedTask({ task, nowMs }: { task: Task; nowMs: number }) {
     state: task.state,
     receivedAt: formatTime(task.receivedAtMs),
     ageMs: nowMs - task.receivedAtMs,
-    destination: task.destination ?? null,
+    destination: task.call?.destination ?? null,
     team,
     channel,
     user,
     thread: task.thread,
     attempts: task.attempts,
-    polls: task.polls,
+    polls: task.wait?.polls ?? 0,
     next: describeNextStep({ task, nowMs }),
   };
 }
 
 /** Everything that is known of it. Each field of the record has its line here, so that a new one is thought about. */
 export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
-  const { message, params, outcome } = task;
+  const { message, call, outcome } = task;
   return {
     id: task.id,
     state: task.state,
@@ -50,37 +50,22 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
     locale: task.locale,
     retryOf: task.retryOf,
     receivedAtMs: task.receivedAtMs,
-    announcedAtMs: task.announcedAtMs,
-    workStartedAtMs: task.workStartedAtMs,
-    polledAtMs: task.polledAtMs,
-    nextPollAtMs: task.nextPollAtMs,
-    deadlineAtMs: task.deadlineAtMs,
     expiresAtMs: task.expiresAtMs,
-    destination: task.destination,
-    sessionId: task.sessionId,
-    ownSessions: task.ownSessions,
-    isSessionNew: task.isSessionNew,
-    params: params === undefined ? undefined : { bytes: Buffer.byteLength(JSON.stringify(params)) },
-    taskId: task.taskId,
-    mayHaveArrived: task.mayHaveArrived,
-    pinnedDestination: task.pinnedDestination,
-    undeliveredAttempts: task.undeliveredAttempts,
-    address: task.address,
+    call: call && callOf(call),
+    wait: task.wait,
     attempts: task.attempts,
     reconcile: task.reconcile,
     nonTransientFailures: task.nonTransientFailures,
-    polls: task.polls,
     queuePosition: task.queuePosition,
     cancelReason: task.cancelReason,
     owed: task.owed,
-    pollAfterMs: task.pollAfterMs,
     question: task.question && questionOf(task.question),
     answeredBy: task.answeredBy,
     progress: task.progress && { percent: task.progress.percent, shownAtMs: task.progress.shownAtMs },
     stream: task.stream && { messages: task.stream.messages.length, length: task.stream.length },
     mrkdwnFallback: task.mrkdwnFallback,
     rewriteParts: task.rewriteParts,
-    placeholderTs: task.placeholderTs,
+    placeholder: task.placeholder,
     undelivered: task.undelivered,
     cleanupDone: task.cleanupDone,
     textsErased: task.textsErased,
@@ -100,6 +85,21 @@ function outcomeOf(outcome: NonNullable<Task["outcome"]>) {
   if (outcome.type !== "answer") return outcome;
   const { type, text, artifacts = [], uploads = [] } = outcome;
   return { type, textLength: text.length, artifacts: artifacts.length, uploads: uploads.length };
+}
+
+function callOf(call: TaskCall) {
+  return {
+    destination: call.destination,
+    address: call.address,
+    sessionId: call.sessionId,
+    ownSessions: call.ownSessions,
+    isSessionNew: call.isSessionNew,
+    params: call.params && { bytes: Buffer.byteLength(JSON.stringify(call.params)) },
+    deadlineAtMs: call.deadlineAtMs,
+    arrival: call.arrival,
+    undeliveredAttempts: call.undeliveredAttempts,
+    taskId: call.taskId,
+  } satisfies Record<keyof TaskCall, unknown>;
 }
 
 function questionOf({ index, askedAtMs, expiresAtMs, ts, options, answer }: NonNullable<Task["question"]>) {

@@ -34,7 +34,7 @@ function stepText(task: Task): string {
     case "announced":
       return "send to its destination";
     case "sent":
-      return task.mayHaveArrived ? "ask whether it arrived" : "answer to its first call";
+      return task.call?.arrival === "in_doubt" ? "ask whether it arrived" : "answer to its first call";
     case "waiting":
       return task.cancelReason === undefined ? "poll" : "cancel at its destination";
     case "asking":

@@ -28,7 +28,8 @@ function stepOfEntry({ atMs, event, state }: Task["history"][number]): SourceSte
 }
 
 /** The record keeps how many there were, and when the latest was. */
-function pollSteps({ polls, polledAtMs }: Task): SourceStep[] {
+function pollSteps({ wait }: Task): SourceStep[] {
+  const { polls, polledAtMs } = wait ?? { polls: 0 };
   if (polledAtMs === undefined || polls === 0) return [];
   const title = polls === 1 ? "asked once how far it is" : `asked ${polls} times how far it is, now the latest time`;
   return [{ key: callKey("get_task"), step: { ...verification({ atMs: polledAtMs, title }), zone: "transport" } }];
@@ -42,7 +43,7 @@ function questionSteps({ question }: Task): SourceStep[] {
   if (answer === undefined) return [{ step: asks }];
   const { user, option, atMs } = answer;
   const given = createDetail({ question: index + 1, user, option: option === undefined ? undefined : option + 1 });
-  const title = answer.sentToAgent === true ? "a person answers, and the agent has it" : "a person answers";
+  const title = answer.arrival?.type === "arrived" ? "a person answers, and the agent has it" : "a person answers";
   return [{ step: asks }, { step: { ...verification({ atMs, title, detail: given }), zone: "slack" } }];
 }
 

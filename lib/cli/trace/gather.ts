@@ -28,7 +28,7 @@ export async function gatherSources(
   const found = requestId ?? task?.id;
   if (found === undefined) throw new Error(`Nothing is known of ${id}.`);
   const taskIds = [
-    task?.taskId,
+    task?.call?.taskId,
     selectLines({ all: lines, requestId: found, taskId: undefined, traceId: undefined }).taskId,
   ];
   const asked = { requestId: found, taskIds: taskIds.filter((each) => each !== undefined) };

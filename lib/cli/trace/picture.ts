@@ -54,7 +54,7 @@ export function createPicture({
   const { lines, taskId, traceId } = selectLines({
     all,
     requestId,
-    taskId: task?.taskId ?? execution?.id,
+    taskId: task?.call?.taskId ?? execution?.id,
     traceId: recordTrace && traceIdOf(recordTrace),
   });
   const stepRecorder = seen.filter((step) => step.requestId === requestId);
@@ -69,7 +69,7 @@ export function createPicture({
   if (first === undefined || last === undefined) return undefined;
   const state = task?.state ?? stateOf(lines) ?? execution?.state ?? "unknown";
   const outcome = task && describeOutcome(task);
-  const destination = task?.destination ?? fieldOf({ lines, name: "destination" });
+  const destination = task?.call?.destination ?? fieldOf({ lines, name: "destination" });
   return {
     requestId,
     ...(taskId !== undefined && { taskId }),

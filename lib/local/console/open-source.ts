@@ -46,7 +46,8 @@ export function openLocalSource({
     name: "this machine",
     place,
     async pictureOf({ task }) {
-      const { id: requestId, taskId } = task;
+      const { id: requestId, call } = task;
+      const taskId = call?.taskId;
       const taskIds = taskId === undefined ? [] : [taskId];
       const record = await readLocalRecord({ beside: file, requestId, taskIds });
       const seen = { execution: record.task, stepRecorder: steps?.() ?? [] };
@@ -77,7 +78,8 @@ export async function openStageSource({
     name: `stage ${named.stageName}`,
     place,
     async pictureOf({ task }) {
-      const { id: requestId, taskId } = task;
+      const { id: requestId, call } = task;
+      const taskId = call?.taskId;
       const record = await readStageRecord({ named, requestId, taskIds: taskId === undefined ? [] : [taskId], signal });
       return { picture: createPicture({ requestId, task, execution: record.task, nowMs: now() }), note: record.note };
     },

@@ -22,7 +22,7 @@ it("names nobody, no place and no text, and is a task's record all the same", as
   const left = createTombstone({ task, nowMs: task.receivedAtMs + hourMs });
   expect(taskSchema.parse(left)).toEqual(left);
   const { team, user, channel, ts, text } = ask.message;
-  for (const word of [team, user, channel, ts, text, task.destination ?? "host"]) {
+  for (const word of [team, user, channel, ts, text, task.call?.destination ?? "host"]) {
     expect(JSON.stringify(left)).not.toContain(`"${word}"`);
   }
 });

@@ -1,6 +1,6 @@
 /** One task's way, from whatever is known of it. */
 import { describe, expect, it } from "@jest/globals";
-import type { Question } from "../../../lambdas/verification/task/task.ts";
+import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
 import { createPicture } from "../../../lib/cli/trace/picture.ts";
 import type { RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
 import { knownExecution, knownLines, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
@@ -78,16 +78,23 @@ describe("the picture of a task", () => {
   });
 
   it("has a question, its answer, polls and progress of a task that is under way, and no end", () => {
-    const question: Question = {
+    const question: AgentQuestion = {
       index: 0,
       prompt: secretText,
       options: [{ id: "yes", label: secretText }],
       askedAtMs: startMs + 500,
       expiresAtMs: startMs + 5000,
-      answer: { user: "U7", atMs: startMs + 900, option: 0, text: secretText, callId: "c", sentToAgent: true },
+      answer: {
+        user: "U7",
+        atMs: startMs + 900,
+        option: 0,
+        text: secretText,
+        callId: "c",
+        arrival: { type: "arrived" },
+      },
     };
     const progress = { text: secretText, percent: 40, shownAtMs: startMs + 1200 };
-    const polled = { polls: 7, polledAtMs: startMs + 1300 };
+    const polled = { wait: { workStartedAtMs: startMs, polls: 7, polledAtMs: startMs + 1300 } };
     const waiting = knownTask({ startMs, state: "waiting", question, progress, ...polled });
     const picture = createPicture({ requestId, task: waiting, nowMs });
     expect(picture?.endedAtMs).toBeUndefined();

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../../lambdas/shared/log.ts";
+import { sampleCall } from "../../verification/task/sample.ts";
 import { ask as askUnknown, cookieIn, type Visitor, visit } from "./ask.ts";
 import { pageToken, servePage } from "./served.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
@@ -19,7 +20,7 @@ beforeAll(async () => {
   });
   ({ url } = served);
   ({ ask, post } = await visit({ url, token: pageToken }));
-  await tasks.add(1, { state: "waiting", destination: "far" });
+  await tasks.add(1, { state: "waiting", call: sampleCall({ destination: "far" }) });
   await tasks.add(2, undelivered);
   await tasks.add(3, { state: "done", message: { ...(await tasks.add(4)).message, command: true } });
 });

@@ -26,8 +26,9 @@ describe("a task's line in the list", () => {
   });
 
   it("says when something is to be expected: the next poll, or the end of a question", () => {
-    expect(rowOf({ state: "waiting", nextPollAtMs: 12 }).nextAtMs).toBe(12);
-    expect(rowOf({ state: "delivering", nextPollAtMs: 12 }).nextAtMs).toBeUndefined();
+    const wait = { workStartedAtMs: 1, polls: 1, nextPollAtMs: 12 };
+    expect(rowOf({ state: "waiting", wait }).nextAtMs).toBe(12);
+    expect(rowOf({ state: "delivering", wait }).nextAtMs).toBeUndefined();
     expect(rowOf({ state: "waiting" }).nextAtMs).toBeUndefined();
     const question = { index: 0, prompt: "p", options: [], askedAtMs: 1, expiresAtMs: 9 };
     expect(rowOf({ state: "asking", question }).nextAtMs).toBe(9);

@@ -160,9 +160,10 @@ describe("a record that cannot be read", () => {
   it("is told to nobody where nobody is known, and blocks nothing", () => {
     expect(salvageTask({ id: 7 })).toBeUndefined();
     expect(salvageTask(undefined)).toBeUndefined();
-    expect(salvageTask({ ...sampleTask({ placeholderTs: "1.1" }), state: "elsewhere", polls: "x" })).toMatchObject({
+    const placeholder = { ts: "1.1", postedAtMs: 1 };
+    expect(salvageTask({ ...sampleTask({ placeholder }), state: "elsewhere", wait: "x" })).toMatchObject({
       state: "received",
-      placeholderTs: "1.1",
+      placeholder,
     });
   });
 });

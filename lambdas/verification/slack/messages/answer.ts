@@ -5,7 +5,7 @@ import type { Artifact } from "../../../../contracts/methods.ts";
 import { isNestedTooDeep } from "../../../shared/json-depth.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
 import { safeLine } from "../../../shared/safe-characters.ts";
-import type { Locale, Outcome, Task } from "../../task/task.ts";
+import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
@@ -21,7 +21,7 @@ import {
 } from "./outcome-text.ts";
 import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "./split.ts";
 
-type Answer = Extract<Outcome, { type: "answer" }>;
+type Answer = Extract<TaskOutcome, { type: "answer" }>;
 
 /** Words of ours in place of a text; the reference stands below them. */
 const maxEmptyLength = maxMrkdwnLength - 100;

@@ -38,14 +38,14 @@ export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskR
     receivedAtMs: task.receivedAtMs,
     changedAtMs: task.history.at(-1)?.atMs ?? task.receivedAtMs,
     nextAtMs: nextAtMsOf(task),
-    destination: task.destination,
+    destination: task.call?.destination,
     team,
     channel,
     user,
     thread: task.thread,
-    taskId: task.taskId,
+    taskId: task.call?.taskId,
     attempts: task.attempts,
-    polls: task.polls,
+    polls: task.wait?.polls ?? 0,
     percent: task.state === "done" ? undefined : task.progress?.percent,
     ...(undelivered && { undelivered }),
     retryOf: task.retryOf,
@@ -65,8 +65,8 @@ function kindOf(task: Task): TaskRow["kind"] {
   return outcome.type === "failed" && outcome.reason !== "canceled" ? "bad" : "stopped";
 }
 
-function nextAtMsOf({ state, nextPollAtMs, question, lease }: Task): number | undefined {
+function nextAtMsOf({ state, wait, question, lease }: Task): number | undefined {
   if (lease !== undefined) return undefined;
   if (state === "asking") return question?.expiresAtMs;
-  return state === "waiting" ? nextPollAtMs : undefined;
+  return state === "waiting" ? wait?.nextPollAtMs : undefined;
 }
