@@ -1,6 +1,6 @@
 /** The seam below the transports over HTTP: adds credentials to one outgoing request. */
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 
 export type AuthorizableRequest = {
   method: "GET" | "POST";

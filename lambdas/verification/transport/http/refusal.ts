@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { isAnnouncedLarger } from "../../../shared/http/read-body.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
 import { tooLarge } from "../read-response.ts";
