@@ -1,7 +1,7 @@
 /** How many tokens a task took, from whatever names its agent gives them. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import { reasonSchema } from "../../../contracts/errors.ts";
+import { reasonSchema } from "../../../contracts/error-data.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
 import type { Installation } from "./messages.ts";
