@@ -3,15 +3,23 @@
 import * as z from "zod";
 import { type Dialect, listReasons, toErrorCode, toHttpStatus } from "./dialects.ts";
 import type { JsonRpcErrorObject } from "./envelope.ts";
-import {
-  type ErrorDetails,
-  errorDataSchema,
-  isRetryable,
-  type Reason,
-  reasonSchema,
-  reasons,
-  SekishoError,
-} from "./errors.ts";
+import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
+import { maxTaskIdLength } from "./limits.ts";
+
+export const reasonSchema = z.enum(reasons as [Reason, ...Reason[]]);
+
+/** `data` of an error object in the zone dialects: the reason, whether to retry, and the details. */
+export const errorDataSchema = z.object({
+  reason: reasonSchema,
+  retryable: z.boolean(),
+  retry_after_ms: z.int().min(0).optional(),
+  task_id: z.string().max(maxTaskIdLength).optional(),
+  correlation_id: z.string().max(128).optional(),
+  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  current: z.string().optional(),
+  target: z.string().optional(),
+  lost: z.boolean().optional(),
+});
 
 /** The details read from `data`. `retryable: false` beside a retryable reason means that the sender only guessed the reason. */
 export type DecodedData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };

@@ -1,6 +1,4 @@
-/** The domain layer of errors: a closed list of reasons, whether each may be retried, and the one error class. */
-import * as z from "zod";
-import { maxTaskIdLength } from "./limits.ts";
+/** The domain layer of errors: a closed list of reasons, whether each may be retried, and the one error class. It needs no zod. */
 
 /** Every reason that can travel on the wire, with its fixed message and the answer to "may it be retried with the same id?". */
 const table = {
@@ -38,7 +36,6 @@ const table = {
 
 export type Reason = keyof typeof table;
 export const reasons = Object.keys(table) as readonly Reason[];
-export const reasonSchema = z.enum(reasons as [Reason, ...Reason[]]);
 
 /** A reason as a client meets it: `ambiguous` (nobody knows whether the request arrived) is never on the wire. */
 export type ClientReason = Reason | "ambiguous";
@@ -50,27 +47,27 @@ export function isRetryable(reason: ClientReason): boolean {
   return describe(reason).retryable;
 }
 
-/** `data` of an error object in the zone dialects. */
-export const errorDataSchema = z.object({
-  reason: reasonSchema,
-  retryable: z.boolean(),
-  retry_after_ms: z.int().min(0).optional(),
-  /** Beside `unavailable`: the task may have been stored all the same, so that no other peer may be asked. */
-  task_id: z.string().max(maxTaskIdLength).optional(),
-  correlation_id: z.string().max(128).optional(),
-  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-  current: z.string().optional(),
-  target: z.string().optional(),
-  lost: z.boolean().optional(),
-});
-
 /** The details of an error beside its reason: ids, times and states, never texts of users or of causes. */
-export type ErrorDetails = Omit<z.infer<typeof errorDataSchema>, "reason" | "retryable">;
+export type ErrorDetails = {
+  retry_after_ms?: number | undefined;
+  /** Beside `unavailable`: the task may have been stored all the same, so that no other peer may be asked. */
+  task_id?: string | undefined;
+  correlation_id?: string | undefined;
+  issues?: { path: string; message: string }[] | undefined;
+  current?: string | undefined;
+  target?: string | undefined;
+  lost?: boolean | undefined;
+};
+
+/** Marks an error of this class in every module that has a copy of it. */
+const mark = Symbol.for("sekisho.SekishoError");
 
 /**
  * The one error class. `message` is the fixed text of the reason, never an exception's text;
  * the exception is kept as `cause` for whoever debugs, and must not be printed where users or logs read.
  * `exact: false` marks a reason that was guessed from an ambiguous number: never a reason to re-send.
+ *
+ * `instanceof` holds between modules: a bundled agent has a class SekishoError of its own, and errors cross between it and the host.
  */
 export class SekishoError extends Error {
   readonly reason: ClientReason;
@@ -106,6 +103,14 @@ export class SekishoError extends Error {
     this.undelivered = options.undelivered ?? false;
     this.unread = options.unread ?? false;
     this.endsTask = options.endsTask ?? false;
+  }
+
+  static override [Symbol.hasInstance](value: unknown): value is SekishoError {
+    return typeof value === "object" && value !== null && mark in value;
+  }
+
+  get [mark](): true {
+    return true;
   }
 
   /** Whether the request may simply be repeated with the same id. */

@@ -1,7 +1,7 @@
 /** The text of every generated file, by its path below `contracts/generated/`. */
 import * as z from "zod";
 import { errorObjectSchema, requestSchema, responseSchema } from "./envelope.ts";
-import { errorDataSchema } from "./errors.ts";
+import { errorDataSchema } from "./error-data.ts";
 import { methods } from "./methods.ts";
 import { buildOpenRpc } from "./openrpc.ts";
 

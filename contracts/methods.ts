@@ -9,6 +9,7 @@ import {
   maxTaskIdLength,
   maxTextLength,
 } from "./limits.ts";
+import { isLoopbackHost } from "./loopback.ts";
 
 /** Largest request body, in bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -213,9 +214,4 @@ function isAttachmentUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null) return false;
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
-}
-
-/** Whether a URL's host names this machine by a literal that cannot be redirected by DNS. */
-export function isLoopbackHost(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname);
 }

@@ -1,7 +1,8 @@
 /** The OpenRPC document of the zone contract (https://spec.open-rpc.org), built from the zod schemas. */
 import * as z from "zod";
 import { toErrorCode } from "./dialects.ts";
-import { errorDataSchema, isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
+import { errorDataSchema } from "./error-data.ts";
+import { isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
 import {
   acceptedResultSchema,
   artifactSchema,

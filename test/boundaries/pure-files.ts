@@ -20,6 +20,7 @@ export const pureFiles: readonly string[] = [
   "contracts/errors.ts",
   "contracts/generated-files.ts",
   "contracts/limits.ts",
+  "contracts/loopback.ts",
   "contracts/methods.ts",
   "contracts/openrpc.ts",
   "contracts/task.ts",

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
-import { type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
+import { agentFileName, type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
 import { configWith } from "./synth.ts";
 
 const configDirectory = mkdtempSync(join(tmpdir(), "sekisho-bundle-"));
@@ -17,7 +17,7 @@ writeFileSync(
 );
 afterAll(() => rmSync(configDirectory, { recursive: true }));
 
-type Made = { kilobytes: number; text: string; inputs: string[]; imports: string[] };
+type Made = { kilobytes: number; agentKilobytes: number; text: string; inputs: string[]; imports: string[] };
 const made = new Map<BundleName, Made>();
 
 /** The bundle with the agent `echo`, made once. */
@@ -36,7 +36,8 @@ function bundleOf(name: BundleName, agent: unknown = "echo"): Made {
     .flatMap((output) => Object.entries(output.inputs))
     .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
-  return { kilobytes: bundleBytes({ files }) / 1000, text: textOf(files), inputs, imports };
+  const agentKilobytes = (files.get(agentFileName)?.byteLength ?? 0) / 1000;
+  return { kilobytes: bundleBytes({ files }) / 1000, agentKilobytes, text: textOf(files), inputs, imports };
 }
 
 /** All files of a bundle, each behind its name. */
@@ -60,6 +61,14 @@ describe("a bundle", () => {
     ["container", 460],
   ] as const)("of %s has at most %s KB", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
+  });
+
+  it.each([
+    ["echo", 10],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 20.5],
+    [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
+  ])("of an agent, %j, has at most %s KB", (agent, most) => {
+    expect(bundleOf("container", agent).agentKilobytes).toBeLessThanOrEqual(most);
   });
 
   it.each(bundleNames)("of %s has nothing of the other zone, of the stacks or of CDK", (name) => {

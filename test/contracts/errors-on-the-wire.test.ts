@@ -3,15 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { dialectSchema, listErrorCodes, listReasons, toHttpStatus } from "../../contracts/dialects.ts";
 import { errorObjectSchema, type JsonRpcErrorObject } from "../../contracts/envelope.ts";
-import { decodeError, encodeError } from "../../contracts/error-data.ts";
-import {
-  type ErrorDetails,
-  errorDataSchema,
-  isRetryable,
-  type Reason,
-  reasons,
-  SekishoError,
-} from "../../contracts/errors.ts";
+import { decodeError, encodeError, errorDataSchema } from "../../contracts/error-data.ts";
+import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
 
 const dialects = dialectSchema.options;
 const everyCell = reasons.flatMap((reason) => dialects.map((dialect) => ({ reason, dialect })));

@@ -1,7 +1,8 @@
 /** The one error class: fixed texts, the answer to "retry?", and what happens to everything else that is thrown. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { isRetryable, reasonSchema, reasons, SekishoError } from "../../contracts/errors.ts";
+import { reasonSchema } from "../../contracts/error-data.ts";
+import { isRetryable, reasons, SekishoError } from "../../contracts/errors.ts";
 
 describe("a SekishoError", () => {
   it("has one fixed sentence per reason, whatever the cause says", () => {

@@ -1,13 +1,8 @@
 /** Params and results of every method: what is taken, what is refused, what is dropped and what passes through. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import {
-  dedupedIdSchema,
-  executeTaskParamsSchema,
-  isLoopbackHost,
-  legacyErrorResultSchema,
-  methods,
-} from "../../contracts/methods.ts";
+import { isLoopbackHost } from "../../contracts/loopback.ts";
+import { dedupedIdSchema, executeTaskParamsSchema, legacyErrorResultSchema, methods } from "../../contracts/methods.ts";
 import { methodCases } from "./method-cases.ts";
 
 describe("the methods", () => {

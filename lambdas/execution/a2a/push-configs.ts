@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import type { A2aVersion, OperationParams } from "../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { parseUrl } from "../../shared/parse-url.ts";
 import { type Change, isAsking, isOver } from "../tasks/changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../tasks/execution-task.ts";

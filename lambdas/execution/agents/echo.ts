@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import type { Agent, AgentTask, ReadAttachment } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
@@ -158,16 +159,11 @@ async function fileLines({
   for (const attachment of attachments) {
     const told = await readAttachment({ attachment }).then(inText, (thrown: unknown) => {
       signal.throwIfAborted();
-      return `not read (${reasonOf(thrown)})`;
+      return `not read (${SekishoError.from(thrown).reason})`;
     });
     lines.push(`${attachment.name}: ${told}`);
   }
   return lines;
-}
-
-/** Read by its field: where the agent is a module of its own, the host has another class SekishoError. */
-function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error && "reason" in thrown ? String(thrown.reason) : "internal";
 }
 
 function inText(bytes: Uint8Array): string {

@@ -1,8 +1,8 @@
 /** An agent that asks a model behind any endpoint of chat completions with streaming: OpenAI, Ollama, vLLM, LiteLLM. */
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { maxResultBytes } from "../../../contracts/limits.ts";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { traceHeaders } from "../../shared/trace.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
@@ -118,16 +118,16 @@ function endpointOf(baseUrl: string): string {
 // Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming).
 
 const chunkSchema = z.object({
-  error: z.unknown().optional(),
-  choices: z
-    .array(
+  error: z.optional(z.unknown()),
+  choices: z.nullish(
+    z.array(
       z.object({
-        delta: z.object({ content: z.string().nullish() }).nullish(),
-        finish_reason: z.string().nullish(),
+        delta: z.nullish(z.object({ content: z.nullish(z.string()) })),
+        finish_reason: z.nullish(z.string()),
       }),
-    )
-    .nullish(),
-  usage: z.looseObject({}).nullish(),
+    ),
+  ),
+  usage: z.nullish(z.looseObject({})),
 });
 
 /** Far more than any answer with the frames around its tokens. */

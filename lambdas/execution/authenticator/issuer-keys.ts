@@ -9,7 +9,7 @@ import {
   type JWTVerifyGetKey,
 } from "jose";
 import * as z from "zod";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 
 export type KeyTimes = {

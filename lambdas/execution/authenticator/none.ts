@@ -1,7 +1,7 @@
 /** Lets in who is on this machine. */
 
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { Authenticator } from "./authenticator.ts";
 
 /**

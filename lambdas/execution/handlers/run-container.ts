@@ -1,6 +1,6 @@
 /** The Execution zone's entry in any container: the host behind node:http, its tasks in a sqlite file. */
 import { isDeepStrictEqual } from "node:util";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { ConfigError, loadExecutionConfig, parseExecutionConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { shortTokenProblems } from "../../shared/config/secrets.ts";

@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { readIncoming } from "../../shared/http/read-body.ts";
 import { close, listen } from "../../shared/http/server.ts";
 import { type Log, silentLog } from "../../shared/log.ts";

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { Log } from "../../shared/log.ts";
 import { parseUrl } from "../../shared/parse-url.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";

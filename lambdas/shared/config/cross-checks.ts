@@ -1,5 +1,5 @@
 /** What the parts of the configuration demand of each other, once each part alone is fine. */
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";

@@ -1,5 +1,5 @@
 /** What the stages demand of the rest of the file: AWS must be able to run what it asks for. */
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 
 import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";

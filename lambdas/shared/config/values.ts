@@ -1,6 +1,6 @@
 /** Values that several parts of the configuration have in common: references to secrets, addresses, regions. */
 import * as z from "zod";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 
 export const secretSchema = z
   .union(

@@ -4,7 +4,7 @@ import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { abortable } from "../async/abortable.ts";
 import { parseUrl } from "../parse-url.ts";
 

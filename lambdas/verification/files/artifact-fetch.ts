@@ -1,6 +1,6 @@
 /** Fetches what an agent's artifact names by address. */
 
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { addressesOf, isOwnExecution } from "../../shared/config/destination-address.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";

@@ -1,5 +1,6 @@
 /** The seams of files: those of a message on their way in, those of an answer on their way out, and the store between the zones. */
-import { type ExecuteTaskParams, isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { safeLine } from "../../shared/safe-characters.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 

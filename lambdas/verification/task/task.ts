@@ -1,7 +1,7 @@
 /** The Verification zone's record of one task: everything that is known of it, in one item of the task store. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import { reasonSchema } from "../../../contracts/errors.ts";
+import { reasonSchema } from "../../../contracts/error-data.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
 import { type Ask, askSchema, type Installation } from "./messages.ts";

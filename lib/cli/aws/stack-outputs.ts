@@ -8,7 +8,7 @@ import type { NamedStage } from "./stage.ts";
 
 export type StackOutputs = Record<keyof typeof verificationOutputs, string>;
 
-/** Rejects with what to do where the credentials are of another account, or the stack is not deployed or an older one. */
+/** Rejects with what to do where the credentials are of another account, or the stack is not deployed. */
 export async function readStackOutputs({
   stageName,
   stage,
@@ -25,8 +25,7 @@ export async function readStackOutputs({
     tableName: outputs.require(verificationOutputs.tableName),
     routesParameter: outputs.require(verificationOutputs.routesParameter),
     deployedDestinations: outputs.require(verificationOutputs.deployedDestinations),
-    // Of a stack that was deployed before it had this output.
-    executionAddress: outputs.find(verificationOutputs.executionAddress) ?? "null",
+    executionAddress: outputs.require(verificationOutputs.executionAddress),
     filesBucket: outputs.find(verificationOutputs.filesBucket) ?? "",
     workerFunction: outputs.find(verificationOutputs.workerFunction) ?? "",
   };
@@ -35,7 +34,7 @@ export async function readStackOutputs({
 // What a stack of a stage published about itself, by the names of its outputs.
 
 export type OutputsOfStack = {
-  /** Undefined for one that a stack of an older version does not have. */
+  /** Undefined where it has none. */
   find(name: string): string | undefined;
   /** Throws an AwsFailure with what to do where there is none. */
   require(name: string): string;
@@ -79,7 +78,7 @@ async function outputsOfStack({
 
 // What the Execution stack of a stage published about itself.
 
-/** The name of its task table. Rejects with what to do where the stack is not deployed, or an older one. */
+/** The name of its task table. Rejects with what to do where the stack is not deployed. */
 export async function readExecutionTable({
   stageName,
   region,

@@ -1,5 +1,5 @@
 /** Who can tell what time it is: Slack, the deployed entry, and whatever destinations are asked over HTTP. */
-import { isLoopbackHost } from "../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { addressOf } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { readSkewMs } from "./ask-slack.ts";

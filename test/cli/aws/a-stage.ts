@@ -51,7 +51,7 @@ export function deploy({
   json,
   queues,
   tableName = "tasks",
-  executionAddress,
+  executionAddress = "null",
   workerFunction,
 }: {
   aws: AwsServices;
@@ -70,7 +70,7 @@ export function deploy({
     TableName: tableName,
     RoutesParameter: routesParameter,
     DeployedDestinations: JSON.stringify(fingerprintsOf(deployed)),
-    ...(executionAddress === undefined ? {} : { ExecutionAddress: executionAddress }),
+    ExecutionAddress: executionAddress,
     ...(workerFunction === undefined ? {} : { WorkerFunction: workerFunction }),
   });
 }

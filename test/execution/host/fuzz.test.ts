@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { responseSchema } from "../../../contracts/envelope.ts";
-import { errorDataSchema } from "../../../contracts/errors.ts";
+import { errorDataSchema } from "../../../contracts/error-data.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createTestHost, post } from "./test-host.ts";
 

@@ -176,7 +176,7 @@ function pragma(database: DatabaseSync, name: "user_version" | "application_id")
 export const applicationId = 0x53454b49;
 
 /**
- * Each entry leads from version `index` to `index + 1`; entries are only ever appended.
+ * Each entry leads from version `index` to `index + 1`; once a version is released, entries are only ever appended.
  * AUTOINCREMENT, because a number that was used again would make an old cursor skip an item, and an old receipt remove
  * another message.
  */
@@ -189,11 +189,13 @@ export const migrations: readonly string[] = [
      thread TEXT,
      principal TEXT,
      expires_at_ms INTEGER NOT NULL,
-     item TEXT NOT NULL
+     item TEXT NOT NULL,
+     listed_at_ms INTEGER
    ) STRICT;
    CREATE INDEX tasks_by_state ON tasks (state, seq);
    CREATE INDEX tasks_by_thread ON tasks (thread, seq) WHERE thread IS NOT NULL;
-   CREATE INDEX tasks_by_principal ON tasks (principal, seq) WHERE principal IS NOT NULL;
+   CREATE INDEX tasks_by_principal ON tasks (principal, listed_at_ms, id)
+     WHERE principal IS NOT NULL AND listed_at_ms IS NOT NULL;
    CREATE INDEX tasks_by_expiry ON tasks (expires_at_ms);
    CREATE TABLE messages (
      seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -204,10 +206,6 @@ export const migrations: readonly string[] = [
      receive_count INTEGER NOT NULL DEFAULT 0
    ) STRICT;
    CREATE INDEX messages_by_due_time ON messages (queue, visible_at_ms);`,
-  `ALTER TABLE tasks ADD COLUMN listed_at_ms INTEGER;
-   DROP INDEX tasks_by_principal;
-   CREATE INDEX tasks_by_principal ON tasks (principal, listed_at_ms, id)
-     WHERE principal IS NOT NULL AND listed_at_ms IS NOT NULL;`,
 ];
 
 // Group commit: writes that are asked for in the same turn of the event loop share one transaction and its one fsync.

@@ -1,7 +1,7 @@
 /** Files on their way out, in Slack's three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
 
 import * as z from "zod";
-import { isLoopbackHost } from "../../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
 import { boundedFetch, type Repeating, type SlackCall, toSlackError } from "./call.ts";
 import { type SlackApi, SlackError } from "./slack.ts";

@@ -1,7 +1,7 @@
 /** The Slack seam over the real Web API (https://docs.slack.dev/reference/methods), or whatever speaks like it at `apiUrl`. */
 
 import * as z from "zod";
-import { isLoopbackHost } from "../../../../contracts/methods.ts";
+import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import type { Log } from "../../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry.ts";
 import { createRepeating, createSlackCall, type SlackCall } from "./call.ts";
