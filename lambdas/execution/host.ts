@@ -2,29 +2,27 @@
 import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../contracts/dialects.ts";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../contracts/methods.ts";
+import type { Config } from "../shared/config/schema.ts";
+import { maxTaskMsOf } from "../shared/config/stage-config.ts";
+import type { ExecutionKind } from "../shared/config/stage-schema.ts";
 import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
 import { type Log, silentLog } from "../shared/log.ts";
 import type { PublicFetch } from "../shared/public-fetch/public-fetch.ts";
 import { noTelemetry, type ProcessTelemetry, type Telemetry } from "../shared/telemetry/telemetry.ts";
-import { createLookAfter, type LookAfter } from "./a2a/look-after.ts";
 import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
-import { createPushOutbox } from "./a2a/push-outbox.ts";
+import { createLookAfter, createPushOutbox, type LookAfter } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";
 import type { Authenticator } from "./authenticator/authenticator.ts";
-import { createAdmit } from "./http/admission.ts";
-import { createPlaceCount } from "./http/caller-limits.ts";
-import { createDispatch } from "./http/dispatch.ts";
+import { createAdmit, createPlaceCount } from "./http/admission.ts";
 import type { Exchange, ExchangeResponse } from "./http/exchange.ts";
 import { createRoutes, webHandler } from "./http/routes.ts";
-import { answerTask, cancelTask, discover, executeTask, getTask } from "./methods/methods.ts";
-import { createAdvanceIfDue } from "./runs/advance-if-due.ts";
-import { createQueuedRuns, createRuns } from "./runs/runs.ts";
+import { answerTask, cancelTask, createDispatch, discover, executeTask, getTask } from "./methods/methods.ts";
+import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs/runs.ts";
 import { createTimeLimit } from "./runs/time-limit.ts";
-import { createChangeSignal, createChangeTask } from "./tasks/change-task.ts";
 import { createCompletionPush } from "./tasks/completion-push.ts";
 import { type ExecutionTask, runDefaults } from "./tasks/execution-task.ts";
-import { guardedStore } from "./tasks/guarded-store.ts";
 import { createLifetime, endless } from "./tasks/submission.ts";
+import { createChangeSignal, createChangeTask, guardedStore } from "./tasks/task-store.ts";
 import { createTasks } from "./tasks/tasks.ts";
 
 type HostSettings = {
@@ -198,4 +196,11 @@ export function createHost({
       await push.settled();
     },
   };
+}
+
+/** `kind` is absent on one machine and in a container. */
+export function hostSettings({ execution, kind }: { execution: Config["execution"]; kind?: ExecutionKind }) {
+  const { dialects, syncBudgetMs, leaseMs, lostAfterMs, limits } = execution;
+  const maxTaskMs = maxTaskMsOf({ config: { execution }, ...(kind && { kind }) });
+  return { dialects, syncBudgetMs, maxTaskMs, leaseMs, lostAfterMs, limits };
 }

@@ -1,6 +1,7 @@
-/** How an entry creates the configured agent, and what it gives the agent. */
+/** How an entry creates the configured agent, what it gives the agent, and the agent as a module of its own beside the handler. */
 
-import { basename } from "node:path";
+import { createRequire } from "node:module";
+import { basename, join } from "node:path";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { AgentConfig } from "../../shared/config/schema.ts";
@@ -29,8 +30,20 @@ export function agentDependencies(aws: AwsDependencies): AgentDependencies {
   };
 }
 
-// What log lines call the configured agent.
-
 export function agentNameOf(agent: AgentConfig): string {
   return typeof agent === "string" ? basename(agent) : agent.type;
+}
+
+/**
+ * The agent of `agent.cjs` in the folder of the handler. The module is loaded when the agent is created, so that a process
+ * that runs no task, such as a health check, does not load it.
+ *
+ * The module has classes of its own: `instanceof SekishoError` says nothing about an error that crosses between the two.
+ */
+export function bundledAgent(directory: string): CreateAgent {
+  return (dependencies) => {
+    const load = createRequire(join(directory, "index.js"));
+    const { createAgent }: { createAgent: CreateAgent } = load("./agent.cjs");
+    return createAgent(dependencies);
+  };
 }

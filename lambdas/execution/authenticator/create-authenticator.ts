@@ -1,13 +1,10 @@
-/** From the configuration's word for an authenticator to the authenticator itself. */
-
+/** Creates the configured authenticator. That of bearer tokens is here too. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import { type Authenticator, bearerTokenOf } from "./authenticator.ts";
-import { cachedTokens } from "./cached-tokens.ts";
+import { type Authenticator, bearerTokenOf, noAuthenticator, platformAuthenticator } from "./authenticator.ts";
 import { jwtAuthenticator } from "./jwt.ts";
-import { noAuthenticator, platformAuthenticator } from "./none.ts";
 import { webIdentityAuthenticator } from "./web-identity.ts";
 
 /** A token could be guessed. Nobody is let in until the configuration has longer ones. */
@@ -45,8 +42,6 @@ export function createAuthenticator({
   }
 }
 
-// Lets in whoever has a token that both sides know.
-
 /** Several tokens are one principal while one replaces the other. */
 export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<readonly string[]> }): Authenticator {
   return {
@@ -64,4 +59,32 @@ export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<
 
 function digestOf(token: string): Buffer {
   return hash("sha256", token, "buffer");
+}
+
+/** A rotated token counts after that time at most, and so long an old one goes on. */
+const maxAgeMs = 30_000;
+/** A store of secrets that fails is left alone that long. */
+const afterFailureMs = 2000;
+
+/** Calls at the same time share one read. While the tokens cannot be read, nobody is let in by old ones: the call rejects. */
+function cachedTokens({
+  readTokens,
+  now = Date.now,
+}: {
+  readTokens: () => Promise<readonly string[]>;
+  now?: (() => number) | undefined;
+}): () => Promise<readonly string[]> {
+  let cached: Promise<readonly string[]> | undefined;
+  let untilMs = Number.NEGATIVE_INFINITY;
+
+  return () => {
+    if (cached !== undefined && now() < untilMs) return cached;
+    const reading = readTokens();
+    untilMs = now() + maxAgeMs;
+    cached = reading;
+    reading.catch(() => {
+      if (cached === reading) untilMs = now() + afterFailureMs;
+    });
+    return reading;
+  };
 }

@@ -21,8 +21,7 @@ import {
   requireSecretVariables,
 } from "../config/container-environment.ts";
 import { secretsOfAgent, secretsOfAuthenticator, secretsOfCards } from "../config/execution-secrets.ts";
-import { createHost } from "../host.ts";
-import { hostSettings } from "../host-settings.ts";
+import { createHost, hostSettings } from "../host.ts";
 import { checkHealth } from "../http/health.ts";
 import { startExecutionServer } from "../http/server.ts";
 import { parseExecutionTask } from "../tasks/execution-task.ts";
