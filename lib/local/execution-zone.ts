@@ -2,9 +2,8 @@
 import { type A2aAgent, createA2aAgent, startPushLoop } from "../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
-import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
+import { type Authenticator, noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { noAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
 import { hostSettings } from "../../lambdas/execution/host-settings.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";

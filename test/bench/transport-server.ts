@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";

@@ -1,7 +1,7 @@
 /** The Function URL's handler: events in, responses out, and nobody is served whom AWS does not name. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { platformAuthenticator } from "../../lambdas/execution/authenticator/none.ts";
+import { platformAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { urlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
 import type { HostOptions } from "../../lambdas/execution/host.ts";
 import { exchangeOf, principalOfRole } from "../../lambdas/execution/http/function-url-event.ts";

@@ -7,9 +7,9 @@ import type { Log } from "../../shared/log.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import { createCards } from "./cards.ts";
 import { lateCards } from "./late-cards.ts";
-import type { LookAfter } from "./look-after.ts";
 import type { A2aSettings } from "./open-a2a.ts";
 import { createPushDelivery } from "./push-delivery.ts";
+import type { LookAfter } from "./push-outbox.ts";
 
 export type A2aAgent = {
   /** For the host. */

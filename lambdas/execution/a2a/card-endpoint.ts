@@ -51,9 +51,10 @@ function isFirstOrLater(version: string | undefined): boolean {
   return /^\s*[1-9]/.test(version ?? "");
 }
 
-// Whether a client has the current representation already (RFC 9110, section 13).
-
-/** `etag` is a strong one. An entity tag decides over a date, and what cannot be read decides nothing. */
+/**
+ * Whether a client has the current representation already (RFC 9110, section 13). `etag` is a strong one. An entity tag decides over a
+ * date, and what cannot be read decides nothing.
+ */
 function isUnchanged({
   etag,
   lastModifiedAtMs,

@@ -13,12 +13,11 @@ import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics } from "../../shared/telemetry/metrics.ts";
 import { traceIdOf } from "../../shared/trace.ts";
-import { type PlaceCount, tooManyAtOnce } from "../http/caller-limits.ts";
+import { type PlaceCount, tooManyAtOnce } from "../http/admission.ts";
 import { type Caller, type Exchange, type ExchangeResponse, errorAnswer, json } from "../http/exchange.ts";
 import { loggedId } from "../tasks/execution-task.ts";
 import type { Operation, OperationCall, Operations } from "./operation.ts";
-import { readParams } from "./read-params.ts";
-import { askedVersion, dialectAsked, dialects, operationNamed, versionInForce } from "./version.ts";
+import { askedVersion, dialectAsked, dialects, operationNamed, readParams, versionInForce } from "./version.ts";
 
 type Call = { request: JsonRpcRequest; caller: Caller; exchange: Exchange };
 export type A2aEndpoint = (call: Call) => Promise<ExchangeResponse>;
@@ -151,12 +150,13 @@ async function* responses({
   }
 }
 
-// The extensions that a request asks for and this host knows (A2A 1.0, section 3.2.6; 0.3 calls the header X-A2A-Extensions).
-
 const known: readonly string[] = [slackMessageKey, questionKey, taskKey];
 const headerNames = ["a2a-extensions", "x-a2a-extensions"] as const;
 
-/** The header of the response that names those which are in force; under the name that the request used. */
+/**
+ * The extensions that a request asks for and this host knows (A2A 1.0, section 3.2.6; 0.3 calls the header X-A2A-Extensions). The header
+ * of the response that names those which are in force; under the name that the request used.
+ */
 function extensionHeaders({ header }: Pick<Exchange, "header">): Record<string, string> {
   const name = headerNames.find((each) => header(each) !== undefined);
   if (name === undefined) return {};
@@ -164,8 +164,6 @@ function extensionHeaders({ header }: Pick<Exchange, "header">): Record<string, 
   const inForce = known.filter((uri) => asked.includes(uri));
   return inForce.length === 0 ? {} : { [name]: inForce.join(", ") };
 }
-
-// The one line about an operation that was refused or failed: ids, names and kinds, never a text.
 
 /** A caller's mistakes alarm nobody. */
 function logRefusal({
@@ -196,11 +194,10 @@ function logRefusal({
   else log.info("request_refused", fields);
 }
 
-// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): messages of one line each, framed.
-
 /**
- * Where nothing was to be said for `keepAliveMs`, a comment goes out, so that nobody in between takes the connection for dead.
- * Returned early it returns `messages`, and waits for nothing: whoever makes them must be told by a signal.
+ * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): messages of one line each, framed. Where nothing
+ * was to be said for `keepAliveMs`, a comment goes out, so that nobody in between takes the connection for dead. Returned early it
+ * returns `messages`, and waits for nothing: whoever makes them must be told by a signal.
  */
 export async function* serverSentEvents({
   messages,

@@ -33,8 +33,6 @@ export async function* follow({
   }
 }
 
-// A stream's events as the differences between a task's views: whoever sees the same records tells the same.
-
 /**
  * What a client that has seen `previous` must hear to know `next`: every artifact that is new or another, whole, and then the
  * status where it or what is noted beside it differs. None where nothing visible changed.

@@ -1,13 +1,13 @@
 /** `ListTasks`: the caller's tasks that came over A2A, page by page, the newest change of state first. */
-
 import { setImmediate } from "node:timers/promises";
+import * as z from "zod";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
 import { toA2aState } from "../../../contracts/a2a/states.ts";
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { paramsRefused } from "../http/exchange.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { Operation } from "./operation.ts";
-import { decodePageToken, encodePageToken, foreignPageToken, type PageToken } from "./page-token.ts";
 import { viewOf } from "./view.ts";
 
 /** So many records are looked at for one page, whether they match or not; `totalSize` counts no further. */
@@ -107,8 +107,6 @@ function listed({
   return { ...others, status: message === undefined || task.state === "completed" ? bare : { ...bare, message } };
 }
 
-// A principal's tasks one by one, the newest first, from where an earlier listing ended.
-
 /** Read at once, in which time nobody else gets a turn where the store is in this process. */
 const limit = 20;
 
@@ -140,4 +138,36 @@ function isOlder({ task, than }: { task: ExecutionTask; than: Pick<PageToken, "l
 function refuseForeignCursor(thrown: unknown): never {
   const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
   throw cause instanceof RangeError ? foreignPageToken() : thrown;
+}
+
+/** After the task `lastId` of the store's page that begins at `cursor`; `total` as it was counted for the first page. */
+const tokenSchema = z.strictObject({
+  cursor: z.string().min(1).max(700).optional(),
+  lastAtMs: z.int().min(0),
+  lastId: z.string().min(1).max(128),
+  total: z.int().min(0),
+});
+type PageToken = z.infer<typeof tokenSchema>;
+
+function encodePageToken(token: PageToken): string {
+  return Buffer.from(JSON.stringify(token)).toString("base64url");
+}
+
+/** Throws `invalid_params` for what is none. */
+function decodePageToken(text: string): PageToken {
+  const token = tokenSchema.safeParse(parse(Buffer.from(text, "base64url").toString())).data;
+  if (token === undefined) throw foreignPageToken();
+  return token;
+}
+
+function foreignPageToken(): Error {
+  return paramsRefused([{ path: ["pageToken"], message: "not a token of this listing" }]);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -57,30 +57,26 @@ export function createOperations({
   };
 }
 
-// `CancelTask`: the task is canceled from now on, whatever its agent still does; canceling twice is fine.
-
+/** `CancelTask`: the task is canceled from now on, whatever its agent still does; canceling twice is fine. */
 function cancelTask({ tasks }: { tasks: Tasks }): Operation<"CancelTask"> {
   return async ({ params: { id: taskId }, caller: { principal } }) => {
     return viewOf({ task: await tasks.cancel({ principal, taskId }) });
   };
 }
 
-// `GetExtendedAgentCard`: what the agent says of itself to those whom it knows.
-
+/** `GetExtendedAgentCard`: what the agent says of itself to those whom it knows. */
 function getExtendedAgentCard({ cards }: { cards: Pick<ServedCards, "extended"> }): Operation<"GetExtendedAgentCard"> {
   return async ({ version }) => cards.extended({ version });
 }
 
-// `GetTask`: how a task stands.
-
+/** `GetTask`: how a task stands. */
 function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): Operation<"GetTask"> {
   return async ({ params: { id: taskId, historyLength }, caller: { principal } }) => {
     return viewOf({ task: await tasks.find({ principal, taskId }), historyLength, pollAfterMs });
   };
 }
 
-// `SendMessage`: the task when its turn is over or the sync budget is, or the answer that needs no task.
-
+/** `SendMessage`: the task when its turn is over or the sync budget is, or the answer that needs no task. */
 function sendMessage({
   tasks,
   receive,
@@ -102,8 +98,6 @@ function sendMessage({
     return message ? { message } : { task: viewOf({ task: latest, historyLength, pollAfterMs }) };
   };
 }
-
-// `SendStreamingMessage`: the task and then what changes, until its turn is over; or one message, the answer without a task.
 
 /** Whether the answer needs no task shows within `firstSignMs`, or the task is shown: whichever sign the agent gives first. */
 function sendStreamingMessage({
@@ -137,8 +131,6 @@ async function* only(message: Message): AsyncGenerator<StreamEvent> {
   yield { message };
 }
 
-// `SubscribeToTask`: the task as it stands and then what changes, on any instance, for any number of clients.
-
 /**
  * In 1.0 the stream goes on over questions to the end of the task; a client of 0.3 takes a question for the stream's last event.
  * Rejects with `unsupported_operation` for a task that is over (A2A 1.0, section 3.1.6).
@@ -152,8 +144,6 @@ function subscribeToTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: nu
     return follow({ tasks, shown: task, task, view, until, signal: client.signal });
   };
 }
-
-// Answers without a task: the client is given a message, and its listing does not show the task that it never heard of.
 
 /** Undefined where the task is to be shown. */
 async function answerDirectly({

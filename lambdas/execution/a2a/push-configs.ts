@@ -8,7 +8,7 @@ import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { parseUrl } from "../../shared/parse-url.ts";
 import { type Change, isAsking, isOver } from "../tasks/changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../tasks/execution-task.ts";
-import { checkSize } from "../tasks/guarded-store.ts";
+import { checkSize } from "../tasks/task-store.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { PushOutbox } from "./push-outbox.ts";
 
@@ -153,8 +153,6 @@ function shown({
 }): TaskPushConfig {
   return { ...config, taskId, tenant };
 }
-
-// What a push configuration must be like before it is kept: no URL that is not for everybody, no header that is more than one.
 
 type Issue = { path: string; message: string };
 

@@ -7,9 +7,9 @@ import { parseUrl } from "../../shared/parse-url.ts";
 import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-post.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
 import { type ExecutionTask, loggedIds, runDefaults, type StoredPushConfig } from "../tasks/execution-task.ts";
-import { type ExecutionStore, guardedStore } from "../tasks/guarded-store.ts";
 import { encodeTaskMessage, type PushNotice, parseTaskMessage, queueGroupOf } from "../tasks/task-message.ts";
-import type { LookAfter } from "./look-after.ts";
+import { type ExecutionStore, guardedStore } from "../tasks/task-store.ts";
+import type { LookAfter } from "./push-outbox.ts";
 import { afterPush, type PushOutcome, pushRequest, waitMs } from "./push-request.ts";
 import { viewOf } from "./view.ts";
 
@@ -148,8 +148,7 @@ function boundsOf({ task: { id, principal }, config }: Told): Bound[] {
   ];
 }
 
-// Bounds how much may be under way at once, so that what is slow for one does not take the places of all.
-
+/** Bounds how much may be under way at once, so that what is slow for one does not take the places of all. */
 export type Bound = { key: string; atMost: number };
 
 /** Takes a place for each key, or none at all where one has no place left: then undefined. What it returns gives them back. */

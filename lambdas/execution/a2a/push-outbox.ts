@@ -1,15 +1,17 @@
-/** Queues a notice for each push configuration of a task whose state changes, and the first look at the task in that state. */
-
+/**
+ * Queues a notice for each push configuration of a task whose state changes, and looks after such a task: it is started, given up and
+ * expired although nobody reads it.
+ */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import type { AdvanceIfDue } from "../runs/runs.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import type { ChangeTask } from "../tasks/change-task.ts";
 import { isAsking, isOver, isUnstarted, questionEndAtMs } from "../tasks/changes.ts";
 import { type ExecutionTask, loggedIds, type StoredPushConfig } from "../tasks/execution-task.ts";
-import type { ExecutionStore } from "../tasks/guarded-store.ts";
-import { encodeTaskMessage, queueGroupOf } from "../tasks/task-message.ts";
+import { encodeTaskMessage, type Look, queueGroupOf } from "../tasks/task-message.ts";
+import type { ChangeTask, ExecutionStore } from "../tasks/task-store.ts";
 
 export type PushOutbox = {
   /** The same changes; one that enters a state resolves when its notices are queued. That it failed is logged, and no more. */
@@ -113,8 +115,6 @@ export function createPushOutbox({
   };
 }
 
-// When something may be due to a task that nobody reads.
-
 /** The clocks of two processes may differ by more than what is left. */
 const shortestMs = 250;
 
@@ -141,4 +141,32 @@ function lookDelayMs({
 function dueAtMs({ task, nowMs, lostAfterMs, unstartedAfterMs }: Parameters<typeof lookDelayMs>[0]): number {
   if (isAsking(task)) return questionEndAtMs(task);
   return isUnstarted(task) || task.lease === undefined ? nowMs + unstartedAfterMs : task.lease.untilMs + lostAfterMs;
+}
+
+/** Resolves when the task was tended, and where it stays as it is, when the next look at it is queued. Rejects with `unavailable`. */
+export type LookAfter = (look: Look) => Promise<void>;
+
+/** A look is at one state of a task on behalf of one registration; what ends either ends its looks. */
+export function createLookAfter({
+  store,
+  advanceIfDue,
+  outbox,
+}: {
+  store: Pick<ExecutionStore, "get">;
+  advanceIfDue: AdvanceIfDue;
+  outbox: Pick<PushOutbox, "watch">;
+}): LookAfter {
+  return async (look) => {
+    const found = await store.get({ id: look.taskId });
+    if (found === undefined || !isAt({ task: found, look })) return;
+    // What fails now may be possible at the next look.
+    const task = await advanceIfDue(found).catch(() => found);
+    if (isAt({ task, look })) await outbox.watch({ task, config: { id: look.configId, ...look } });
+  };
+}
+
+function isAt({ task, look }: { task: ExecutionTask; look: Look }): boolean {
+  const config = task.a2a?.pushConfigs?.find(({ id }) => id === look.configId);
+  if (config === undefined || config.registrationId !== look.registrationId) return false;
+  return task.state === look.state && task.changedAtMs === look.changedAtMs;
 }

@@ -28,8 +28,6 @@ export function pushRequest({
   };
 }
 
-// Whether a notification that was not taken is sent again, when, and when one for which there is no room.
-
 /** Eight tries within some ten minutes at most. */
 const maxAttempts = 8;
 const baseMs = 5000;

@@ -95,11 +95,12 @@ function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K],
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
-// Whether a client can take anything that agents make (A2A 1.0, section 3.2.2: acceptedOutputModes).
-
 const made = ["text/plain", "application/json", "application/octet-stream"];
 
-/** Nothing said is anything. Throws `content_type_not_supported`. */
+/**
+ * Whether a client can take anything that agents make (A2A 1.0, section 3.2.2: acceptedOutputModes). Nothing said is anything. Throws
+ * `content_type_not_supported`.
+ */
 export function checkOutputModes(accepted: readonly string[] | undefined): void {
   if (accepted !== undefined && !accepted.some(isMade)) throw new SekishoError("content_type_not_supported");
 }

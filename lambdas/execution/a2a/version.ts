@@ -1,8 +1,17 @@
-/** Which version of A2A a request is to be understood in, and answered in (A2A 1.0, section 3.6). */
-import { type A2aVersion, type OperationName, toA2aOperation } from "../../../contracts/a2a/operations.ts";
+/** The version of A2A that a request is understood in, and answered in (A2A 1.0, section 3.6), and its params, read as 1.0's. */
+
+import type * as z from "zod";
+import {
+  type A2aVersion,
+  type OperationName,
+  type OperationParams,
+  operations,
+  toA2aOperation,
+} from "../../../contracts/a2a/operations.ts";
+import { v03Operations } from "../../../contracts/a2a/v03/params.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { Exchange } from "../http/exchange.ts";
+import { type Exchange, paramsRefused } from "../http/exchange.ts";
 
 /** What the client asks for: in the header, or else in the query. Undefined where it says nothing. */
 export function askedVersion({ header, query }: Pick<Exchange, "header" | "query">): string | undefined {
@@ -36,4 +45,33 @@ export function dialectAsked(asked: string | undefined): Dialect {
 
 function said(text: string | undefined): string | undefined {
   return text?.trim() || undefined;
+}
+
+const schemas: Record<A2aVersion, Partial<Record<OperationName, z.ZodType>>> = {
+  "1.0": operations,
+  "0.3": v03Operations,
+};
+
+/**
+ * `tenant` is what a client of 1.0 must say: that, or nothing. 0.3 knows none. No params are as good as empty ones. Throws
+ * `invalid_params`.
+ */
+export function readParams<O extends OperationName>({
+  operation,
+  version,
+  params,
+  tenant,
+}: {
+  operation: O;
+  version: A2aVersion;
+  params: unknown;
+  tenant: string | undefined;
+}): OperationParams<O> {
+  const schema = schemas[version][operation] ?? operations[operation];
+  const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params ?? {});
+  if (!parsed.success) throw paramsRefused(parsed.error.issues);
+  if (version === "1.0" && parsed.data.tenant !== tenant) {
+    throw paramsRefused([{ path: ["tenant"], message: "not the tenant of this interface" }]);
+  }
+  return parsed.data;
 }

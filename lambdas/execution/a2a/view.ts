@@ -96,8 +96,6 @@ function lastOf({ messages, count }: { messages: Message[]; count: number | unde
   return count === 0 ? [] : messages.slice(-count);
 }
 
-// What an agent made, as A2A's artifacts: the same ids whoever reads them, and whenever.
-
 /** In the order in which they were made; of the answer's text one more, the last. */
 function artifactsOf({ made, answer }: { made: readonly Artifact[]; answer: string }): A2aArtifact[] {
   const own = made.map((artifact, index) => ({

@@ -117,8 +117,6 @@ function isAnswer({ text, stopReason }: Told): boolean {
   return text !== "" && stopReason !== undefined && stopReason !== "content_filtered";
 }
 
-// A task as the messages of Converse, which must begin with the user, take turns, and hold no blank text.
-
 export type ConverseMessage = { role: "user" | "assistant"; content: { text: string }[] };
 
 /** Stands where the thread begins with the assistant, as it does below a report that nobody had asked for. */

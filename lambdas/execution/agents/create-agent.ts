@@ -1,5 +1,7 @@
-/** How an entry creates the configured agent, and what it gives the agent. */
+/** How an entry creates the configured agent, what it gives the agent, and the agent as a module of its own beside the handler. */
 
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { AgentConfig } from "../../shared/config/schema.ts";
@@ -25,5 +27,18 @@ export function agentDependencies(aws: AwsDependencies): AgentDependencies {
       if ("secretsManager" in reference) return readManagedSecret({ id: reference.secretsManager });
       throw new Error(`On AWS the secret ${reference.env} must be one of Secrets Manager.`);
     },
+  };
+}
+
+/**
+ * The agent of `agent.cjs` in the folder of the handler. The module is loaded when the agent is created, so that a process
+ * that runs no task, such as a health check, does not load it. The module has classes of its own: of these only
+ * `SekishoError` is recognized on both sides.
+ */
+export function bundledAgent(directory: string): CreateAgent {
+  return (dependencies) => {
+    const load = createRequire(join(directory, "index.js"));
+    const { createAgent }: { createAgent: CreateAgent } = load("./agent.cjs");
+    return createAgent(dependencies);
   };
 }

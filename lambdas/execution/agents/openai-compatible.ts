@@ -7,7 +7,6 @@ import { traceHeaders } from "../../shared/trace.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialTeller } from "./partial-teller.ts";
-import { parseServerSentEvents } from "./sse.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 /** What an endpoint answers that does not know a field of the request; nothing has been generated then. */
@@ -115,8 +114,6 @@ function endpointOf(baseUrl: string): string {
   throw new Error("The model's baseUrl must be https (http only on loopback).");
 }
 
-// Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming).
-
 const chunkSchema = z.object({
   error: z.optional(z.unknown()),
   choices: z.nullish(
@@ -133,7 +130,10 @@ const chunkSchema = z.object({
 /** Far more than any answer with the frames around its tokens. */
 const maxStreamBytes = 32 * 1024 * 1024;
 
-/** Throws for an error event, for what is no chunk, and where the stream ends before the answer did. */
+/**
+ * Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming). Throws for an error event, for
+ * what is no chunk, and where the stream ends before the answer did.
+ */
 async function* readCompletion({
   chunks,
   onChunk,
@@ -163,8 +163,6 @@ async function* observed({ chunks, onChunk }: { chunks: AsyncIterable<Uint8Array
   }
 }
 
-// The messages of a chat completion for a task: the system prompt, the thread so far, what is asked now.
-
 export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
 
 function messagesOf({ task, system }: { task: AgentTask; system?: string | undefined }): ChatMessage[] {
@@ -179,4 +177,56 @@ function messagesOf({ task, system }: { task: AgentTask; system?: string | undef
 /** Data parts, as JSON: a model reads nothing else of them. */
 function dataOf({ parts }: AgentTask): string[] {
   return parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
+}
+
+export type ServerSentEvent = { event: string; data: string };
+
+/**
+ * Lines end in CRLF, LF or CR, wherever the chunks are cut. Other than in a browser, an event that the end of the stream
+ * cuts short is given out too: some servers leave out the last empty line. Throws above `maxBytes`, and for bad UTF-8.
+ */
+export async function* parseServerSentEvents({
+  chunks,
+  maxBytes,
+}: {
+  chunks: AsyncIterable<Uint8Array>;
+  maxBytes: number;
+}): AsyncGenerator<ServerSentEvent> {
+  let event = "";
+  let data: string[] = [];
+  for await (const line of linesOf({ chunks, maxBytes })) {
+    if (line === "") {
+      if (data.length > 0) yield { event, data: data.join("\n") };
+      event = "";
+      data = [];
+      continue;
+    }
+    const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === "data") data.push(value);
+    if (field === "event") event = value;
+  }
+  if (data.length > 0) yield { event, data: data.join("\n") };
+}
+
+async function* linesOf({
+  chunks,
+  maxBytes,
+}: {
+  chunks: AsyncIterable<Uint8Array>;
+  maxBytes: number;
+}): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let bytes = 0;
+  let rest = "";
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error("more than was agreed to read");
+    const text = rest + decoder.decode(chunk, { stream: true });
+    // A CR at the very end may be half of a CRLF.
+    const end = text.endsWith("\r") ? text.length - 1 : text.length;
+    const lines = text.slice(0, end).split(/\r\n|\n|\r/);
+    rest = (lines.pop() ?? "") + text.slice(end);
+    yield* lines;
+  }
+  yield* (rest + decoder.decode()).split(/\r\n|\n|\r/);
 }

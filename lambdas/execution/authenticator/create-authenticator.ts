@@ -1,12 +1,11 @@
-/** Creates the configured authenticator. The bearer authenticator, with its cache of tokens, is here too. */
+/** Creates the configured authenticator. That of bearer tokens is here too. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { createCachedValue } from "../../shared/async/cache.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import { type Authenticator, bearerTokenOf } from "./authenticator.ts";
+import { type Authenticator, bearerTokenOf, noAuthenticator, platformAuthenticator } from "./authenticator.ts";
 import { jwtAuthenticator } from "./jwt.ts";
-import { noAuthenticator, platformAuthenticator } from "./none.ts";
 import { webIdentityAuthenticator } from "./web-identity.ts";
 
 /** A token could be guessed. Nobody is let in until the configuration has longer ones. */
@@ -44,6 +43,25 @@ export function createAuthenticator({
   }
 }
 
+/** Several tokens are one principal while one replaces the other. */
+export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<readonly string[]> }): Authenticator {
+  return {
+    kind: "bearer",
+    async authenticate(request) {
+      const given = bearerTokenOf(request);
+      if (given === undefined) return undefined;
+      const digest = digestOf(given);
+      // Every token is compared, so that the time taken says nothing.
+      const matches = (await readTokens()).filter((token) => timingSafeEqual(digestOf(token), digest));
+      return matches.length > 0 ? "bearer" : undefined;
+    },
+  };
+}
+
+function digestOf(token: string): Buffer {
+  return hash("sha256", token, "buffer");
+}
+
 /** A rotated token counts after that time at most, and so long an old one goes on. */
 const maxAgeMs = 30_000;
 /** A store of secrets that fails is left alone that long. */
@@ -73,25 +91,4 @@ function cacheTokens({
     if (read.status === "rejected") throw read.reason;
     return read.value;
   };
-}
-
-// Lets in whoever has a token that both sides know.
-
-/** Several tokens are one principal while one replaces the other. */
-export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<readonly string[]> }): Authenticator {
-  return {
-    kind: "bearer",
-    async authenticate(request) {
-      const given = bearerTokenOf(request);
-      if (given === undefined) return undefined;
-      const digest = digestOf(given);
-      // Every token is compared, so that the time taken says nothing.
-      const matches = (await readTokens()).filter((token) => timingSafeEqual(digestOf(token), digest));
-      return matches.length > 0 ? "bearer" : undefined;
-    },
-  };
-}
-
-function digestOf(token: string): Buffer {
-  return hash("sha256", token, "buffer");
 }

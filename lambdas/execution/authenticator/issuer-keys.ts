@@ -112,8 +112,6 @@ async function discover({ issuer, signal }: { issuer: string; signal: AbortSigna
   return document.jwks_uri;
 }
 
-// Fetches a JSON document of an issuer of tokens, within bounds.
-
 const maxBytes = 256 * 1024;
 
 /** https only (http on loopback); follows no redirect; rejects where the answer is no 200, too large, or no JSON. */

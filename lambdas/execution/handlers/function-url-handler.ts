@@ -15,7 +15,7 @@ import { createCards } from "../a2a/cards.ts";
 import { lateCards } from "../a2a/late-cards.ts";
 import type { A2aSettings } from "../a2a/open-a2a.ts";
 import { agentDependencies } from "../agents/create-agent.ts";
-import { platformAuthenticator } from "../authenticator/none.ts";
+import { platformAuthenticator } from "../authenticator/authenticator.ts";
 import { openTaskQueue, openTaskStore, queueByCaller } from "../aws-engine.ts";
 import { readUrlEnvironment } from "../config/aws-environment.ts";
 import { createHost, type Host } from "../host.ts";

@@ -1,6 +1,6 @@
 /** The Execution worker's entry on Lambda. */
 import { readBundledConfig } from "../../shared/config/bundled-config.ts";
-import { bundledAgent } from "../agents/bundled-agent.ts";
+import { bundledAgent } from "../agents/create-agent.ts";
 import { createExecutionWorkerHandler } from "./worker-handler.ts";
 
 export const handler = createExecutionWorkerHandler({

@@ -1,11 +1,11 @@
-/** One POST of a JSON-RPC request: who is let in, what is read of it, and who answers it. */
-
+/** One POST of a JSON-RPC request: who is let in, what is read of it within limits, and who answers it. */
 import * as z from "zod";
 import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcRequest, requestSchema } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import { isTooDeep } from "../../shared/json-depth.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -14,12 +14,11 @@ import type { OpenSpan, SpanStart, Spans } from "../../shared/telemetry/spans.ts
 import { parseTrace, type Trace } from "../../shared/trace.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { askedVersion, dialectAsked } from "../a2a/version.ts";
+import { type Dispatch, isMethodName } from "../methods/methods.ts";
 import type { TimeLimit } from "../runs/time-limit.ts";
 import { loggedId } from "../tasks/execution-task.ts";
 import { type Admit, isRefusedCaller } from "./admission.ts";
-import { type Dispatch, isMethodName } from "./dispatch.ts";
 import { type Caller, type Exchange, type ExchangeResponse, errorAnswer, json } from "./exchange.ts";
-import { readBody } from "./read-body.ts";
 
 /** What is spoken at a path: the zone contract with errors in `zoneDialect`, A2A, or both, told apart by each request. */
 export type Face =
@@ -101,8 +100,6 @@ function isJson({ contentType, face }: { contentType: string | undefined; face: 
   return type === "application/json" || (type === "application/a2a+json" && face.a2a !== undefined);
 }
 
-// From bytes to one JSON-RPC Request, or to the error that says why it is none.
-
 const compiledSchema = z.compile(requestSchema);
 /** A byte order mark is no JSON either. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -122,8 +119,7 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-// The span of one POST, below its caller's: what the host was asked, and how that ended. By the conventions of JSON-RPC.
-
+/** The span of one POST, below its caller's: what the host was asked, and how that ended. By the conventions of JSON-RPC. */
 function serverSpan({ request, trace }: { request: JsonRpcRequest; trace: Trace | undefined }): SpanStart {
   const method = knownName(request.method);
   const id = loggedId(request.id);
@@ -149,4 +145,27 @@ function failWith({ span, error, dialect }: { span: OpenSpan; error: SekishoErro
 /** A name that nobody knows is whatever a caller liked to send. */
 function knownName(method: string): string {
   return isMethodName(method) || toA2aOperation(method) !== undefined ? method : "_OTHER";
+}
+
+/**
+ * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` where the body does
+ * not come in time or breaks off: nothing was done, so the same request may be sent again.
+ */
+async function readBody({
+  exchange,
+  maxBytes,
+  withinTime,
+}: {
+  exchange: Exchange;
+  maxBytes: number;
+  /** Ends with `unavailable`. */
+  withinTime: TimeLimit;
+}): Promise<Uint8Array> {
+  const isTooLarge = isAnnouncedLarger({ contentLength: exchange.header("content-length"), maxBytes });
+  if (isTooLarge) throw new SekishoError("payload_too_large");
+  const body = await withinTime(exchange.readBody({ maxBytes })).catch((error: unknown) => {
+    throw error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
+  });
+  if (body === "too_large") throw new SekishoError("payload_too_large");
+  return body;
 }

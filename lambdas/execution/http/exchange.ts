@@ -32,15 +32,11 @@ export type WholeResponse = { status: number; headers: Record<string, string>; b
 /** A body in pieces is read to its end or returned; only for those who `canStream`. */
 export type ExchangeResponse = Omit<WholeResponse, "body"> & { body: string | AsyncIterable<string> };
 
-// What a method of the host is: it gets validated params and who calls, and resolves to the result or rejects with a SekishoError.
-
 /** `principal` is who was authenticated; `receivedAtMs` is when the request was, before its body was read. */
 export type Caller = { principal: string; trace: Trace | undefined; receivedAtMs: number };
 export type MethodCall<M extends MethodName> = { params: ParamsOf<M>; id: RequestId; caller: Caller };
 export type Method<M extends MethodName> = (call: MethodCall<M>) => Promise<ResultOf<M>>;
 export type Methods = { [M in MethodName]: Method<M> };
-
-// The host's answers in one piece: JSON, an error of a dialect, or nothing but a status.
 
 const headers = {
   "content-type": "application/json",
@@ -48,6 +44,7 @@ const headers = {
   "x-content-type-options": "nosniff",
 };
 
+/** The host's answers in one piece: JSON, an error of a dialect, or nothing but a status. */
 export function json(body: unknown): WholeResponse {
   return { status: 200, headers, body: JSON.stringify(body) };
 }
@@ -62,8 +59,6 @@ export function errorAnswer(request: { error: SekishoError; id: RequestId | null
 export function empty({ status, allow }: { status: number; allow?: string }): WholeResponse {
   return { status, headers: { "cache-control": "no-store", ...(allow && { allow }) }, body: "" };
 }
-
-// What params that do not fit are refused with.
 
 const maxIssues = 20;
 

@@ -73,8 +73,6 @@ export function principalOfRole(roleArn: string): string {
   return `${account}:role/${name}`;
 }
 
-// One parameter of a URL's query.
-
 /** `search` with or without its question mark. The first of that name, in any letter case; undefined where there is none. */
 export function queryParameter({ search, name }: { search: string; name: string }): string | undefined {
   if (search === "") return undefined;

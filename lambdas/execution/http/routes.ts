@@ -72,8 +72,7 @@ export function createRoutes({
   };
 }
 
-// The web-standard rim: Request in, Response out.
-
+/** The web-standard rim: Request in, Response out. */
 export function webHandler(
   exchange: (exchange: Exchange) => Promise<ExchangeResponse>,
 ): (request: Request) => Promise<Response> {
@@ -127,8 +126,6 @@ function streamOf({
 }
 
 async function* noBody(): AsyncGenerator<Uint8Array> {}
-
-// `GET /metrics`: what the process counts, to whoever may call the host.
 
 /** Absent where the process is not one that goes on running. */
 export type Exposition = ProcessTelemetry["exposition"] | undefined;

@@ -146,8 +146,6 @@ function headerOf(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-// Writes an answer that comes in pieces to node:http: no faster than the client reads, and no longer than it stays.
-
 /**
  * Resolves when all is written, or the client is gone, or it has taken nothing for `stallMs`: then its connection is cut.
  * Whichever it is, `pieces` is at its end or returned. Rejects as `pieces` does.

@@ -35,8 +35,6 @@ export function createReadAttachment({
   };
 }
 
-// How attachments are read where both zones are on one machine: there the Verification zone keeps them behind a loopback address.
-
 /** Where the Verification zone's server serves them. */
 const localPath = "/files/";
 

@@ -118,8 +118,6 @@ function beginning({ text, most }: { text: string; most: number }): string {
   return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }
 
-// What an agent yields, checked like everything that crosses a boundary: an agent may be plain JavaScript.
-
 const maxPromptLength = 10_000;
 const maxOptions = 20;
 const maxLabelLength = 200;
@@ -161,8 +159,6 @@ function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | 
   log.warn("agent_update_refused", { reason: "execution_failed", cause_kind });
   return undefined;
 }
-
-// The span of one turn of an agent, by the semantic conventions for generative AI: names, ids and counts, never what is said.
 
 /** It goes on with the trace of the record, whichever process runs the agent. */
 export function agentSpan(request: {

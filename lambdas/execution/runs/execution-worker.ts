@@ -3,16 +3,13 @@ import { randomUUID } from "node:crypto";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { createLookAfter, type LookAfter } from "../a2a/look-after.ts";
-import { createPushOutbox, type PushOutbox } from "../a2a/push-outbox.ts";
+import { createLookAfter, createPushOutbox, type LookAfter, type PushOutbox } from "../a2a/push-outbox.ts";
 import type { Agent } from "../agents/agent.ts";
-import { createChangeSignal, createChangeTask } from "../tasks/change-task.ts";
 import { isUnstarted } from "../tasks/changes.ts";
 import { createCompletionPush } from "../tasks/completion-push.ts";
 import { loggedIds, runDefaults } from "../tasks/execution-task.ts";
-import { type ExecutionStore, guardedStore } from "../tasks/guarded-store.ts";
-import { createAdvanceIfDue } from "./advance-if-due.ts";
-import { createQueuedRuns, createRuns } from "./runs.ts";
+import { createChangeSignal, createChangeTask, type ExecutionStore, guardedStore } from "../tasks/task-store.ts";
+import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs.ts";
 
 export type ExecutionWorker = {
   /**

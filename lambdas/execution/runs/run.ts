@@ -10,7 +10,6 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Metrics } from "../../shared/telemetry/metrics.ts";
 import type { OpenSpan, Spans } from "../../shared/telemetry/spans.ts";
 import type { Agent, AgentTask } from "../agents/agent.ts";
-import type { ChangeTask } from "../tasks/change-task.ts";
 import { ask, type Change, end, type Report, renew, report } from "../tasks/changes.ts";
 import {
   callerIdOf,
@@ -19,7 +18,7 @@ import {
   type Outcome,
   type TaskInput,
 } from "../tasks/execution-task.ts";
-import { firstThatFits, withoutHistory } from "../tasks/guarded-store.ts";
+import { type ChangeTask, firstThatFits, withoutHistory } from "../tasks/task-store.ts";
 import { createReadAttachment } from "./attachments.ts";
 import { agentSpan, collectOutcome, endAgentSpan, type Turn } from "./collect-outcome.ts";
 
@@ -236,8 +235,6 @@ function agentTask({
   return { ...params, text, ...(attachments.length > 0 && { attachments }), parts: parts ?? own, answers: said };
 }
 
-// What one run of an agent counts.
-
 /** `task` is as the run knows it: of a cancel elsewhere it knows the cause alone. What another run took over is that one's to count. */
 function countRun({
   metrics,
@@ -258,8 +255,6 @@ function countRun({
   const reason = failure?.lost ? "lost" : (failure?.reason ?? "none");
   metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : state, reason });
 }
-
-// Writes the latest of many values, and at most one in an interval.
 
 export type LatestWriter<T> = {
   put(value: T): void;

@@ -1,15 +1,16 @@
-/** The runs of this process: starts them by winning the lease, stops them, and knows whether any is under way. */
-
+/** The runs of this process: starts them by winning the lease, stops them, and does what is due to a task that nobody works on. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type PlaceCount, unlimited } from "../http/caller-limits.ts";
-import type { ChangeTask } from "../tasks/change-task.ts";
-import { requeue, start } from "../tasks/changes.ts";
+import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import { type PlaceCount, unlimited } from "../http/admission.ts";
+import { expire, giveUp, isLost, isUnanswered, isUnstarted, requeue, start } from "../tasks/changes.ts";
 import { type ExecutionTask, loggedIds } from "../tasks/execution-task.ts";
+import { endless, type Lifetime } from "../tasks/submission.ts";
 import { encodeTaskMessage, queueGroupOf } from "../tasks/task-message.ts";
+import type { ChangeTask } from "../tasks/task-store.ts";
 import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
 import { createTimeLimit } from "./time-limit.ts";
 
@@ -32,7 +33,7 @@ export type Runs = {
   stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
 };
 
-export type AgentRuns = Runs & {
+type AgentRuns = Runs & {
   /** Resolves when the run of this task is over and its outcome stored; at once where it does not run here. Never rejects. */
   ended(id: string): Promise<void>;
 };
@@ -106,8 +107,6 @@ export function createRuns(
   };
 }
 
-// Runs elsewhere: a task is started by sending its id to a queue, where an Execution worker receives it.
-
 /** A task that nobody has started for so long may have lost its message; one that merely waits its turn gets few too many. */
 const requeueAfterMs = 60_000;
 
@@ -157,4 +156,51 @@ export function createQueuedRuns({
     count: () => 0,
     async stopAll() {},
   };
+}
+
+/** Resolves to the record as it stands then. Rejects with `task_not_found` where it has expired. */
+export type AdvanceIfDue = (task: ExecutionTask) => Promise<ExecutionTask>;
+
+/** One that runs here is fine, however late. */
+export function createAdvanceIfDue({
+  runs,
+  changeTask,
+  lifetime = endless,
+  lostAfterMs,
+  retentionMs,
+  metrics,
+  now,
+  log,
+}: {
+  runs: Pick<Runs, "start" | "has">;
+  changeTask: ChangeTask;
+  lifetime?: Lifetime;
+  lostAfterMs: number;
+  retentionMs: number;
+  metrics: Metrics;
+  now: () => number;
+  log: Log;
+}): AdvanceIfDue {
+  return async (task) => {
+    // The next read in another process starts it there.
+    if (isUnstarted(task) && !lifetime.canFinish(task)) return task;
+    if (isUnstarted(task)) return (await runs.start({ task, isSubmission: false })) ?? gone();
+    const nowMs = now();
+    const expiresAtMs = nowMs + retentionMs;
+    if (isUnanswered({ task, nowMs })) {
+      return (await changeTask({ task, change: expire({ nowMs, expiresAtMs }) })).task ?? gone();
+    }
+    if (runs.has(task.id) || !isLost({ task, nowMs, lostAfterMs })) return task;
+    const given = await changeTask({ task, change: giveUp({ nowMs, lostAfterMs, expiresAtMs }) });
+    if (given.changed) {
+      metrics.add("sekisho_executions_total", { state: "failed", reason: "lost" });
+      log.error("task_lost", { ...loggedIds(task), reason: "execution_failed" });
+    }
+    return given.task ?? gone();
+  };
+}
+
+/** The record expired between two looks. */
+export function gone(): never {
+  throw new SekishoError("task_not_found");
 }

@@ -186,8 +186,6 @@ function over(request: {
   return withMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }
 
-// The states that a task has left: who follows it by its records may see two states at once, and is to hear of each.
-
 /** Of a task that is followed no more than a second behind, more do not pass unseen. */
 const maxPassed = 10;
 

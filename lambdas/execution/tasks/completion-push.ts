@@ -7,9 +7,9 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import type { ChangeTask } from "./change-task.ts";
 import { isAsking, isOver } from "./changes.ts";
 import { type ExecutionTask, loggedIds } from "./execution-task.ts";
+import type { ChangeTask } from "./task-store.ts";
 
 export type CompletionPush = {
   /**

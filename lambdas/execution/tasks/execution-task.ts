@@ -154,8 +154,6 @@ function upToDate(json: unknown): unknown {
   return { changedAtMs: createdAtMs, artifacts: outcome?.artifacts, ...json };
 }
 
-// Which task a request means: its id follows from principal and request id, so that a repetition finds it in one read.
-
 /** The task's id for a request id that is a UUID (in any letter case), undefined for all others: those are not deduplicated. */
 export function taskIdOf({ principal, requestId }: { principal: string; requestId: RequestId }): string | undefined {
   if (!dedupedIdSchema.safeParse(requestId).success) return undefined;
@@ -184,11 +182,11 @@ export function derivedId(names: readonly string[]): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-// How an agent knows its caller and the conversation: stable ids that do not name either. They are digests without a key,
-// because the zone has no secret in most places where it runs. So whoever sees an id and guesses the principal can confirm the
-// guess. An id gives no access: the host takes neither from a caller.
-
-/** The same for every task of one principal. */
+/**
+ * How an agent knows its caller: a stable id, the same for every task of one principal, that does not name it. It is a digest without a
+ * key, because the zone has no secret in most places where it runs. So whoever sees an id and guesses the principal can confirm the guess.
+ * The id gives no access: the host takes none from a caller.
+ */
 export function callerIdOf(principal: string): string {
   return derivedId(["caller", principal]);
 }
@@ -200,8 +198,6 @@ export function callerIdOf(principal: string): string {
 export function conversationIdOf({ principal, conversation }: { principal: string; conversation: string }): string {
   return derivedId(["conversation", principal, conversation]);
 }
-
-// What was said in a task that came over A2A, as far as its record keeps it.
 
 /** Beside what the task works on and what it made, a record has room for no more. */
 const maxMessagesBytes = 32 * 1024;
@@ -242,8 +238,6 @@ function emptied({ messageId, taskId, contextId, role }: Message): Message {
 function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
-
-// Which ids of a task and of a request a log line carries.
 
 /** With the operation that began the task. */
 export function loggedIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {

@@ -14,7 +14,7 @@ import {
   type TaskInput,
   withMessages,
 } from "./execution-task.ts";
-import { checkSize } from "./guarded-store.ts";
+import { checkSize } from "./task-store.ts";
 
 export type Submission = {
   principal: string;
@@ -79,8 +79,6 @@ export function newTask({
   return checkSize(withMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }));
 }
 
-// What a user's answer does to a task: it goes on with it, or it said so before, or it is refused.
-
 /**
  * `message` is the answer as A2A brought it, `alongside` what else its record is to say, if it is taken. Without a `questionId`
  * the answer is to whatever the task asks.
@@ -141,8 +139,7 @@ function checkAnswer(request: { said: Said["answer"]; question: Question; isMess
   }
 }
 
-// Whether this process lives long enough for a task. A platform that ends its machines would end the task with them.
-
+/** How long this process lives. A platform that ends its machines would end their tasks with them. */
 export type Lifetime = {
   /** How long a task that begins now may take; infinite where nothing ends the process. */
   leftMs(): number;

@@ -1,13 +1,11 @@
 /** The operations on tasks: submit, find, answer, cancel, list, and wait for changes. Each is scoped to the principal. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { transitionError } from "../../../contracts/task.ts";
-import { type CallerLimits, tooManyAtOnce, unlimited } from "../http/caller-limits.ts";
-import { type AdvanceIfDue, gone } from "../runs/advance-if-due.ts";
+import { type CallerLimits, tooManyAtOnce, unlimited } from "../http/admission.ts";
 import type { Runs } from "../runs/runs.ts";
-import { type ChangeSignal, type ChangeTask, waitForChange, watchTask } from "./change-task.ts";
+import { type AdvanceIfDue, gone } from "../runs/runs.ts";
 import { type Change, cancel, isAsking, isOver, isUnstarted } from "./changes.ts";
 import { type ExecutionTask, taskIdOf } from "./execution-task.ts";
-import type { ExecutionStore } from "./guarded-store.ts";
 import {
   answerOnce,
   checkRepetition,
@@ -18,6 +16,7 @@ import {
   type Submission,
   sessionEnding,
 } from "./submission.ts";
+import { type ChangeSignal, type ChangeTask, type ExecutionStore, waitForChange, watchTask } from "./task-store.ts";
 
 type TaskName = { principal: string; taskId?: string | undefined; requestId?: string | undefined };
 

@@ -19,7 +19,7 @@ export const projectDirectory = join(import.meta.dirname, "../../..");
 /** Written beside the handler; `lambdas/shared/config/bundled-config.ts` reads it. */
 export const configFileName = "config.json";
 /**
- * Written beside a handler that runs tasks; `lambdas/execution/agents/bundled-agent.ts` loads it. By this extension it is
+ * Written beside a handler that runs tasks; `lambdas/execution/agents/create-agent.ts` loads it. By this extension it is
  * CommonJS in every folder, also below a package.json that says "module".
  */
 export const agentFileName = "agent.cjs";

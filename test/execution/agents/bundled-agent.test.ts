@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { bundledAgent } from "../../../lambdas/execution/agents/bundled-agent.ts";
+import { bundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { writeFiles } from "../../../lib/cdk/bundle/asset.ts";
 import { bundle } from "../../../lib/cdk/bundle/bundle.ts";

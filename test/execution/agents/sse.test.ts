@@ -1,7 +1,7 @@
 /** Server-sent events, however the bytes are cut. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { parseServerSentEvents, type ServerSentEvent } from "../../../lambdas/execution/agents/sse.ts";
+import { parseServerSentEvents, type ServerSentEvent } from "../../../lambdas/execution/agents/openai-compatible.ts";
 
 async function eventsOf(bytes: Uint8Array, cuts: readonly number[] = [], maxBytes = 1e6): Promise<ServerSentEvent[]> {
   async function* chunks() {

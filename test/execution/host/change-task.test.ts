@@ -1,7 +1,7 @@
 /** Many writers of one record: each change is made, on top of the others. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "@jest/globals";
-import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/change-task.ts";
+import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/task-store.ts";
 import { recordOf } from "./a2a/records.ts";
 import { memoryStore } from "./test-host.ts";
 

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { requestSchema } from "../../../contracts/envelope.ts";
 import type { SekishoError } from "../../../contracts/errors.ts";
 import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
-import { createDispatch } from "../../../lambdas/execution/http/dispatch.ts";
 import type { Methods } from "../../../lambdas/execution/http/exchange.ts";
+import { createDispatch } from "../../../lambdas/execution/methods/methods.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { noMetrics } from "../../../lambdas/shared/telemetry/metrics.ts";
 

@@ -1,6 +1,5 @@
 /** Who follows a task hears of every state, however many records were not seen. */
 import { describe, expect, it } from "@jest/globals";
-import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/change-task.ts";
 import {
   answer,
   ask,
@@ -11,6 +10,7 @@ import {
   start,
 } from "../../../lambdas/execution/tasks/changes.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/task-store.ts";
 import { recordOf } from "./a2a/records.ts";
 import { memoryStore } from "./test-host.ts";
 

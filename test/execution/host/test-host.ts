@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Artifact } from "../../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../../lambdas/execution/authenticator/none.ts";
+import { noAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost, type Host, type HostOptions } from "../../../lambdas/execution/host.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";

@@ -259,7 +259,7 @@ describe("the operators' page outside loopback", () => {
 
 describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
-    const { platformAuthenticator } = await import("../../../lambdas/execution/authenticator/none.ts");
+    const { platformAuthenticator } = await import("../../../lambdas/execution/authenticator/authenticator.ts");
     const log = createLog({ service: "sekisho", write: () => {} });
     const admission = createTokenAdmission({
       authenticator: platformAuthenticator(),

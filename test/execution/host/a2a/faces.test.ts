@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Dialect } from "../../../../contracts/dialects.ts";
 import { type Cards, createCards } from "../../../../lambdas/execution/a2a/cards.ts";
-import { platformAuthenticator } from "../../../../lambdas/execution/authenticator/none.ts";
+import { platformAuthenticator } from "../../../../lambdas/execution/authenticator/authenticator.ts";
 import { urlHandler } from "../../../../lambdas/execution/handlers/function-url-handler.ts";
 import { a2aSchema } from "../../../../lambdas/shared/config/a2a-schema.ts";
 import { callerRoleArn, functionUrlEvent } from "../../payloads/function-url.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createA2aAgent, startPushLoop } from "../../../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../../../lambdas/execution/authenticator/none.ts";
+import { noAuthenticator } from "../../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../../../lambdas/execution/host.ts";
 import { createExecutionWorker } from "../../../../lambdas/execution/runs/execution-worker.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";

@@ -1,15 +1,13 @@
 /** Tasks with push configurations over a store and a queue, and a receiver of their notifications on loopback. */
 import { randomUUID } from "node:crypto";
 import type { A2aTask } from "../../../../contracts/a2a/task.ts";
-import { createLookAfter } from "../../../../lambdas/execution/a2a/look-after.ts";
 import { createPushConfigs } from "../../../../lambdas/execution/a2a/push-configs.ts";
 import { createPushDelivery } from "../../../../lambdas/execution/a2a/push-delivery.ts";
-import { createPushOutbox } from "../../../../lambdas/execution/a2a/push-outbox.ts";
+import { createLookAfter, createPushOutbox } from "../../../../lambdas/execution/a2a/push-outbox.ts";
 import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
-import { createAdvanceIfDue } from "../../../../lambdas/execution/runs/advance-if-due.ts";
-import { createRuns } from "../../../../lambdas/execution/runs/runs.ts";
-import { createChangeSignal, createChangeTask } from "../../../../lambdas/execution/tasks/change-task.ts";
+import { createAdvanceIfDue, createRuns } from "../../../../lambdas/execution/runs/runs.ts";
 import type { ExecutionTask, StoredPushConfig } from "../../../../lambdas/execution/tasks/execution-task.ts";
+import { createChangeSignal, createChangeTask } from "../../../../lambdas/execution/tasks/task-store.ts";
 import { createTasks } from "../../../../lambdas/execution/tasks/tasks.ts";
 import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";

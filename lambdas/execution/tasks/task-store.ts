@@ -1,39 +1,60 @@
-/** Tells whoever waits in this process that a task's record changed; other processes find out by reading the store. */
-
+/**
+ * The task store as the host uses it: every call has a deadline, a record that is too large is cut, a change is a compare-and-set, and
+ * whoever waits for a change is woken.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
 import { conflict, retryOnConflict } from "../../shared/engine/change-record.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import { createTimeLimit } from "../runs/time-limit.ts";
 import { type Change, isAsking, isOver, leaving } from "./changes.ts";
-import type { ExecutionTask } from "./execution-task.ts";
-import type { ExecutionStore } from "./guarded-store.ts";
+import { type ExecutionTask, loggedId } from "./execution-task.ts";
 
-type Listener = (task: ExecutionTask) => void;
+export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
 
-export type ChangeSignal = {
-  ring(task: ExecutionTask): void;
-  /** Returns what ends the listening. */
-  listen(request: { id: string; listener: Listener }): () => void;
-};
-
-export function createChangeSignal(): ChangeSignal {
-  const listeners = new Map<string, Set<Listener>>();
+/**
+ * The RangeError of a foreign cursor comes through as it is. After the deadline nobody knows whether a write was done; what repeats it compares revisions,
+ * so that does no harm.
+ */
+export function guardedStore({
+  store,
+  timeoutMs,
+  log,
+}: {
+  store: ExecutionStore;
+  timeoutMs: number;
+  log: Log;
+}): ExecutionStore {
+  const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
+  async function guarded<T>({
+    work,
+    operation,
+    item,
+  }: {
+    work: Promise<T>;
+    operation: string;
+    item?: { id: string; requestId?: unknown };
+  }): Promise<T> {
+    try {
+      return await withinTime(work);
+    } catch (error) {
+      // A cursor that is none of the store's is its sender's mistake.
+      if (operation === "store_list" && error instanceof RangeError) throw error;
+      const ids = { task_id: item?.id, request_id: loggedId(item?.requestId) };
+      log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
+      throw new SekishoError("unavailable", { cause: error });
+    }
+  }
   return {
-    ring(task) {
-      for (const listener of [...(listeners.get(task.id) ?? [])]) listener(task);
-    },
-    listen({ id, listener }) {
-      const ofTask = listeners.get(id) ?? new Set();
-      listeners.set(id, ofTask.add(listener));
-      return () => {
-        ofTask.delete(listener);
-        if (ofTask.size === 0 && listeners.get(id) === ofTask) listeners.delete(id);
-      };
-    },
+    get: async (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
+    create: async (request) => guarded({ work: store.create(request), operation: "store_create", ...request }),
+    replace: async (request) => guarded({ work: store.replace(request), operation: "store_replace", ...request }),
+    list: async (request) => guarded({ work: store.list(request), operation: "store_list" }),
   };
 }
-
-// Changes a task's record by compare-and-set: whoever loses reads again and decides anew.
 
 /** `task` is the record as it stands now; undefined where it has expired. `changed` is false where its state forbade the change. */
 type Changed = { task: ExecutionTask | undefined; changed: boolean };
@@ -80,7 +101,64 @@ function entered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): Execu
   return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
 
-// A long poll on one task: woken by the bell for what runs in this process, by reading the store for what runs elsewhere.
+/** An item of DynamoDB holds 400 KB (409,600 bytes); what its indexes repeat, a lease and some numbers come on top. */
+const maxRecordBytes = 400_000;
+
+/** The same record. Throws `payload_too_large` where none holds it. */
+export function checkSize(task: ExecutionTask): ExecutionTask {
+  if (fits(task)) return task;
+  throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
+}
+
+/** The first of these changes whose record fits, or the last one. */
+export function firstThatFits(changes: readonly Change[]): Change {
+  return (task) => {
+    let next: ExecutionTask | undefined;
+    for (const change of changes) {
+      next = change(task);
+      if (next === undefined || fits(next)) return next;
+    }
+    return next;
+  };
+}
+
+/** The same change, and of what was said in the task nothing. */
+export function withoutHistory(change: Change): Change {
+  return (task) => {
+    const next = change(task);
+    return next?.a2a === undefined ? next : { ...next, a2a: { ...next.a2a, messages: [] } };
+  };
+}
+
+function fits(task: ExecutionTask): boolean {
+  return Buffer.byteLength(JSON.stringify(task)) <= maxRecordBytes;
+}
+
+type Listener = (task: ExecutionTask) => void;
+
+/** Tells whoever waits in this process that a task's record changed; other processes find out by reading the store. */
+export type ChangeSignal = {
+  ring(task: ExecutionTask): void;
+  /** Returns what ends the listening. */
+  listen(request: { id: string; listener: Listener }): () => void;
+};
+
+export function createChangeSignal(): ChangeSignal {
+  const listeners = new Map<string, Set<Listener>>();
+  return {
+    ring(task) {
+      for (const listener of [...(listeners.get(task.id) ?? [])]) listener(task);
+    },
+    listen({ id, listener }) {
+      const ofTask = listeners.get(id) ?? new Set();
+      listeners.set(id, ofTask.add(listener));
+      return () => {
+        ofTask.delete(listener);
+        if (ofTask.size === 0 && listeners.get(id) === ofTask) listeners.delete(id);
+      };
+    },
+  };
+}
 
 const firstPollMs = 100;
 const slowestPollMs = 1000;
@@ -127,8 +205,6 @@ export async function waitForChange(request: {
     stopListening();
   }
 }
-
-// Follows one task: its records as they are stored, in order, from any instance, until its turn or the task is over.
 
 const firstLookMs = 100;
 const slowestLookMs = 1000;
