@@ -144,7 +144,7 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
 export async function main(words: string[]): Promise<number> {
   const name = [words.slice(0, 2).join(" "), words[0] ?? ""].find((candidate) => candidate in commands);
   const entry = name === undefined ? undefined : commands[name];
-  if (name === undefined || entry === undefined) return partOf(words) ?? overview(words[0]);
+  if (name === undefined || entry === undefined) return runCommandGroup(words) ?? overview(words[0]);
   const rest = words.slice(name.split(" ").length);
   const stop = new AbortController();
   let firstAtMs = 0;
@@ -179,21 +179,21 @@ export async function main(words: string[]): Promise<number> {
 }
 
 /** `sekisho config` alone: which commands begin with that word. */
-function partOf([word = "", next]: string[]): number | undefined {
+function runCommandGroup([word = "", next]: string[]): number | undefined {
   const names = Object.keys(commands).filter((name) => name.startsWith(`${word} `));
   if (names.length === 0) return undefined;
   const asked = next === "--help" || next === "-h";
-  const list = names.map(listed).join("\n");
+  const list = names.map(formatCommand).join("\n");
   if (asked) process.stdout.write(`${list}\n`);
-  else process.stderr.write(`${unknownOf(word, next)}\n\n${list}\n`);
+  else process.stderr.write(`${unknownCommandText(word, next)}\n\n${list}\n`);
   return asked ? exitCodes.success : exitCodes.badUsage;
 }
 
-function unknownOf(word: string, next: string | undefined): string {
+function unknownCommandText(word: string, next: string | undefined): string {
   return next === undefined ? `"${word}" is the beginning of:` : `There is no command "${word} ${next}". There is:`;
 }
 
-function listed(name: string): string {
+function formatCommand(name: string): string {
   return `  ${name.padEnd(22)} ${commands[name]?.summary ?? ""}`;
 }
 
@@ -202,7 +202,7 @@ function overview(word: string | undefined): number {
     "sekisho: a checkpoint between Slack and the agents that do the work",
     "",
     "Commands:",
-    ...Object.keys(commands).map(listed),
+    ...Object.keys(commands).map(formatCommand),
     "",
     "sekisho <command> --help says more.",
   ].join("\n");

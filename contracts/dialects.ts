@@ -17,14 +17,14 @@ const columns = {
 } as const satisfies Record<Dialect, number>;
 
 /** All numbers that `reason` may have in a dialect: one, or two for A2A's `invalid_state` (a refused cancel has its own). */
-export function codesOf({ reason, dialect }: { reason: Reason; dialect: Dialect }): readonly number[] {
+export function listErrorCodes({ reason, dialect }: { reason: Reason; dialect: Dialect }): readonly number[] {
   const cell = cellOf({ reason, dialect });
   if (typeof cell === "number") return [cell];
   return "state" in cell ? [cell.code] : [cell.onCancel, cell.otherwise];
 }
 
 /** The number of `reason`; `target` is the state that an `invalid_state` refused to go to. */
-export function codeOf({
+export function toErrorCode({
   reason,
   dialect,
   target,
@@ -40,12 +40,12 @@ export function codeOf({
 }
 
 /** The reasons that a number may mean in a dialect, in the order of the table; none for a number that it does not know. */
-export function reasonsOf({ code, dialect }: { code: number; dialect: Dialect }): readonly Reason[] {
-  return reasons.filter((reason) => codesOf({ reason, dialect }).includes(code));
+export function listReasons({ code, dialect }: { code: number; dialect: Dialect }): readonly Reason[] {
+  return reasons.filter((reason) => listErrorCodes({ reason, dialect }).includes(code));
 }
 
 /** The reason that a dialect tells by the state of a task instead of an error, if it has one for that state. */
-export function reasonOfState({ state, dialect }: { state: TaskState; dialect: Dialect }): Reason | undefined {
+export function findReasonOfState({ state, dialect }: { state: TaskState; dialect: Dialect }): Reason | undefined {
   return reasons.find((reason) => {
     const cell = cellOf({ reason, dialect });
     return typeof cell === "object" && "state" in cell && cell.state === state;
@@ -53,7 +53,7 @@ export function reasonOfState({ state, dialect }: { state: TaskState; dialect: D
 }
 
 /** The HTTP status that belongs to a reason where an endpoint answers errors with one. */
-export function httpStatusOf(reason: Reason): number {
+export function toHttpStatus(reason: Reason): number {
   return rows[reason][5];
 }
 

@@ -1,7 +1,7 @@
 /** `data` of an error object where it is an object: every dialect but A2A 1.x. */
 
 import * as z from "zod";
-import { codeOf, type Dialect, httpStatusOf, reasonsOf } from "./dialects.ts";
+import { type Dialect, listReasons, toErrorCode, toHttpStatus } from "./dialects.ts";
 import type { JsonRpcErrorObject } from "./envelope.ts";
 import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
 import { maxTaskIdLength } from "./limits.ts";
@@ -22,7 +22,7 @@ export const errorDataSchema = z.object({
 });
 
 /** The details read from `data`. `retryable: false` beside a retryable reason means that the sender only guessed the reason. */
-export type FoundInData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };
+export type DecodedData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };
 
 const { reason: _reason, retryable: _retryable, ...detailFields } = errorDataSchema.shape;
 
@@ -32,7 +32,7 @@ function detailsToObject({ error, reason }: { error: SekishoError; reason: Reaso
 }
 
 /** Takes whatever of the known fields is well-formed; `{ missing: [...] }`, as some agents send it, becomes issues. Never throws. */
-function detailsFromObject(data: Readonly<Record<string, unknown>>): FoundInData {
+function detailsFromObject(data: Readonly<Record<string, unknown>>): DecodedData {
   const details: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(detailFields)) {
     const value = schema.safeParse(data[name]).data;
@@ -119,7 +119,7 @@ function detailsToArray({
 }
 
 /** Our own reason before A2A's; what is malformed or unknown is passed over. Never throws. */
-function detailsFromArray(data: readonly unknown[]): FoundInData {
+function detailsFromArray(data: readonly unknown[]): DecodedData {
   const infos = data.flatMap((item) => errorInfoSchema.safeParse(item).data ?? []);
   const own = infos.find((info) => info.domain === ownDomain);
   const a2a = infos.find((info) => info.domain === a2aDomain);
@@ -190,14 +190,14 @@ export function decodeError({
     return new SekishoError(reason, { details, code, exact: !wasGuessed });
   }
   // Every dialect's table holds the standard codes, so they need no step of their own.
-  const byCode = reasonsOf({ code, dialect });
+  const byCode = listReasons({ code, dialect });
   const pool = byCode.length > 0 ? byCode : reasons;
-  const byStatus = pool.filter((candidate) => httpStatusOf(candidate) === status);
+  const byStatus = pool.filter((candidate) => toHttpStatus(candidate) === status);
   const left = byStatus.length > 0 ? byStatus : byCode;
   return new SekishoError(left[0] ?? "internal", { details, code, exact: left.length === 1 });
 }
 
-function findInData(data: unknown): FoundInData {
+function findInData(data: unknown): DecodedData {
   if (Array.isArray(data)) return detailsFromArray(data);
   if (typeof data === "object" && data !== null) return detailsFromObject({ ...data });
   return { details: {} };
@@ -214,7 +214,7 @@ export function encodeError({ error, dialect }: { error: SekishoError; dialect: 
     return encodeError({ error: new SekishoError("internal", { details: error.details }), dialect });
   }
   const { reason } = error;
-  const code = codeOf({ reason, dialect, target: error.details.target });
+  const code = toErrorCode({ reason, dialect, target: error.details.target });
   const data = dialect === "a2a" ? detailsToArray({ error, reason, code }) : detailsToObject({ error, reason });
   return { code, message: error.message, data };
 }

@@ -1,5 +1,5 @@
 /** An error as a host answers it over HTTP in a dialect: the response object, its status, and when to come again. */
-import { type Dialect, httpStatusOf } from "./dialects.ts";
+import { type Dialect, toHttpStatus } from "./dialects.ts";
 import type { JsonRpcErrorObject, RequestId } from "./envelope.ts";
 import { encodeError } from "./error-data.ts";
 import type { Reason, SekishoError } from "./errors.ts";
@@ -17,7 +17,7 @@ const statusReasons: readonly Reason[] = ["unauthenticated", "permission_denied"
  * HTTP 200 for most errors, and a status for what A2A and our own host tell by one as well. In VAPORA's dialect every reason
  * has its status, and the response no `id`. 429 and 503 say when to come again, in a second where nothing is known.
  */
-export function errorResponseIn({
+export function createErrorResponse({
   error,
   id,
   dialect,
@@ -40,5 +40,5 @@ function statusOf({ reason, id, dialect }: { reason: Reason; id: RequestId | nul
   const isRefusedBody = reason === "payload_too_large" && id === null;
   const isA2aOutage = reason === "unavailable" && (dialect === "a2a" || dialect === "a2a-0.3");
   const hasStatus = dialect === "vapora" || isRefusedBody || isA2aOutage || statusReasons.includes(reason);
-  return hasStatus ? httpStatusOf(reason) : 200;
+  return hasStatus ? toHttpStatus(reason) : 200;
 }

@@ -1,6 +1,6 @@
 /** The OpenRPC document of the zone contract (https://spec.open-rpc.org), built from the zod schemas. */
 import * as z from "zod";
-import { codeOf } from "./dialects.ts";
+import { toErrorCode } from "./dialects.ts";
 import { errorDataSchema } from "./error-data.ts";
 import { isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
 import {
@@ -139,5 +139,5 @@ function componentUri(id: string): string {
 
 function errorObject(reason: Reason): Record<string, unknown> {
   const { message } = new SekishoError(reason);
-  return { code: codeOf({ reason, dialect: "zone" }), message, data: { reason, retryable: isRetryable(reason) } };
+  return { code: toErrorCode({ reason, dialect: "zone" }), message, data: { reason, retryable: isRetryable(reason) } };
 }

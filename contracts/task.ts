@@ -24,12 +24,12 @@ const followers: Record<TaskState, readonly TaskState[]> = {
 };
 
 /** Whether a task in state `from` may go to `to`. Terminal states never change. */
-export function mayFollow({ from, to }: { from: TaskState; to: TaskState }): boolean {
+export function canTransition({ from, to }: { from: TaskState; to: TaskState }): boolean {
   return followers[from].includes(to);
 }
 
 /** The details of a refused transition, in every protocol: the task's state, and the state that was asked for. */
-export function transitionRefused({
+export function transitionError({
   taskId,
   correlationId,
   from,

@@ -38,7 +38,7 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
     "lambdas/shared/engine/a.ts",
     'import type { Agent } from "../../execution/agents/agent.ts";',
   ],
-  ["the Verification zone", "lambdas/verification/a.ts", 'import { roleNameOf } from "../../lib/names.ts";'],
+  ["the Verification zone", "lambdas/verification/a.ts", 'import { formatRoleName } from "../../lib/names.ts";'],
   ["the stacks know", "lib/cdk/a.ts", 'import type { Host } from "../../lambdas/execution/host.ts";'],
   [
     "the stacks know",

@@ -14,9 +14,8 @@ import { attributesOf, positionOf } from "../lambdas/shared/engine/aws/record.ts
 import { shardOf } from "../lambdas/shared/engine/aws/table.ts";
 import { storedRulesId } from "../lambdas/verification/gate/allowlist.ts";
 import { metadataOf } from "../lambdas/verification/slack/api/posts.ts";
-import { encodeButton } from "../lambdas/verification/slack/messages/buttons.ts";
-import { greetingIdOf, requestIdOf } from "../lambdas/verification/task/request-id.ts";
-import { sessionIdOf } from "../lambdas/verification/task/session.ts";
+import { encodeButton } from "../lambdas/verification/slack/messages/message-marks.ts";
+import { greetingIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/ids.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
 import { historyIdOf, historyStateOf } from "../lambdas/verification/usage/entry.ts";
 import { sampleAsk, sampleTask } from "./verification/task/sample.ts";

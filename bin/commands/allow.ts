@@ -3,16 +3,16 @@ import { parseArgs } from "node:util";
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
 import { judge } from "../../lambdas/verification/gate/allowlist.ts";
 import { changeRules, readRules } from "../../lib/cli/allow/change-rules.ts";
-import { atRulePlace } from "../../lib/cli/allow/place.ts";
+import { withRulePlace } from "../../lib/cli/allow/place.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";
 import {
-  askingIn,
   fieldOptions,
-  fieldsIn,
-  fieldText,
-  numberIn,
-  ruleIn,
-  ruleText,
+  formatRule,
+  formatRuleField,
+  readRequester,
+  readRule,
+  readRuleFields,
+  readRuleNumber,
 } from "../../lib/cli/allow/rule-text.ts";
 import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
@@ -32,15 +32,15 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
   async run(run) {
     const options = { json: { type: "boolean", default: false }, ...zoneOptions } as const;
     const { values } = parseArgs({ args: run.words, options });
-    return atRulePlace(run, values, async ({ place, configured, configName }) => {
+    return withRulePlace(run, values, async ({ place, configured, configName }) => {
       const kept = (await readRules({ store: place.store }))?.rules ?? [];
       for (const { number, addedAtMs, rule } of kept) {
         const addedAt = new Date(addedAtMs).toISOString();
-        const line = `${String(number).padStart(4)}  ${ruleText(rule)}  (added ${addedAt})`;
+        const line = `${String(number).padStart(4)}  ${formatRule(rule)}  (added ${addedAt})`;
         run.print(values.json ? JSON.stringify({ source: "added", number, addedAt, ...rule }) : line);
       }
       for (const rule of configured) {
-        const line = `   -  ${ruleText(rule)}  (${configName})`;
+        const line = `   -  ${formatRule(rule)}  (${configName})`;
         run.print(values.json ? JSON.stringify({ source: "configuration", ...rule }) : line);
       }
       if (kept.length + configured.length === 0) run.note(`There is no rule ${place.where}: nobody may ask.`);
@@ -77,11 +77,11 @@ Exit code: 0; 1 it could not be added, or AWS refused; 2 bad usage or configurat
     const options = { ...fieldOptions, label: { type: "string" }, ...zoneOptions } as const;
     const { values } = parseArgs({ args: run.words, options });
     const { team, channel, user, group, label } = values;
-    const rule = ruleIn({ team, channel, user, group, label });
-    return atRulePlace(run, values, async ({ place, configured, configName }) => {
+    const rule = readRule({ team, channel, user, group, label });
+    return withRulePlace(run, values, async ({ place, configured, configName }) => {
       const decide = (kept: Parameters<typeof withRule>[0]["kept"]) => withRule({ kept, rule, nowMs: Date.now() });
       const { rule: there, isNew } = await changeRules({ store: place.store, decide });
-      const text = `rule ${there.number} ${place.where}: ${ruleText(there.rule)}`;
+      const text = `rule ${there.number} ${place.where}: ${formatRule(there.rule)}`;
       run.print(isNew ? `Added ${text}\nIt holds ${place.sinceWhen}.` : `Nothing to add: it is ${text}`);
       if (configured.some((one) => isSame(one, rule))) run.note(`Note: ${configName} has the same rule.`);
       return exitCodes.success;
@@ -111,15 +111,17 @@ Exit code: 0; 1 there is no such rule, or AWS refused; 2 bad usage or configurat
       allowPositionals: true,
       options: { ...fieldOptions, ...zoneOptions },
     });
-    const meant = meantBy({ positionals, fields: fieldsIn(values) });
-    return atRulePlace(run, values, async ({ place, configured, configName }) => {
+    const meant = readRuleReference({ positionals, fields: readRuleFields(values) });
+    return withRulePlace(run, values, async ({ place, configured, configName }) => {
       const { rule } = await changeRules({ store: place.store, decide: (kept) => withoutRule({ kept, meant }) });
       if (rule !== undefined) {
-        run.print(`Removed rule ${rule.number} ${place.where}: ${ruleText(rule.rule)}\nIt is gone ${place.sinceWhen}.`);
+        run.print(
+          `Removed rule ${rule.number} ${place.where}: ${formatRule(rule.rule)}\nIt is gone ${place.sinceWhen}.`,
+        );
         return exitCodes.success;
       }
       const isConfigured = typeof meant !== "number" && configured.some((one) => isSame(one, meant));
-      const name = typeof meant === "number" ? `number ${meant}` : ruleText(meant);
+      const name = typeof meant === "number" ? `number ${meant}` : formatRule(meant);
       run.note(
         isConfigured
           ? `That rule is one of ${configName}: remove it there. It then holds no more ${place.ofConfiguration}.`
@@ -130,13 +132,19 @@ Exit code: 0; 1 there is no such rule, or AWS refused; 2 bad usage or configurat
   },
 };
 
-function meantBy({ positionals, fields }: { positionals: string[]; fields: RuleFields }): number | RuleFields {
+function readRuleReference({
+  positionals,
+  fields,
+}: {
+  positionals: string[];
+  fields: RuleFields;
+}): number | RuleFields {
   const [number, ...more] = positionals;
   const hasFields = Object.keys(fields).length > 0;
   if (more.length > 0 || (number === undefined) === !hasFields) {
     throw new UsageError("Name one rule: by its number, or by what it was added with.");
   }
-  return number === undefined ? fields : numberIn(number);
+  return number === undefined ? fields : readRuleNumber(number);
 }
 
 // `sekisho allow why`: whether a person may ask somewhere, by which rule, and what to add where by none.
@@ -156,8 +164,8 @@ configuration; 3 AWS not reachable.
   async run(run) {
     const { team, channel, user } = fieldOptions;
     const { values } = parseArgs({ args: run.words, options: { team, channel, user, ...zoneOptions } });
-    const asking = askingIn({ team: values.team, channel: values.channel, user: values.user });
-    return atRulePlace(run, values, async ({ place, configured, configName, placeText }) => {
+    const asking = readRequester({ team: values.team, channel: values.channel, user: values.user });
+    return withRulePlace(run, values, async ({ place, configured, configName, placeText }) => {
       const kept = (await readRules({ store: place.store }))?.rules ?? [];
       const rules: Named[] = [
         ...kept.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
@@ -166,16 +174,16 @@ configuration; 3 AWS not reachable.
       const { rule, byGroup } = judge({ rules, asking });
       const where = `in ${asking.channel} of ${asking.team}`;
       if (rule !== undefined) {
-        run.print(`${asking.user} may ask ${where}, by ${namedText(rule)}`);
+        run.print(`${asking.user} may ask ${where}, by ${formatNamed(rule)}`);
         if (rule.name.endsWith(configName)) run.note(`${configName} holds ${place.ofConfiguration}.`);
         return exitCodes.success;
       }
       const none = `No rule ${place.where} or of ${configName} lets ${asking.user} ask ${where}`;
       if (byGroup.length > 0) {
-        const groups = byGroup.map((one) => `\n  ${namedText(one)}`).join("");
+        const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
         run.print(`${none}, unless they are in the user group of:${groups}`);
       } else run.print(`${none}.`);
-      run.print(`To let them in:\n  npx sekisho allow add ${fieldText(asking)}${placeText}`);
+      run.print(`To let them in:\n  npx sekisho allow add ${formatRuleField(asking)}${placeText}`);
       return exitCodes.failed;
     });
   },
@@ -183,6 +191,6 @@ configuration; 3 AWS not reachable.
 
 type Named = AllowlistRule & { name: string };
 
-function namedText(rule: Named): string {
-  return `${rule.name}: ${ruleText(rule)}`;
+function formatNamed(rule: Named): string {
+  return `${rule.name}: ${formatRule(rule)}`;
 }

@@ -34,8 +34,8 @@ export class UsageError extends Error {
 }
 
 /** Waits until the person wants to end, then ends; says so where it takes its time. */
-export async function untilStopped({ signal, note }: CommandRun, close: () => Promise<void>): Promise<void> {
-  await aborted(signal);
+export async function closeWhenStopped({ signal, note }: CommandRun, close: () => Promise<void>): Promise<void> {
+  await waitForAbort(signal);
   const text = "Stopping; what is under way gets a few seconds. Ctrl-C again ends at once.";
   const timer = setTimeout(() => note(text), 700);
   try {
@@ -46,7 +46,7 @@ export async function untilStopped({ signal, note }: CommandRun, close: () => Pr
 }
 
 /** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
+export function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

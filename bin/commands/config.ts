@@ -79,11 +79,11 @@ function stageText(stage: Stage): string {
 
 /** The references that cannot be resolved here; that is no problem of the file. */
 function unsetSecrets(config: Config): SecretReference[] {
-  return [...neededSecrets(config.slack), ...secretsBesideSlack(config)].filter((secret) => !hasSecret(secret));
+  return [...neededSecrets(config.slack), ...listNonSlackSecrets(config)].filter((secret) => !hasSecret(secret));
 }
 
 /** Of destinations, of the Execution zone, and of those who are told or tell what happens. */
-export function secretsBesideSlack({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
+export function listNonSlackSecrets({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
   const { exporter } = telemetry.traces;
   return [
     ...Object.values(destinations).flatMap(secretsOfDestination),

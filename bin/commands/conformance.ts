@@ -9,15 +9,15 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import type { Texts } from "../../lib/cli/conformance/case.ts";
-import { endpointOf } from "../../lib/cli/conformance/endpoint-text.ts";
-import { jsonReport } from "../../lib/cli/conformance/json-report.ts";
-import { junitReport } from "../../lib/cli/conformance/junit-report.ts";
-import { openPeer } from "../../lib/cli/conformance/open-peer.ts";
-import type { Peer } from "../../lib/cli/conformance/peer.ts";
-import { probe } from "../../lib/cli/conformance/probe.ts";
-import { type CaseReport, isKept, runCases } from "../../lib/cli/conformance/run-cases.ts";
+import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
+import { formatJsonReport } from "../../lib/cli/conformance/json-report.ts";
+import { formatJunitReport } from "../../lib/cli/conformance/junit-report.ts";
+import { openPeerUnderTest } from "../../lib/cli/conformance/open-peer.ts";
+import type { PeerUnderTest } from "../../lib/cli/conformance/peer.ts";
+import { probePeer } from "../../lib/cli/conformance/probe.ts";
+import { type CaseReport, isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
 import { createSlowTasks } from "../../lib/cli/conformance/slow-tasks.ts";
-import { textReport } from "../../lib/cli/conformance/text-report.ts";
+import { formatTextReport } from "../../lib/cli/conformance/text-report.ts";
 import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
 /** All cases together, with an agent that thinks for a minute at each of its tasks. */
@@ -53,7 +53,7 @@ there that could be tested (not reachable, no endpoint at this address, credenti
     if (positionals.length > 1) throw new UsageError("One URL is needed.");
     const place = { directory: run.directory, file: values.config };
     const { auth, dialect, destination } = values;
-    const endpoint = endpointOf({ url: positionals[0], auth, dialect, destination, place });
+    const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination, place });
     requireSecrets(secretsOfDestination(endpoint.destination));
     const timeoutMs = millisecondsOf(values["call-timeout"]);
     const junit = values.junit === undefined ? undefined : fileOf({ path: values.junit, directory: run.directory });
@@ -66,7 +66,7 @@ there that could be tested (not reachable, no endpoint at this address, credenti
     const { executionPort, logLevel } = readEnvironment();
     const timeOver = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([run.signal, timeOver]);
-    const { peer, close } = await openPeer({
+    const { peer, close } = await openPeerUnderTest({
       ...endpoint,
       directory: configDirectory(place),
       executionPort,
@@ -76,7 +76,7 @@ there that could be tested (not reachable, no endpoint at this address, credenti
       signal,
     });
     try {
-      const why = await probe({ peer, id: randomUUID() });
+      const why = await probePeer({ peer, id: randomUUID() });
       if (why !== undefined) {
         run.note(`${endpoint.called}: ${why}`);
         return exitCodes.notReachable;
@@ -123,19 +123,19 @@ function fileOf({ path, directory }: { path: string; directory: string }): strin
     closeSync(openSync(file, "a"));
     if (!wasThere) rmSync(file);
   } catch (thrown) {
-    throw new UsageError(notWritable({ file, thrown }));
+    throw new UsageError(notWritableText({ file, thrown }));
   }
   return file;
 }
 
-function notWritable({ file, thrown }: { file: string; thrown: unknown }): string {
+function notWritableText({ file, thrown }: { file: string; thrown: unknown }): string {
   return `--junit: ${file} is no file that can be written (${Object(thrown).code}).`;
 }
 
 /** Progress is told by theme: the cases of one take hardly any time, but for those of slow tasks. */
 async function runAll(request: {
   run: CommandRun;
-  peer: Peer;
+  peer: PeerUnderTest;
   texts: Texts;
   isIdempotent: boolean;
   signal: AbortSignal;
@@ -171,9 +171,9 @@ function show(request: {
   junit: string | undefined;
 }): number {
   const { run, json, junit, ...report } = request;
-  run.print(json ? jsonReport(report) : textReport(report));
-  const isWritten = junit === undefined || write({ run, file: junit, text: junitReport(report) });
-  return isWritten && isKept(report.reports) ? exitCodes.success : exitCodes.failed;
+  run.print(json ? formatJsonReport(report) : formatTextReport(report));
+  const isWritten = junit === undefined || write({ run, file: junit, text: formatJunitReport(report) });
+  return isWritten && isConformant(report.reports) ? exitCodes.success : exitCodes.failed;
 }
 
 function write({ run, file, text }: { run: CommandRun; file: string; text: string }): boolean {
@@ -181,7 +181,7 @@ function write({ run, file, text }: { run: CommandRun; file: string; text: strin
     writeFileSync(file, text);
     return true;
   } catch (thrown) {
-    run.note(notWritable({ file, thrown }));
+    run.note(notWritableText({ file, thrown }));
     return false;
   }
 }

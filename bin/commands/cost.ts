@@ -3,13 +3,13 @@ import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { defaultIdleSeconds } from "../../lambdas/shared/config/stage-schema.ts";
-import { type Kind, readMeasuredCalls } from "../../lib/cli/aws/cost/calls.ts";
+import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/calls.ts";
 import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
 import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
-const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly Kind[];
+const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly MeasuredKind[];
 
 export const cost: Command = {
   help: `

@@ -7,19 +7,19 @@ import { cancelAll } from "../../lib/cli/data/cancel-all.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";
 import { countAll } from "../../lib/cli/data/count-all.ts";
 import { eraseAll } from "../../lib/cli/data/erase-all.ts";
-import { stageExecution } from "../../lib/cli/data/execution-records.ts";
+import { createStageExecutionPart } from "../../lib/cli/data/execution-records.ts";
 import { findPerson, isUnderWay, type PersonRecords } from "../../lib/cli/data/find-person.ts";
-import { leaveOver, readLeftOver } from "../../lib/cli/data/left-over.ts";
+import { readLeftOver, writeLeftOver } from "../../lib/cli/data/left-over.ts";
 import {
-  atRecordPlace,
-  nameOf,
+  formatPerson,
   type Person,
   personHelp,
-  personIn,
   personOptions,
   type RecordPlace,
+  readPerson,
+  withRecordPlace,
 } from "../../lib/cli/data/person.ts";
-import { type Counts, countLines, otherTeamsLine, remains } from "../../lib/cli/data/text.ts";
+import { type Counts, formatCounts, otherTeamsLine, remainingDataText } from "../../lib/cli/data/text.ts";
 import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
@@ -41,8 +41,8 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
       args: run.words,
       options: { ...personOptions, json: { type: "boolean", default: false }, ...zoneOptions },
     });
-    const person = personIn(values);
-    return atRecordPlace(run, values, async (place) => {
+    const person = readPerson(values);
+    return withRecordPlace(run, values, async (place) => {
       const { signal } = run;
       const nowMs = Date.now();
       const found = await findPerson({ store: place.store, person, nowMs, signal });
@@ -50,7 +50,7 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
       const elsewhere = otherTeamsLine(found);
       if (elsewhere !== undefined) run.note(elsewhere);
       if (values.json) run.print(JSON.stringify({ ...person, ...counts }));
-      else for (const line of [`${nameOf(person)} ${place.where}:`, ...countLines(counts)]) run.print(line);
+      else for (const line of [`${formatPerson(person)} ${place.where}:`, ...formatCounts(counts)]) run.print(line);
       return exitCodes.success;
     });
   },
@@ -95,10 +95,10 @@ reachable.
     });
     const file = values["request-ids"];
     if (file !== undefined) return deleteLeftOver({ run, file, ...values });
-    const person = personIn(values);
+    const person = readPerson(values);
     const wishes = { ...values, isDry: values["dry-run"] };
     try {
-      return await atRecordPlace(run, values, (place) => deletePerson({ run, place, person, wishes }));
+      return await withRecordPlace(run, values, (place) => deletePerson({ run, place, person, wishes }));
     } catch (thrown) {
       if (!run.signal.aborted) throw thrown;
       throw new Error("Interrupted. What is deleted stays deleted; run the command again for the rest.", {
@@ -108,8 +108,8 @@ reachable.
   },
 };
 
-type Wishes = { isDry: boolean; yes: boolean; cancel: boolean; rules: boolean; config?: string | undefined };
-type Deletion = { run: CommandRun; place: RecordPlace; person: Person; wishes: Wishes };
+type DeletionOptions = { isDry: boolean; yes: boolean; cancel: boolean; rules: boolean; config?: string | undefined };
+type Deletion = { run: CommandRun; place: RecordPlace; person: Person; wishes: DeletionOptions };
 
 async function deletePerson({ run, place, person, wishes }: Deletion): Promise<number> {
   const { signal, print, note } = run;
@@ -122,11 +122,11 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
     );
   }
   const counts = await countAll({ place, person, found, nowMs, signal });
-  for (const line of [`${nameOf(person)} ${place.where}:`, ...countLines(counts)]) print(line);
+  for (const line of [`${formatPerson(person)} ${place.where}:`, ...formatCounts(counts)]) print(line);
   const elsewhere = otherTeamsLine(found);
   if (elsewhere !== undefined) note(elsewhere);
   if (wishes.isDry) {
-    for (const line of ["", ...remains, "", "Nothing was deleted."]) print(line);
+    for (const line of ["", ...remainingDataText, "", "Nothing was deleted."]) print(line);
     return exitCodes.success;
   }
   const underWay = found.tasks.filter((task) => task.isUnderWay);
@@ -138,7 +138,7 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
     note("Nothing was deleted. End them by `sekisho tasks cancel ID`, or wait; --cancel does both.");
     return exitCodes.failed;
   }
-  if (!wishes.yes && !(await isMeant({ person, signal }))) {
+  if (!wishes.yes && !(await confirmDeletion({ person, signal }))) {
     note("Nothing was deleted.");
     return exitCodes.failed;
   }
@@ -157,17 +157,18 @@ async function deletePerson({ run, place, person, wishes }: Deletion): Promise<n
       if (!("stageName" in place.at)) throw why;
       isExecutionLeft = true;
       const { config } = wishes;
-      for (const line of await leaveOver({ directory: run.directory, ids, named: place.at, config, nowMs })) note(line);
+      for (const line of await writeLeftOver({ directory: run.directory, ids, named: place.at, config, nowMs }))
+        note(line);
     },
   });
   print("");
-  for (const line of leftLines(left)) note(line);
+  for (const line of formatRemainingAnswers(left)) note(line);
   const isLeft = isExecutionLeft || left.length > 0;
-  if (!isLeft) print(isNothing(counts) ? `Nothing was found of ${nameOf(person)}.` : "Deleted.");
+  if (!isLeft) print(isNothing(counts) ? `Nothing was found of ${formatPerson(person)}.` : "Deleted.");
   else print(`Deleted, but for ${isExecutionLeft ? "the Execution zone's records" : "what is under way"}.`);
   for (const line of foreignLines({ place, found })) print(line);
-  for (const line of rulesLeft({ counts, withRules: wishes.rules })) print(line);
-  for (const line of remains) print(line);
+  for (const line of describeRemainingRules({ counts, withRules: wishes.rules })) print(line);
+  for (const line of remainingDataText) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
 }
 
@@ -176,7 +177,7 @@ function isNothing({ tasks, history, answered, quotas, rules }: Counts): boolean
 }
 
 /** Another person's task is not for this command to end. */
-function leftLines(left: readonly string[]): string[] {
+function formatRemainingAnswers(left: readonly string[]): string[] {
   if (left.length === 0) return [];
   const ids = left.slice(0, shownIds).join(", ");
   return [
@@ -185,7 +186,7 @@ function leftLines(left: readonly string[]): string[] {
   ];
 }
 
-async function isMeant({ person, signal }: { person: Person; signal: AbortSignal }): Promise<boolean> {
+async function confirmDeletion({ person, signal }: { person: Person; signal: AbortSignal }): Promise<boolean> {
   if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask at: --yes says that it is meant.");
   return confirm({ question: `Type ${person.user} to delete all of this: `, word: person.user, signal });
 }
@@ -210,7 +211,7 @@ function foreignLines({ place, found }: { place: RecordPlace; found: PersonRecor
   return foreign.length === 0 ? [] : [`Ask those who run them what they keep: ${foreign.join(", ")}.`];
 }
 
-function rulesLeft({
+function describeRemainingRules({
   counts,
   withRules,
 }: {
@@ -245,7 +246,7 @@ async function deleteLeftOver({
   if (!yes) throw new UsageError("--request-ids goes with --yes.");
   const { named } = readStage(run, { stage, config });
   const ids = await readLeftOver({ directory, file });
-  const many = await stageExecution({ ...named, signal }).erase({ ids });
+  const many = await createStageExecutionPart({ ...named, signal }).erase({ ids });
   print(
     `Records of the Execution zone of stage ${named.stageName} deleted: ${many} of ${ids.size}. The others had expired.`,
   );

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
 import { type ReadLetter, readLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
 import { createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
-import { createStateOfTask } from "../../lib/cli/aws/dead-letters/task-state.ts";
+import { createReadTaskState } from "../../lib/cli/aws/dead-letters/task-state.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
@@ -31,7 +31,7 @@ Task "none" means that the task was never begun. Exit code: 0; 1 AWS refused; 2 
     const { named } = readStage(run, values);
     const { deadLettersUrl, tableName } = await readStackOutputs({ ...named, signal });
     const { region } = named.stage.verification;
-    const stateOfTask = createStateOfTask({ tableName, region, signal });
+    const stateOfTask = createReadTaskState({ tableName, region, signal });
     await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters) => {
       const rows: Row[] = [];
       for (const letter of letters.map(readLetter)) {
@@ -111,7 +111,7 @@ Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS no
       const chosen = read.filter(({ message }) => values.all || (message && wanted.has(message.requestId)));
       await redrive({
         letters: chosen,
-        stateOfTask: createStateOfTask({ tableName, region, signal }),
+        stateOfTask: createReadTaskState({ tableName, region, signal }),
         send: createSend({ queueUrl, region, signal }),
         remove,
         done({ requestId, state }) {

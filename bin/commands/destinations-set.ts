@@ -5,7 +5,7 @@ import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
-import { keyText, orderText, overlaps, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
+import { formatRouteKey, isOverlapping, orderText, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
 import { type RouteChange, setRoute } from "../../lib/cli/destinations/set-route.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 
@@ -63,8 +63,8 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
     const changes = change.text !== text;
     print(changes ? changeText({ change, key, destination }) : `${path} says so already.`);
     for (const [index, route] of config.routes.slice(0, change.place - 1).entries()) {
-      if (overlaps(route, key))
-        note(`Note: route ${index + 1}, ${keyText(route)}, comes first and keeps what fits it.`);
+      if (isOverlapping(route, key))
+        note(`Note: route ${index + 1}, ${formatRouteKey(route)}, comes first and keeps what fits it.`);
     }
     const replacement = changes && !dryRun ? openReplacement({ path }) : undefined;
     let pushed = false;
@@ -106,7 +106,7 @@ function changeText({
   key: RouteKey;
   destination: string[];
 }): string {
-  const where = `route ${place}, ${keyText(key)}`;
+  const where = `route ${place}, ${formatRouteKey(key)}`;
   if (before === undefined) return `+ ${where}: ${orderText(destination)}`;
   return `  ${where}: ${orderText(before)} -> ${orderText(destination)}`;
 }

@@ -12,10 +12,10 @@ import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/st
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
 import { checkDependencies } from "../../lib/cli/destinations/check-dependencies.ts";
 import { checkInStage, deployedWorker, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
-import { rowOf, rowText } from "../../lib/cli/destinations/describe.ts";
+import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
-import { type Known, possibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
-import { keyText, orderText } from "../../lib/cli/destinations/route-key.ts";
+import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
+import { formatRouteKey, orderText } from "../../lib/cli/destinations/route-key.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const destinationsList: Command = {
@@ -52,11 +52,11 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
         ? { address: `http://127.0.0.1:${readEnvironment().executionPort}/` }
         : { address: "the stage's own Execution zone", authorizer: "sigv4" };
     const rows = Object.entries(config.destinations).map(([name, destination]) =>
-      rowOf({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
+      toDestinationRow({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
     );
     const known = { channel, team, text };
     const asked = [channel, team, text].some((fact) => fact !== undefined);
-    const possible = asked ? possibleRoutes({ routes, known }) : undefined;
+    const possible = asked ? listPossibleRoutes({ routes, known }) : undefined;
     if (named !== undefined && routesFromFile) {
       note("No routes were pushed to the stage yet: those of the last deploy are in force, taken to be the file's.");
     }
@@ -65,7 +65,7 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
       print(JSON.stringify({ stage: named?.stageName, destinations: rows, routes, possible, outdated }));
       return exitCodes.success;
     }
-    print([...rows.map(rowText), "", routesText(routes)].join("\n"));
+    print([...rows.map(formatDestinationRow), "", routesText(routes)].join("\n"));
     if (possible !== undefined) print(`\n${possibleText({ routes, known, possible })}`);
     return exitCodes.success;
   },
@@ -73,7 +73,9 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 
 function routesText(routes: Config["routes"]): string {
   if (routes.length === 0) return "There is no route: whoever asks is told that no agent is set up.";
-  const lines = routes.map((route, index) => `  ${index + 1}. ${keyText(route)}: ${orderText(route.destination)}`);
+  const lines = routes.map(
+    (route, index) => `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`,
+  );
   return `Routes, of which the first that fits decides:\n${lines.join("\n")}`;
 }
 
@@ -83,8 +85,8 @@ function possibleText({
   possible,
 }: {
   routes: Config["routes"];
-  known: Known;
-  possible: ReturnType<typeof possibleRoutes>;
+  known: KnownMessage;
+  possible: ReturnType<typeof listPossibleRoutes>;
 }): string {
   const of = [known.team && `team ${known.team}`, known.channel && `channel ${known.channel}`].filter(Boolean);
   const message = [
@@ -94,7 +96,7 @@ function possibleText({
     "goes to",
   ];
   const lines = possible.map(({ place, destination, certain }) => {
-    const when = certain ? "" : `if ${keyText(unknownOf(routes[place - 1], known))}: `;
+    const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[place - 1], known))}: `;
     return `  ${when}${orderText(destination)} (route ${place})`;
   });
   if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user is told so");
@@ -102,7 +104,7 @@ function possibleText({
 }
 
 /** Describes what a message must be for the route to fit. */
-function unknownOf(route: Config["routes"][number] | undefined, { team, channel, text }: Known) {
+function describeUnknown(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
   return {
     ...(team === undefined ? { team: route?.team } : {}),
     ...(channel === undefined ? { channel: route?.channel } : {}),
@@ -139,14 +141,14 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     const named = values.stage === undefined ? undefined : chooseStage(config, values.stage);
     const checked =
       named === undefined
-        ? await fromHere({
+        ? await checkFromThisMachine({
             config,
             names: positionals,
             dependencies: checkDependencies({ config, place, signal }),
             note,
           })
-        : await inStage({ ...named, config, names: positionals, signal, note });
-    for (const each of checked) print(values.json ? JSON.stringify(each) : checkedText(each));
+        : await checkFromStage({ ...named, config, names: positionals, signal, note });
+    for (const each of checked) print(values.json ? JSON.stringify(each) : formatCheck(each));
     if (signal.aborted) return exitCodes.interrupted;
     return exitCodeOf(checked);
   },
@@ -154,7 +156,7 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
 
 type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note">;
 
-async function fromHere({
+async function checkFromThisMachine({
   config,
   names,
   dependencies,
@@ -167,7 +169,7 @@ async function fromHere({
   return Promise.all(wanted.map(([name, destination]) => checkFromHere({ ...dependencies, name, destination })));
 }
 
-async function inStage({
+async function checkFromStage({
   config,
   names,
   signal,
@@ -209,7 +211,7 @@ function exitCodeOf(checked: readonly Checked[]): number {
   return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
 }
 
-function checkedText({ name, address, health, words, methods, firstMs, secondMs }: Checked): string {
+function formatCheck({ name, address, health, words, methods, firstMs, secondMs }: Checked): string {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
   return `${name}: ${health}${times}\n  ${address}\n  ${words}${known}`;

@@ -4,11 +4,11 @@ import { type Environment, readEnvironment } from "../../lambdas/shared/config/e
 import { type ConfigPlace, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { type CheckGroup, skipped } from "../../lib/cli/doctor/check.ts";
+import { type CheckGroup, skippedFinding } from "../../lib/cli/doctor/check.ts";
 import { configuration } from "../../lib/cli/doctor/checks/configuration.ts";
 import { nodeVersion } from "../../lib/cli/doctor/checks/machine.ts";
-import { type Closes, groupsHere } from "../../lib/cli/doctor/here.ts";
-import { isWell, jsonReport, textReport } from "../../lib/cli/doctor/report.ts";
+import { type CloseSteps, createLocalGroups } from "../../lib/cli/doctor/here.ts";
+import { formatDoctorJson, formatDoctorText, isHealthy } from "../../lib/cli/doctor/report.ts";
 import { runChecks } from "../../lib/cli/doctor/run-checks.ts";
 import { type Command, exitCodes } from "./command.ts";
 
@@ -39,7 +39,7 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.
     const place = { directory, file: values.config };
     const given = readGiven(place);
     const named = stageIn({ given, stage: values.stage });
-    const closes: Closes = [];
+    const closes: CloseSteps = [];
     try {
       const groups = [
         {
@@ -57,8 +57,8 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.
         return exitCodes.interrupted;
       }
       const subject = named === undefined ? `this machine, ${directory}` : `stage ${named.stageName}`;
-      print(values.json ? jsonReport(found) : textReport({ found, subject }));
-      return isWell(found) ? exitCodes.success : exitCodes.failed;
+      print(values.json ? formatDoctorJson(found) : formatDoctorText({ found, subject }));
+      return isHealthy(found) ? exitCodes.success : exitCodes.failed;
     } finally {
       await Promise.all(closes.map((close) => close()));
     }
@@ -93,17 +93,17 @@ async function furtherGroups({
   given: () => Given;
   named: NamedStage | undefined;
   place: ConfigPlace;
-  closes: Closes;
+  closes: CloseSteps;
   signal: AbortSignal;
 }): Promise<CheckGroup[]> {
   const known = orUndefined(given);
   if (known === undefined) {
-    const run = async () => skipped("The configuration says what is to be looked at, and cannot be used.");
+    const run = async () => skippedFinding("The configuration says what is to be looked at, and cannot be used.");
     return [{ group: "Everything else", checks: [{ name: "other checks", run }] }];
   }
-  if (named === undefined) return groupsHere({ ...known, ...rest });
+  if (named === undefined) return createLocalGroups({ ...known, ...rest });
   // The clients of AWS are loaded only where there is a stage to look at.
-  const { groupsInStage } = await import("../../lib/cli/doctor/in-stage.ts");
+  const { createStageGroups: groupsInStage } = await import("../../lib/cli/doctor/in-stage.ts");
   return groupsInStage({ config: known.config, named, ...rest });
 }
 

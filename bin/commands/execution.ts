@@ -13,10 +13,10 @@ import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-tel
 import { writeFiles } from "../../lib/cdk/bundle/asset.ts";
 import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
-import { ownXray } from "../../lib/cli/aws/own-xray.ts";
+import { findXrayTarget } from "../../lib/cli/aws/xray-target.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { startExecutionZone } from "../../lib/local/execution-zone.ts";
-import { type Command, exitCodes, requireSecrets, requireTokens, UsageError, untilStopped } from "./command.ts";
+import { type Command, closeWhenStopped, exitCodes, requireSecrets, requireTokens, UsageError } from "./command.ts";
 
 export const execution: Command = {
   help: `
@@ -58,7 +58,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
       config: telemetryConfig,
       service: "execution",
       readSecret,
-      xray: ownXray({ region }),
+      xray: findXrayTarget({ region }),
       log,
     });
     const zone = await startExecutionZone({
@@ -73,7 +73,7 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     });
     print(`Execution zone: ${zone.url}   (agent: ${typeof agent === "string" ? agent : agent.type}; Ctrl-C ends it)`);
     print(`A2A agent card: ${zone.url}${agentCardPath}`);
-    await untilStopped(run, async () => {
+    await closeWhenStopped(run, async () => {
       await zone.close();
       await telemetry.close();
     });

@@ -1,7 +1,7 @@
 /** `sekisho federation show`: what another cloud must be told to trust the Verification role. */
 import { parseArgs } from "node:util";
 import { requireVerificationAccount } from "../../lib/cli/aws/account.ts";
-import { enableFederation, federationReport, issuerOf, printReport } from "../../lib/cli/aws/federation.ts";
+import { enableFederation, federationReport, printReport, readIssuer } from "../../lib/cli/aws/federation.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type Command, type CommandRun, exitCodes } from "./command.ts";
 
@@ -23,7 +23,7 @@ Exit code: 0; 1 the account issues no tokens yet, or AWS refused; 2 bad usage or
     const { signal, print, note } = run;
     const { config, named, json } = await openAccount(run);
     const { region } = named.stage.verification;
-    const issuer = await issuerOf({ region, signal });
+    const issuer = await readIssuer({ region, signal });
     if (issuer === undefined) {
       note(`It issues no tokens for others yet: npx sekisho federation enable --stage ${named.stageName}`);
       return exitCodes.failed;

@@ -8,13 +8,13 @@ import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
 import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import type { Admission } from "../../lib/local/console/admission/admission.ts";
-import { byAuthenticator } from "../../lib/local/console/admission/by-authenticator.ts";
-import { onLoopback } from "../../lib/local/console/admission/on-loopback.ts";
+import { createLoopbackAdmission } from "../../lib/local/console/admission/loopback-admission.ts";
+import { createTokenAdmission } from "../../lib/local/console/admission/token-admission.ts";
 import { openLocalSource, openStageSource } from "../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
 import { startOperateServer } from "../../lib/local/console/server.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
-import { type Command, exitCodes, requireSecrets, UsageError, untilStopped } from "./command.ts";
+import { type Command, closeWhenStopped, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
 const defaultPort = "3100";
 const loopback = "127.0.0.1";
@@ -61,7 +61,7 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
     if (isOpen && publicHost !== undefined) throw new UsageError("--public-host is for a proxy: with --authenticate.");
     const door = createDoor();
     const admission = isOpen
-      ? onLoopback({ door })
+      ? createLoopbackAdmission({ door })
       : await authenticated({ config: loadConfig(place), hostname, publicHost, log });
     const { signal } = run;
     const source =
@@ -76,7 +76,7 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
       if (isOpen) run.print("Whoever has this address may use the page. It holds for this run alone.");
       else run.print("It asks for a token. Put a proxy with TLS before it, which passes Host on as it came.");
       run.print("Ctrl-C ends it.");
-      await untilStopped(run, server.close);
+      await closeWhenStopped(run, server.close);
       return exitCodes.success;
     } finally {
       await source.close();
@@ -114,7 +114,7 @@ or leave --hostname (and --authenticate) out, and come through a tunnel to this 
       );
     }
   }
-  return byAuthenticator({
+  return createTokenAdmission({
     authenticator: createAuthenticator({ config: authenticator, readSecret }),
     publicHost,
     log,

@@ -3,10 +3,10 @@ import { parseArgs } from "node:util";
 import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { callerAccount } from "../../lib/cli/aws/account.ts";
 import { AwsFailure } from "../../lib/cli/aws/aws-failure.ts";
-import { createSecret, putSecretValue, type SecretState, stateOfSecret } from "../../lib/cli/aws/secret-store.ts";
-import { type Looked, valuesOf } from "../../lib/cli/aws/secret-values.ts";
+import { createSecret, putSecretValue, readSecretState, type SecretState } from "../../lib/cli/aws/secret-store.ts";
+import { readSecretValues, type SecretWithState } from "../../lib/cli/aws/secret-values.ts";
 import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { type StageSecret, secretsOfStage } from "../../lib/cli/aws/stage-secrets.ts";
+import { listStageSecrets, type StageSecret } from "../../lib/cli/aws/stage-secrets.ts";
 import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
 
 export const secretsPut: Command = {
@@ -43,28 +43,29 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
     // Not repeated: it may be a secret, and arguments can be read by every process of the machine.
     if (positionals.length > 0) throw new UsageError("A secret is no argument: set its environment variable instead.");
     const { config, named } = readStage(run, values);
-    const secrets = onlyNamed(secretsOfStage({ config, ...named }), values.only);
+    const secrets = selectSecrets(listStageSecrets({ config, ...named }), values.only);
     const account = await callerAccount({ region: named.stage.verification.region, signal: run.signal });
     const [here, elsewhere] = split(secrets, account);
-    tellElsewhere(run, { here, elsewhere, account, named });
+    noteOtherAccount(run, { here, elsewhere, account, named });
     const looked = await Promise.all(
-      here.map(async (secret) => ({ secret, state: await stateOfSecret({ ...secret, signal: run.signal }) })),
+      here.map(async (secret) => ({ secret, state: await readSecretState({ ...secret, signal: run.signal }) })),
     );
     const chosen = looked.filter(({ secret, state }) => mayWrite(secret, state, values.overwrite));
-    const given = await valuesOf(run, { chosen, force: values.force });
+    const given = await readSecretValues(run, { chosen, force: values.force });
     if (given === undefined) {
       run.note("Nothing was written.");
       return exitCodes.interrupted;
     }
     for (const { secret, state, value } of given) await write(run, { secret, state, value, named });
     const left = looked.filter((one) => !chosen.includes(one));
-    const isLacking = ({ secret, state }: Looked) => state !== "present" && !(state === "absent" && isLeftOut(secret));
+    const isLacking = ({ secret, state }: SecretWithState) =>
+      state !== "present" && !(state === "absent" && canBeOmitted(secret));
     for (const { secret, state } of left) run.print(line(secret, stateText(secret, state)));
     return left.some(isLacking) ? exitCodes.failed : exitCodes.success;
   },
 };
 
-function onlyNamed(secrets: StageSecret[], only: string | undefined): StageSecret[] {
+function selectSecrets(secrets: StageSecret[], only: string | undefined): StageSecret[] {
   if (only === undefined) return secrets;
   const named = secrets.filter(({ env, id }) => (env ?? id) === only);
   if (named.length > 0) return named;
@@ -79,7 +80,7 @@ function split(secrets: StageSecret[], account: string): [StageSecret[], StageSe
   ];
 }
 
-function tellElsewhere(
+function noteOtherAccount(
   { note }: CommandRun,
   {
     here,
@@ -104,18 +105,18 @@ function tellElsewhere(
 
 /** One that is scheduled for deletion can only be restored, and one that someone else keeps is theirs to write. */
 function mayWrite(secret: StageSecret, state: SecretState, overwrite: boolean): boolean {
-  if (secret.env === undefined || isLeftOut(secret)) return false;
+  if (secret.env === undefined || canBeOmitted(secret)) return false;
   return state === "absent" || state === "empty" || (state === "present" && overwrite);
 }
 
 /** Nobody is asked for what can be done without. */
-function isLeftOut({ env, optional }: StageSecret): boolean {
+function canBeOmitted({ env, optional }: StageSecret): boolean {
   return optional === true && env !== undefined && !hasSecret({ env });
 }
 
 async function write(
   { print, signal }: CommandRun,
-  { secret, state, value, named }: Looked & { value: string; named: NamedStage },
+  { secret, state, value, named }: SecretWithState & { value: string; named: NamedStage },
 ): Promise<void> {
   const { id, region, purpose } = secret;
   const { stageName } = named;
@@ -139,7 +140,7 @@ function stateText(secret: StageSecret, state: SecretState): string {
     case "empty":
       return "is there, but holds no value";
     case "absent":
-      return isLeftOut(secret)
+      return canBeOmitted(secret)
         ? "is left out: workspaces get tokens of their own at /slack/install"
         : "is missing; the configuration says that it is there";
   }

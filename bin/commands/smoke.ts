@@ -7,10 +7,10 @@ import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";
 import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
-import { groupsInStage } from "../../lib/cli/doctor/in-stage.ts";
+import { createStageGroups } from "../../lib/cli/doctor/in-stage.ts";
 import { runChecks } from "../../lib/cli/doctor/run-checks.ts";
-import { secretInHand } from "../../lib/cli/doctor/secrets-in-hand.ts";
-import { textOf } from "../../lib/cli/smoke/report.ts";
+import { readSecretInHand } from "../../lib/cli/doctor/secrets-in-hand.ts";
+import { formatSmokeReport } from "../../lib/cli/smoke/report.ts";
 import { routeElsewhere } from "../../lib/cli/smoke/route-elsewhere.ts";
 import { defaultSettings, runSmoke, type SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
 import { storyTexts } from "../../lib/cli/smoke/run-story.ts";
@@ -76,7 +76,7 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
   const readSecret = createReadStageSecret(named.stage.verification);
   const [signingSecret, token] = await Promise.all(
     [slack.signingSecret, slack.botToken].map(async (reference) => {
-      const secret = await secretInHand({ reference, readSecret });
+      const secret = await readSecretInHand({ reference, readSecret });
       if ("missing" in secret) throw new Error(secret.missing);
       return secret.value;
     }),
@@ -105,11 +105,11 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
       user,
       settings,
       executionProfile: values["execution-profile"],
-      runDoctor: async () => runChecks({ groups: await groupsInStage({ config, named, place, signal }), signal }),
+      runDoctor: async () => runChecks({ groups: await createStageGroups({ config, named, place, signal }), signal }),
       note,
       signal,
     });
-    print(values.json ? JSON.stringify(report, null, 2) : textOf(report, named.stageName));
+    print(values.json ? JSON.stringify(report, null, 2) : formatSmokeReport(report, named.stageName));
     return report.ok ? exitCodes.success : exitCodes.failed;
   } finally {
     await tasks.close();

@@ -11,7 +11,7 @@ import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { safeLines } from "../../lambdas/shared/safe-characters.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
-import { unescapeMrkdwn } from "../../lambdas/verification/slack/markdown/escape.ts";
+import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
@@ -21,17 +21,17 @@ import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
 import { isAnySet } from "../../lib/local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
-import { watchTasks } from "../../lib/local/watch-tasks.ts";
+import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 import {
-  aborted,
   type Command,
   type CommandRun,
+  closeWhenStopped,
   exitCodes,
   requireSecrets,
   requireTokens,
   UsageError,
-  untilStopped,
+  waitForAbort,
 } from "./command.ts";
 
 export const start: Command = {
@@ -95,7 +95,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const stepRecorder = createStepRecorder({ secrets: await Promise.all(secrets.map((read) => read())) });
   const door = createDoor();
   const page = createPage({ fakeSlack, stepRecorder, door });
-  const { observe, tap } = watchTasks({ add: stepRecorder.add });
+  const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
     let operators: PageBesideRun | undefined;
     const pages: Page = async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange);
@@ -115,7 +115,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
     run.print(`Page for Slack:    ${door.address(`${zones.verificationUrl}/`)}   (it stands in for Slack)`);
     run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
     run.print("Ctrl-C ends both.");
-    await untilStopped(run, async () => {
+    await closeWhenStopped(run, async () => {
       page.close();
       await operators?.close();
       await zones.close();
@@ -135,7 +135,7 @@ async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
   run.print(`Execution zone:    ${zones.executionUrl}`);
   if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
   run.print(text({ port: zones.verificationPort }));
-  await untilStopped(run, zones.close);
+  await closeWhenStopped(run, zones.close);
   return exitCodes.success;
 }
 
@@ -165,7 +165,7 @@ async function once(
       observe,
     });
     const { message } = fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
-    const task = await Promise.race([over.promise, aborted(run.signal)]);
+    const task = await Promise.race([over.promise, waitForAbort(run.signal)]);
     const [, ...answer] = fakeSlack.thread(message);
     if (task?.question !== undefined && task.state === "asking") {
       run.print(safeLines(task.question.prompt));

@@ -2,14 +2,14 @@
 import { parseArgs } from "node:util";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { cancelRefusal, sendCancel } from "../../lib/cli/tasks/cancel-task.ts";
-import { findTask, idIn } from "../../lib/cli/tasks/find-task.ts";
-import { itemsOf } from "../../lib/cli/tasks/items.ts";
-import { oldestFirst } from "../../lib/cli/tasks/oldest-first.ts";
-import { atPlace } from "../../lib/cli/tasks/place.ts";
+import { findTask, readTaskId } from "../../lib/cli/tasks/find-task.ts";
+import { listItems } from "../../lib/cli/tasks/items.ts";
+import { mergeOldestFirst } from "../../lib/cli/tasks/oldest-first.ts";
+import { withTaskPlace } from "../../lib/cli/tasks/place.ts";
 import { retryRefusal, sendRetry } from "../../lib/cli/tasks/retry-task.ts";
 import type { TaskPlace } from "../../lib/cli/tasks/stored-task.ts";
-import { rowOf, viewLines, viewOf } from "../../lib/cli/tasks/task-view.ts";
-import { describeOutcome, durationText } from "../../lib/cli/tasks/text.ts";
+import { formatTaskView, toListedTask, toTaskView } from "../../lib/cli/tasks/task-view.ts";
+import { describeOutcome, formatDuration } from "../../lib/cli/tasks/text.ts";
 import { waitForEnd } from "../../lib/cli/tasks/wait-for-end.ts";
 import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
@@ -46,7 +46,7 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
     const state = stateOf(values.state);
     const limit = limitOf(values.limit);
     const thread = threadOf(values.thread);
-    return atPlace(run, values, async (place) => {
+    return withTaskPlace(run, values, async (place) => {
       let shown = 0;
       for await (const task of select({ place, state, thread, signal: run.signal })) {
         if (shown === limit) {
@@ -54,7 +54,7 @@ Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configurati
           break;
         }
         shown += 1;
-        const row = rowOf({ task, nowMs: Date.now() });
+        const row = toListedTask({ task, nowMs: Date.now() });
         run.print(values.json ? JSON.stringify(row) : lineOf(row));
       }
       if (shown === 0) run.note(`There is none ${place.where}.`);
@@ -79,12 +79,12 @@ async function* select({
   const { store } = place;
   if (thread === undefined && state === undefined) return yield* place.openTasks();
   if (thread !== undefined) {
-    for await (const task of oldestFirst([itemsOf({ store, index: "thread", key: thread, signal })])) {
+    for await (const task of mergeOldestFirst([listItems({ store, index: "thread", key: thread, signal })])) {
       if (state === undefined || task.state === state) yield task;
     }
     return;
   }
-  if (state !== undefined) yield* oldestFirst([itemsOf({ store, index: "state", key: state, signal })]);
+  if (state !== undefined) yield* mergeOldestFirst([listItems({ store, index: "state", key: state, signal })]);
 }
 
 function stateOf(text: string | undefined): State | undefined {
@@ -115,12 +115,12 @@ function lineOf({
   attempts,
   polls,
   next,
-}: ReturnType<typeof rowOf>) {
+}: ReturnType<typeof toListedTask>) {
   const counts = [...(polls > 0 ? [`polls: ${polls}`] : []), ...(attempts > 0 ? [`attempts: ${attempts}`] : [])];
   return [
     requestId.slice(0, 8),
     state.padEnd(10),
-    durationText(ageMs).padStart(6),
+    formatDuration(ageMs).padStart(6),
     (destination ?? "-").padEnd(12),
     channel.padEnd(11),
     user.padEnd(11),
@@ -134,7 +134,7 @@ const taskOptions = { json: { type: "boolean", default: false }, ...zoneOptions 
 /** The arguments of a command about one task. */
 function parseTaskArgs(words: string[]) {
   const { values, positionals } = parseArgs({ args: words, allowPositionals: true, options: taskOptions });
-  return { id: idIn(positionals), values };
+  return { id: readTaskId(positionals), values };
 }
 
 // `sekisho tasks show`: everything that is known of one task but its texts, and how it came there.
@@ -154,9 +154,9 @@ Exit code: 0; 1 there is no such task, or AWS refused; 2 bad usage or configurat
 `,
   async run(run) {
     const { id, values } = parseTaskArgs(run.words);
-    return atPlace(run, values, async (place) => {
+    return withTaskPlace(run, values, async (place) => {
       const given = { task: await findTask({ place, id, note: run.note }), nowMs: Date.now() };
-      run.print(values.json ? JSON.stringify(viewOf(given), null, 2) : viewLines(given).join("\n"));
+      run.print(values.json ? JSON.stringify(toTaskView(given), null, 2) : formatTaskView(given).join("\n"));
       return exitCodes.success;
     });
   },
@@ -186,8 +186,8 @@ Exit code: 0; 1 it is over already or not in time, there is none, or AWS refused
       allowPositionals: true,
       options: { wait: { type: "boolean", default: false }, ...taskOptions },
     });
-    const id = idIn(positionals);
-    return atPlace(run, values, async (place) => {
+    const id = readTaskId(positionals);
+    return withTaskPlace(run, values, async (place) => {
       const task = await findTask({ place, id, note: run.note });
       const known = cancelRefusal(task);
       if (known !== undefined) {
@@ -237,7 +237,7 @@ Exit code: 0; 1 it is not over, there is none, or AWS refused; 2 bad usage or co
 `,
   async run(run) {
     const { id, values } = parseTaskArgs(run.words);
-    return atPlace(run, values, async (place) => {
+    return withTaskPlace(run, values, async (place) => {
       const task = await findTask({ place, id, note: run.note });
       const whyNot = retryRefusal(task);
       if (whyNot !== undefined) {

@@ -1,7 +1,7 @@
 /** `sekisho trace`: one task's way through both zones, as a timeline. */
 import { parseArgs } from "node:util";
-import { gather } from "../../lib/cli/trace/gather.ts";
-import { pictureOf } from "../../lib/cli/trace/picture.ts";
+import { gatherSources } from "../../lib/cli/trace/gather.ts";
+import { createPicture } from "../../lib/cli/trace/picture.ts";
 import { readLogLines } from "../../lib/cli/trace/read-log-lines.ts";
 import { timelineLines } from "../../lib/cli/trace/timeline.ts";
 import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
@@ -33,8 +33,8 @@ Exit code: 0; 1 nothing is known of it, or AWS refused; 2 bad usage or configura
     });
     const { id, files } = parsePositionals({ positionals, logs: values.logs });
     const lines = files.length === 0 ? undefined : await readLines(run, files);
-    const known = await gather(run, { id, values, lines });
-    const picture = pictureOf({ ...known, nowMs: Date.now() });
+    const known = await gatherSources(run, { id, values, lines });
+    const picture = createPicture({ ...known, nowMs: Date.now() });
     if (picture === undefined) throw new Error(`Nothing is known of ${id}.`);
     const color = process.stdout.isTTY === true && process.stdout.hasColors();
     if (values.json) run.print(JSON.stringify(picture, null, 2));

@@ -2,11 +2,11 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
-import { atRecordPlace } from "../../lib/cli/data/person.ts";
+import { withRecordPlace } from "../../lib/cli/data/person.ts";
 import { csvLine } from "../../lib/cli/usage/csv.ts";
-import { daysOf } from "../../lib/cli/usage/days.ts";
-import { entriesOf } from "../../lib/cli/usage/entries.ts";
-import { columns, rowOf } from "../../lib/cli/usage/row.ts";
+import { listDays } from "../../lib/cli/usage/days.ts";
+import { readEntries } from "../../lib/cli/usage/entries.ts";
+import { columns, toUsageRow } from "../../lib/cli/usage/row.ts";
 import { createSummary } from "../../lib/cli/usage/summary.ts";
 import { writeLines } from "../../lib/cli/usage/write-lines.ts";
 import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
@@ -47,20 +47,20 @@ Exit code: 0; 1 it could not be read or written, or AWS refused; 2 bad usage or 
     const { csv, json, out } = values;
     if (csv && json) throw new UsageError("--csv or --json, not both.");
     if (out !== undefined && !csv && !json) throw new UsageError("--out goes with --csv or --json.");
-    const days = daysOf({ ...values, nowMs: Date.now() });
+    const days = listDays({ ...values, nowMs: Date.now() });
     const [team, user] = [idOf(values.team, "--team"), idOf(values.user, "--user")];
-    return atRecordPlace(run, values, async ({ store, where }) => {
+    return withRecordPlace(run, values, async ({ store, where }) => {
       let unreadable = 0;
       const unread = () => {
         unreadable += 1;
       };
-      const entries = entriesOf({ store, days, team, user, unread, signal: run.signal });
+      const entries = readEntries({ store, days, team, user, unread, signal: run.signal });
       if (csv || json) {
         const lines = csv ? csvLines(entries) : jsonLines(entries);
         if (out === undefined) for await (const line of lines) run.print(line);
         else {
           const file = resolve(run.directory, out);
-          const written = await writeLines({ file, lines: ended(lines) });
+          const written = await writeLines({ file, lines: endLines(lines) });
           const tasks = csv ? written - 1 : written;
           run.note(`${tasks === 1 ? "1 task" : `${tasks} tasks`} written to ${file}.`);
         }
@@ -79,16 +79,16 @@ Exit code: 0; 1 it could not be read or written, or AWS refused; 2 bad usage or 
 async function* csvLines(entries: AsyncIterable<HistoryEntry>): AsyncGenerator<string> {
   yield `${csvLine(columns)}\r`;
   for await (const entry of entries) {
-    const row = rowOf(entry);
+    const row = toUsageRow(entry);
     yield `${csvLine(columns.map((column) => row[column]))}\r`;
   }
 }
 
 async function* jsonLines(entries: AsyncIterable<HistoryEntry>): AsyncGenerator<string> {
-  for await (const entry of entries) yield JSON.stringify(rowOf(entry));
+  for await (const entry of entries) yield JSON.stringify(toUsageRow(entry));
 }
 
-async function* ended(lines: AsyncIterable<string>): AsyncGenerator<string> {
+async function* endLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) yield `${line}\n`;
 }
 

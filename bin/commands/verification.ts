@@ -11,12 +11,12 @@ import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
-import { ownXray } from "../../lib/cli/aws/own-xray.ts";
+import { findXrayTarget } from "../../lib/cli/aws/xray-target.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { startVerificationZone } from "../../lib/local/verification-zone.ts";
-import { type Command, exitCodes, UsageError, untilStopped } from "./command.ts";
+import { type Command, closeWhenStopped, exitCodes, UsageError } from "./command.ts";
 import { portOf } from "./execution.ts";
 
 export const verification: Command = {
@@ -58,7 +58,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       config: config.telemetry,
       service: "verification",
       readSecret,
-      xray: ownXray({ region }),
+      xray: findXrayTarget({ region }),
       log,
     });
     const executionUrl = `http://127.0.0.1:${executionPort}/`;
@@ -89,7 +89,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
     print(`Verification zone: ${zone.url}`);
     if (zone.metricsUrl !== undefined) print(`Metrics:           ${zone.metricsUrl}`);
     print(slack.text({ port: zone.port }));
-    await untilStopped(run, async () => {
+    await closeWhenStopped(run, async () => {
       await zone.close();
       await Promise.all([...destinations.values()].map(({ client }) => client.close()));
       await telemetry.close();

@@ -1,6 +1,6 @@
 /** The agent card as a client reads it (A2A 1.0, section 4.4.1): what it needs to know, lenient about everything else. */
 import * as z from "zod";
-import { optionalText, readableList, unset } from "./values.ts";
+import { optionalText, optionalValue, readableList } from "./values.ts";
 
 const url = z.string().min(1).max(2048);
 
@@ -17,7 +17,7 @@ export type AgentInterface = z.infer<typeof interfaceSchema>;
 const maxInterfaces = 50;
 
 function interfaces<T extends z.ZodType>(item: T) {
-  return unset(readableList(item).transform((entries) => entries.slice(0, maxInterfaces)));
+  return optionalValue(readableList(item).transform((entries) => entries.slice(0, maxInterfaces)));
 }
 
 /** A card of 1.0, or of 0.3 (`url`, `preferredTransport`, `additionalInterfaces`), or one that is both. */

@@ -3,23 +3,23 @@ import * as z from "zod";
 import { messageSchema } from "./part.ts";
 import { pushConfigSchema } from "./push.ts";
 import { a2aStateSchema } from "./task.ts";
-import { idSchema, optionalList, optionalText, structSchema, unset } from "./values.ts";
+import { idSchema, optionalList, optionalText, optionalValue, structSchema } from "./values.ts";
 
 const tenant = optionalText(256);
-const historyLength = unset(z.int().min(0));
+const historyLength = optionalValue(z.int().min(0));
 
 export const sendConfigurationSchema = z.object({
   acceptedOutputModes: optionalList(z.string().max(255), 50),
-  taskPushNotificationConfig: unset(pushConfigSchema),
+  taskPushNotificationConfig: optionalValue(pushConfigSchema),
   historyLength,
   /** Unset: the operation waits until the task's turn ends. */
-  returnImmediately: unset(z.boolean()),
+  returnImmediately: optionalValue(z.boolean()),
 });
 
 const sendMessageParams = z.object({
   tenant,
   message: messageSchema.refine(({ role }) => role === "ROLE_USER", { path: ["role"], message: "must be ROLE_USER" }),
-  configuration: unset(sendConfigurationSchema),
+  configuration: optionalValue(sendConfigurationSchema),
   metadata: structSchema,
 });
 const taskParams = z.object({ tenant, id: idSchema });
@@ -34,7 +34,7 @@ export const operations = {
     tenant,
     contextId: optionalText(256),
     /** `UNSPECIFIED` is the enum's default: no filter. */
-    status: unset(
+    status: optionalValue(
       z
         .union([a2aStateSchema, z.literal("TASK_STATE_UNSPECIFIED")])
         .transform((state) => (state === "TASK_STATE_UNSPECIFIED" ? undefined : state)),
@@ -48,8 +48,8 @@ export const operations = {
       .transform((size) => size ?? 50),
     pageToken: optionalText(1024),
     historyLength,
-    statusTimestampAfter: unset(z.iso.datetime({ offset: true })),
-    includeArtifacts: unset(z.boolean()),
+    statusTimestampAfter: optionalValue(z.iso.datetime({ offset: true })),
+    includeArtifacts: optionalValue(z.boolean()),
   }),
   CancelTask: z.object({ tenant, id: idSchema, metadata: structSchema }),
   SubscribeToTask: taskParams,
@@ -58,7 +58,7 @@ export const operations = {
   ListTaskPushNotificationConfigs: z.object({
     tenant,
     taskId: idSchema,
-    pageSize: unset(z.int().min(0)),
+    pageSize: optionalValue(z.int().min(0)),
     pageToken: optionalText(1024),
   }),
   DeleteTaskPushNotificationConfig: pushParams,
@@ -88,7 +88,7 @@ const legacyNames: Partial<Record<OperationName, string>> = {
 export type A2aVersion = "1.0" | "0.3";
 
 /** The JSON-RPC method of an operation; undefined where the version has none. */
-export function methodOf({
+export function toA2aMethod({
   operation,
   version,
 }: {
@@ -99,7 +99,7 @@ export function methodOf({
 }
 
 /** Which operation of which version a JSON-RPC method is; undefined for what is none of A2A's. */
-export function operationOf(method: string): { operation: OperationName; version: A2aVersion } | undefined {
+export function toA2aOperation(method: string): { operation: OperationName; version: A2aVersion } | undefined {
   if (Object.hasOwn(operations, method)) return { operation: method as OperationName, version: "1.0" };
   const named = Object.entries(legacyNames).find(([, legacy]) => legacy === method);
   return named && { operation: named[0] as OperationName, version: "0.3" };

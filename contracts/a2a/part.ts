@@ -1,15 +1,23 @@
 /** Parts, messages and artifacts (A2A 1.0, section 4.1: Part, Message, Artifact). */
 import * as z from "zod";
-import { bytesSchema, idSchema, optionalList, optionalText, structSchema, unset, valueSchema } from "./values.ts";
+import {
+  bytesSchema,
+  idSchema,
+  optionalList,
+  optionalText,
+  optionalValue,
+  structSchema,
+  valueSchema,
+} from "./values.ts";
 
 const contentNames = ["text", "raw", "url", "data"] as const;
 
 /** Exactly one of `text`, `raw` (bytes in base64), `url` and `data` (any JSON). */
 export const partSchema = z
   .object({
-    text: unset(z.string()),
-    raw: unset(bytesSchema),
-    url: unset(z.string().min(1).max(4096)),
+    text: optionalValue(z.string()),
+    raw: optionalValue(bytesSchema),
+    url: optionalValue(z.string().min(1).max(4096)),
     /** Here `null` is a value. */
     data: valueSchema.optional(),
     mediaType: optionalText(255),
@@ -49,6 +57,6 @@ export const a2aArtifactSchema = z.object({
 export type A2aArtifact = z.infer<typeof a2aArtifactSchema>;
 
 /** The text of a message or an artifact: that of its text parts, one a line. */
-export function textOf(parts: readonly Part[]): string {
+export function joinTextParts(parts: readonly Part[]): string {
   return parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join("\n");
 }

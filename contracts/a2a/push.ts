@@ -1,6 +1,6 @@
 /** Where a task's changes are to be pushed to (A2A 1.0, section 4.3: TaskPushNotificationConfig, AuthenticationInfo). */
 import * as z from "zod";
-import { optionalText, unset } from "./values.ts";
+import { optionalText, optionalValue } from "./values.ts";
 
 export const authenticationInfoSchema = z.object({
   scheme: z.string().regex(/^[A-Za-z][\w-]{0,63}$/),
@@ -14,6 +14,6 @@ export const pushConfigSchema = z.object({
   taskId: optionalText(256),
   url: z.string().min(1).max(2048),
   token: optionalText(4096),
-  authentication: unset(authenticationInfoSchema),
+  authentication: optionalValue(authenticationInfoSchema),
 });
 export type PushConfig = z.infer<typeof pushConfigSchema>;

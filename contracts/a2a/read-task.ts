@@ -3,7 +3,7 @@ import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 import { type Message, type Part, partSchema, roleSchema } from "./part.ts";
 import { type A2aState, a2aStateSchema } from "./task.ts";
-import { idSchema, maxReadable, optionalText, readableList, structSchema, unset } from "./values.ts";
+import { idSchema, maxReadable, optionalText, optionalValue, readableList, structSchema } from "./values.ts";
 
 /** Whatever only describes a part is unset where it is malformed. */
 export const readPartSchema = partSchema.safeExtend({
@@ -13,7 +13,7 @@ export const readPartSchema = partSchema.safeExtend({
 });
 
 /** `part`, `state` and `role` are a version's own; what is read is the same in all. */
-export function readSchemasOf({
+export function createReadSchemas({
   part,
   state,
   role,
@@ -22,7 +22,7 @@ export function readSchemasOf({
   state: z.ZodType<A2aState>;
   role: z.ZodType<Message["role"]>;
 }) {
-  const parts = unset(z.array(z.union([part.transform((read) => [read]), passedOver]))).transform((read = []) =>
+  const parts = optionalValue(z.array(z.union([part.transform((read) => [read]), passedOver]))).transform((read = []) =>
     read.flat(),
   );
   const message = z.object({
@@ -33,8 +33,8 @@ export function readSchemasOf({
   });
   const task = z.object({
     id: idSchema,
-    status: z.object({ state, message: unset(message).catch(undefined) }),
-    artifacts: unset(z.array(z.object({ name: optionalText(1024).catch(undefined), parts }))),
+    status: z.object({ state, message: optionalValue(message).catch(undefined) }),
+    artifacts: optionalValue(z.array(z.object({ name: optionalText(1024).catch(undefined), parts }))),
     history: readableList(message).catch([]),
     metadata: structSchema.catch(undefined),
   });
@@ -79,7 +79,7 @@ const passedOver = z
   .refine((part) => (Object(part).text ?? undefined) === undefined, "a text that cannot be read")
   .transform((): Part[] => []);
 
-const { task, answer } = readSchemasOf({ part: readPartSchema, state: a2aStateSchema, role: roleSchema });
+const { task, answer } = createReadSchemas({ part: readPartSchema, state: a2aStateSchema, role: roleSchema });
 
 export const readTaskSchema = task;
 export type ReadTask = z.output<typeof readTaskSchema>;

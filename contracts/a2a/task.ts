@@ -1,7 +1,7 @@
 /** Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState). */
 import * as z from "zod";
 import { a2aArtifactSchema, type Message, messageSchema } from "./part.ts";
-import { idSchema, optionalText, structSchema, unset } from "./values.ts";
+import { idSchema, optionalText, optionalValue, structSchema } from "./values.ts";
 
 export const a2aStateSchema = z.enum([
   "TASK_STATE_SUBMITTED",
@@ -18,7 +18,7 @@ export type A2aState = z.infer<typeof a2aStateSchema>;
 /** `timestamp` is when the state was entered, in UTC with `Z`. */
 const statusSchema = z.object({
   state: a2aStateSchema,
-  message: unset(messageSchema),
+  message: optionalValue(messageSchema),
   timestamp: optionalText(64),
 });
 export type A2aStatus = z.infer<typeof statusSchema>;
@@ -31,8 +31,8 @@ export const a2aTaskSchema = z.object({
     .nullish()
     .transform((id) => id ?? ""),
   status: statusSchema,
-  artifacts: unset(z.array(a2aArtifactSchema)),
-  history: unset(z.array(messageSchema)),
+  artifacts: optionalValue(z.array(a2aArtifactSchema)),
+  history: optionalValue(z.array(messageSchema)),
   metadata: structSchema,
 });
 export type A2aTask = z.infer<typeof a2aTaskSchema>;
@@ -49,8 +49,8 @@ export const artifactUpdateSchema = z.object({
   taskId: idSchema,
   contextId: z.string().max(256),
   artifact: a2aArtifactSchema,
-  append: unset(z.boolean()),
-  lastChunk: unset(z.boolean()),
+  append: optionalValue(z.boolean()),
+  lastChunk: optionalValue(z.boolean()),
   metadata: structSchema,
 });
 export type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;

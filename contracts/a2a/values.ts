@@ -3,7 +3,7 @@ import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 
 /** A field that may be left out; `null` is as good as absent. */
-export function unset<T extends z.ZodType>(schema: T) {
+export function optionalValue<T extends z.ZodType>(schema: T) {
   return schema
     .nullish()
     .transform((value) => value ?? undefined)
@@ -12,7 +12,7 @@ export function unset<T extends z.ZodType>(schema: T) {
 
 /** An id or a name; the empty text is none. */
 export function optionalText(maxLength: number) {
-  return unset(
+  return optionalValue(
     z
       .string()
       .max(maxLength)
@@ -22,7 +22,7 @@ export function optionalText(maxLength: number) {
 
 /** A list that may be left out; the empty one is none. */
 export function optionalList<T extends z.ZodType>(item: T, maxItems: number) {
-  return unset(
+  return optionalValue(
     z
       .array(item)
       .max(maxItems)
@@ -60,7 +60,7 @@ const maxDepth = 100;
 export const valueSchema = z.unknown().refine((value) => isWithin({ value, depth: maxDepth }), "nested too deeply");
 
 /** `google.protobuf.Struct`: an object whose members are any JSON. */
-export const structSchema = unset(z.record(z.string(), valueSchema));
+export const structSchema = optionalValue(z.record(z.string(), valueSchema));
 
 function isWithin({ value, depth }: { value: unknown; depth: number }): boolean {
   if (typeof value !== "object" || value === null) return true;

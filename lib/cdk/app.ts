@@ -11,9 +11,9 @@ import { executionPlaceOf, stageConfig } from "../../lambdas/shared/config/stage
 import { createWriteBundle } from "./bundle/asset.ts";
 import { projectDirectory } from "./bundle/entry.ts";
 import { ExecutionStack } from "./execution-stack.ts";
-import { roleNameOf, stackNameOf, type ZoneStack } from "./names.ts";
-import { noStage } from "./no-stage.ts";
+import { formatRoleName, formatStackName, type ZoneStack } from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
+import { unknownStageText } from "./unknown-stage.ts";
 import { VerificationStack } from "./verification-stack.ts";
 
 /**
@@ -32,7 +32,7 @@ export function synthesize({
   outdir: string;
 }): void {
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new ConfigError("The stage", [noStage({ config, stageName })]);
+  if (stage === undefined) throw new ConfigError("The stage", [unknownStageText({ config, stageName })]);
   const ofStage = stageConfig({ config, stageName });
   const folder = join(outdir, "bundles");
   const writeBundle = createWriteBundle({ config: ofStage, configDirectory, folder });
@@ -40,7 +40,7 @@ export function synthesize({
 
   const app = new App({ outdir, analyticsReporting: false, context: cdkContext() });
   const { verification } = stage;
-  const named = (zone: ZoneStack) => ({ stackName: stackNameOf({ stageName, zone }) });
+  const named = (zone: ZoneStack) => ({ stackName: formatStackName({ stageName, zone }) });
   const identity = new IdentityStack(app, "Identity", { ...named("Identity"), env: verification, stageName });
   const execution = createExecution({ app, settings, named: named("Execution") });
   execution?.addStackDependency(identity);
@@ -68,7 +68,7 @@ function createExecution({
   const { stage, stageName } = settings;
   const env = executionPlaceOf(stage);
   if (env === undefined) return undefined;
-  const roleName = roleNameOf({ stageName, zone: "Verification" });
+  const roleName = formatRoleName({ stageName, zone: "Verification" });
   const callerRoleArn = `arn:${partitionOf(env.region)}:iam::${stage.verification.account}:role/${roleName}`;
   return new ExecutionStack(app, "Execution", { ...named, env, settings, callerRoleArn });
 }
@@ -95,7 +95,7 @@ class IdentityStack extends Stack {
   constructor(scope: Construct, id: string, { stageName, ...props }: StackProps & { stageName: string }) {
     super(scope, id, props);
     new Role(this, "VerificationRole", {
-      roleName: roleNameOf({ stageName, zone: "Verification" }),
+      roleName: formatRoleName({ stageName, zone: "Verification" }),
       description: `The worker of the Verification zone of stage ${stageName}.`,
       assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
     });

@@ -8,11 +8,11 @@ import { createAlarms } from "./constructs/alarms.ts";
 import { permitCompletionPush } from "./constructs/completions.ts";
 import { logEnvironment } from "./constructs/environment.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
-import { permitSpans, useKey, useTable } from "./constructs/permissions.ts";
+import { keyPermission, permitSpans, tablePermission } from "./constructs/permissions.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
 import { watchRuntime } from "./constructs/watch-runtime.ts";
 import { createZoneKey } from "./constructs/zone-key.ts";
-import { executionOutputs, roleNameOf } from "./names.ts";
+import { executionOutputs, formatRoleName } from "./names.ts";
 import type { ExecutionEntry, StageSettings } from "./stage-settings.ts";
 
 export class ExecutionStack extends Stack {
@@ -30,7 +30,7 @@ export class ExecutionStack extends Stack {
     const hasPrincipals = stage.execution.kind === "lambda" && servesA2a({ config, kind: "lambda" });
     const table = createTaskTable(this, "Tasks", { key, production, hasPrincipals });
     new CfnOutput(this, executionOutputs.tableName, { value: table.tableName });
-    const roleName = roleNameOf({ stageName, zone: "Execution" });
+    const roleName = formatRoleName({ stageName, zone: "Execution" });
     if (stage.execution.kind === "lambda") {
       this.entry = createExecutionFunctions(this, { settings, key, table, roleName, callerRoleArn });
       return;
@@ -38,7 +38,7 @@ export class ExecutionStack extends Stack {
     if (stage.execution.kind === "external") throw new Error(`Stage ${stageName} deploys no Execution zone.`);
     const { stopAfterResult, idleSeconds, maxLifetimeSeconds } = stage.execution;
     const role = createRuntimeRole(this, { roleName });
-    for (const statement of [useTable(table), useKey(key, { sends: false, through: ["dynamodb"] })])
+    for (const statement of [tablePermission(table), keyPermission(key, { sends: false, through: ["dynamodb"] })])
       role.addToPolicy(statement);
     permitAgent(role, config.execution.agent);
     permitSpans(this, { role, config });

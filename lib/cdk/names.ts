@@ -4,22 +4,22 @@ export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
 export type ZoneStack = (typeof zoneStacks)[number];
 
 /** The name of a stack in CloudFormation. */
-export function stackNameOf({ stageName, zone }: { stageName: string; zone: ZoneStack }): string {
+export function formatStackName({ stageName, zone }: { stageName: string; zone: ZoneStack }): string {
   return `Sekisho-${stageName}-${zone}`;
 }
 
 /** Policies of the other account name these roles, and refuse a principal that does not exist: hence fixed names. */
-export function roleNameOf({ stageName, zone }: { stageName: string; zone: "Verification" | "Execution" }): string {
+export function formatRoleName({ stageName, zone }: { stageName: string; zone: "Verification" | "Execution" }): string {
   return `sekisho-${stageName}-${zone.toLowerCase()}`;
 }
 
 /** Where CloudWatch keeps the metrics of a stage's functions: two stages of one account do not meet. */
-export function metricsNamespaceOf({ stageName }: { stageName: string }): string {
+export function formatMetricsNamespace({ stageName }: { stageName: string }): string {
   return `Sekisho/${stageName}`;
 }
 
 /** The Execution zone sends to it, and its stack is deployed first. */
-export function completionQueueNameOf({ stageName }: { stageName: string }): string {
+export function formatCompletionQueueName({ stageName }: { stageName: string }): string {
   return `sekisho-${stageName}-completions`;
 }
 
@@ -27,7 +27,7 @@ export function completionQueueNameOf({ stageName }: { stageName: string }): str
 export const queuesWithoutConsumer = ["DeadLetterArchive", "DeadTaskIds"] as const;
 
 /** Below it each workspace or organization that installed the app has a secret of its own. */
-export function installationsPrefixOf({ stageName }: { stageName: string }): string {
+export function formatInstallationsPrefix({ stageName }: { stageName: string }): string {
   return `sekisho/${stageName}/installations/`;
 }
 

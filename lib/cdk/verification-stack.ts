@@ -16,25 +16,25 @@ import { createFileBucket, permitFiles } from "./constructs/file-bucket.ts";
 import { createInstallFlow } from "./constructs/install-flow.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
-  askForSecret,
-  consumeFrom,
+  consumePermission,
+  keyPermission,
+  optionalSecretPermission,
+  parameterPermission,
+  permitReadSecretsBelow,
   permitSpans,
-  readParameter,
-  readSecrets,
-  readSecretsBelow,
-  retryFrom,
-  sendTo,
-  useKey,
-  useTable,
+  retryPermission,
+  secretsPermission,
+  sendPermission,
+  tablePermission,
 } from "./constructs/permissions.ts";
 import { createSlackEntry } from "./constructs/slack-entry.ts";
 import { createTaskTable } from "./constructs/task-table.ts";
 import { watchRuntime } from "./constructs/watch-runtime.ts";
 import { watchTasks } from "./constructs/watch-tasks.ts";
 import { watchVerification } from "./constructs/watch-verification.ts";
-import { createQueue, visibilityOf } from "./constructs/work-queue.ts";
-import { createZoneKey, removalOf } from "./constructs/zone-key.ts";
-import { installationsPrefixOf, metricsNamespaceOf, roleNameOf, verificationOutputs } from "./names.ts";
+import { createQueue, visibilityTimeout } from "./constructs/work-queue.ts";
+import { createZoneKey, removalPolicy } from "./constructs/zone-key.ts";
+import { formatInstallationsPrefix, formatMetricsNamespace, formatRoleName, verificationOutputs } from "./names.ts";
 import type { ExecutionEntry, StageSettings } from "./stage-settings.ts";
 
 /** More than the 2 s that an enqueue may take and a cold start; less than Slack waits would help nobody. */
@@ -67,7 +67,7 @@ export class VerificationStack extends Stack {
     const table = createTaskTable(this, "Tasks", { key, production });
     const files = createFileBucket(this, "Files", { key, production });
     const archive = createQueue(this, "DeadLetterArchive", { key, production });
-    const visibility = visibilityOf(workerTimeout);
+    const visibility = visibilityTimeout(workerTimeout);
     const deadLetters = createQueue(this, "DeadLetters", { key, production, visibility });
     const queue = createQueue(this, "Queue", {
       key,
@@ -76,13 +76,13 @@ export class VerificationStack extends Stack {
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
     const place = executionPlaceOf(stage);
-    const sender = place && { account: place.account, roleName: roleNameOf({ stageName, zone: "Execution" }) };
+    const sender = place && { account: place.account, roleName: formatRoleName({ stageName, zone: "Execution" }) };
     const completions = sender
       ? [createCompletionQueue(this, "Completions", { stageName, key, visibility, sender })]
       : [];
     // The command line owns its value. Whatever changes here, even a description, would make a deploy write `{}` over it.
     const settingsParameter = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
-    settingsParameter.applyRemovalPolicy(removalOf({ production }));
+    settingsParameter.applyRemovalPolicy(removalPolicy({ production }));
 
     const ingress = createNodeFunction(this, "Ingress", {
       ...common,
@@ -99,22 +99,22 @@ export class VerificationStack extends Stack {
       memoryMb: ingressMemoryMb,
     });
     for (const statement of [
-      readSecrets(this, [secretId(config.slack.signingSecret)]),
-      sendTo(queue),
-      useKey(key, { sends: true, through: ["sqs"] }),
+      secretsPermission(this, [secretId(config.slack.signingSecret)]),
+      sendPermission(queue),
+      keyPermission(key, { sends: true, through: ["sqs"] }),
     ]) {
       ingress.addToRolePolicy(statement);
     }
 
-    const role = Role.fromRoleName(this, "Role", roleNameOf({ stageName, zone: "Verification" }));
+    const role = Role.fromRoleName(this, "Role", formatRoleName({ stageName, zone: "Verification" }));
     for (const statement of [
-      useTable(table),
-      useKey(key, { sends: true, through: ["dynamodb", "s3", "sqs"] }),
-      consumeFrom(queue, ...completions),
-      retryFrom(queue),
-      sendTo(queue),
-      readParameter(this, settingsParameter.ref),
-      readSecrets(this, [secretId(config.slack.botToken), ...destinationSecrets(config)]),
+      tablePermission(table),
+      keyPermission(key, { sends: true, through: ["dynamodb", "s3", "sqs"] }),
+      consumePermission(queue, ...completions),
+      retryPermission(queue),
+      sendPermission(queue),
+      parameterPermission(this, settingsParameter.ref),
+      secretsPermission(this, [secretId(config.slack.botToken), ...destinationSecrets(config)]),
     ]) {
       role.addToPrincipalPolicy(statement);
     }
@@ -122,10 +122,10 @@ export class VerificationStack extends Stack {
     const { telemetryLayer: layer } = stage.verification;
     permitSpans(this, { role, config, layer });
     const { install } = config.slack;
-    const installations = install && installationsPrefixOf({ stageName });
+    const installations = install && formatInstallationsPrefix({ stageName });
     if (installations !== undefined) {
-      readSecretsBelow(role, installations);
-      role.addToPrincipalPolicy(askForSecret(this, secretId(config.slack.botToken)));
+      permitReadSecretsBelow(role, installations);
+      role.addToPrincipalPolicy(optionalSecretPermission(this, secretId(config.slack.botToken)));
     }
     permitFiles(role, files);
     const environment = {
@@ -157,11 +157,11 @@ export class VerificationStack extends Stack {
       environment: { ...environment, SEKISHO_DEAD_LETTERS_URL: archive.queueUrl },
     });
     for (const statement of [
-      useTable(table, { creates: false }),
-      useKey(key, { sends: true, through: ["dynamodb", "sqs"] }),
-      consumeFrom(deadLetters),
-      sendTo(queue, archive),
-      readParameter(this, settingsParameter.ref),
+      tablePermission(table, { creates: false }),
+      keyPermission(key, { sends: true, through: ["dynamodb", "sqs"] }),
+      consumePermission(deadLetters),
+      sendPermission(queue, archive),
+      parameterPermission(this, settingsParameter.ref),
     ]) {
       deadLetterHandler.addToRolePolicy(statement);
     }
@@ -183,7 +183,7 @@ export class VerificationStack extends Stack {
         ...common,
         clientId: install.clientId,
         clientSecret: { secretsManager: secretId(install.clientSecret) },
-        prefix: installationsPrefixOf({ stageName }),
+        prefix: formatInstallationsPrefix({ stageName }),
         table,
         key,
         slackApiUrl: config.slack.apiUrl,
@@ -191,7 +191,7 @@ export class VerificationStack extends Stack {
       });
     const { eventsUrl, api } = createSlackEntry(this, { ...common, ingress, installFlow, eventsPerSecond, eventBurst });
     const alarm = createAlarms(this, { key, email: stage.alarmEmail });
-    const namespace = metricsNamespaceOf({ stageName });
+    const namespace = formatMetricsNamespace({ stageName });
     watchVerification(this, {
       alarm,
       functions: {

@@ -12,7 +12,7 @@ import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { ownXray } from "../cli/aws/own-xray.ts";
+import { findXrayTarget } from "../cli/aws/xray-target.ts";
 import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
@@ -47,7 +47,7 @@ type Options = {
 };
 
 /** What the Verification zone needs to know of the Slack that it talks to. */
-export type SlackSide = {
+export type SlackConnection = {
   apiUrl: string;
   signingSecret?: (() => Promise<string>) | undefined;
   /** Undefined where there is none beside those of the installation flow. */
@@ -59,13 +59,10 @@ export type SlackSide = {
 };
 
 /** A fake Slack with secrets of its own, new ones each time; its workspace is allowed. `file` keeps its messages. */
-export async function openFakeSlack({
-  log,
-  file,
-}: {
-  log: Log;
-  file?: string;
-}): Promise<{ fakeSlack: FakeSlack; slack: SlackSide & Record<"signingSecret" | "botToken", () => Promise<string>> }> {
+export async function openFakeSlack({ log, file }: { log: Log; file?: string }): Promise<{
+  fakeSlack: FakeSlack;
+  slack: SlackConnection & Record<"signingSecret" | "botToken", () => Promise<string>>;
+}> {
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
   const fakeSlack = await startFakeSlack({ signingSecret, botToken, log, file });
@@ -78,7 +75,7 @@ export async function openFakeSlack({
   return { fakeSlack, slack };
 }
 
-export async function startBothZones({ slack, ...options }: Options & { slack: SlackSide }): Promise<BothZones> {
+export async function startBothZones({ slack, ...options }: Options & { slack: SlackConnection }): Promise<BothZones> {
   const { config, directory, storeFolder, observe, tap } = options;
   const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } = options;
   const log = options.log("verification");
@@ -88,7 +85,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       config: config.telemetry,
       service,
       readSecret,
-      xray: ownXray({ region }),
+      xray: findXrayTarget({ region }),
       log: options.log(service),
     });
   const telemetry = telemetryOf("verification");

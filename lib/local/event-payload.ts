@@ -1,7 +1,7 @@
 /** Payloads of the Events API as Slack posts them (https://docs.slack.dev/apis/events-api), for the fake Slack's workspaces. */
 import type { FakeSlackFile } from "./fake-slack/files.ts";
-import { fileToSlack } from "./fake-slack/slack-message.ts";
-import { channelOf, personOf, teamOf, workspace } from "./fake-slack/workspace.ts";
+import { toSlackFile } from "./fake-slack/slack-message.ts";
+import { findFakeChannel, findFakePerson, findFakeTeam, workspace } from "./fake-slack/workspace.ts";
 
 /** A post as the event is to tell of it. */
 export type PostedByPerson = {
@@ -17,7 +17,7 @@ export type PostedByPerson = {
  * `app_mention` and `message` for the same post differ in `event_id` and little else. `eventId` is Slack's, different for
  * each event; redeliveries keep it. `filesUrl` is where files are served from.
  */
-export function eventPayload({
+export function createEventPayload({
   event,
   message: { channel, ts, threadTs, user, text, files },
   eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
@@ -28,8 +28,8 @@ export function eventPayload({
   eventId?: string;
   filesUrl?: string;
 }) {
-  const authorTeam = personOf(user)?.team ?? workspace.team;
-  const withFiles = files === undefined ? [] : files.map((file) => fileToSlack({ file, filesUrl }));
+  const authorTeam = findFakePerson(user)?.team ?? workspace.team;
+  const withFiles = files === undefined ? [] : files.map((file) => toSlackFile({ file, filesUrl }));
   return {
     ...envelope({ channel, authorTeam, eventId, ts }),
     event: {
@@ -58,7 +58,15 @@ export function eventPayload({
 }
 
 /** Somebody opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
-export function assistantPayload({ channel, threadTs, user }: { channel: string; threadTs: string; user: string }) {
+export function createAssistantPayload({
+  channel,
+  threadTs,
+  user,
+}: {
+  channel: string;
+  threadTs: string;
+  user: string;
+}) {
   const authorTeam = homeOf(channel);
   const context = { channel_id: workspace.channel.id, team_id: authorTeam, enterprise_id: enterpriseOf(authorTeam) };
   return {
@@ -102,21 +110,21 @@ function envelope({
       {
         enterprise_id: enterprise,
         team_id: enterprise === null ? home : null,
-        user_id: teamOf(home)?.user ?? workspace.botUser,
+        user_id: findFakeTeam(home)?.user ?? workspace.botUser,
         is_bot: true,
         is_enterprise_install: enterprise !== null,
       },
     ],
-    is_ext_shared_channel: channelOf(channel)?.sharedWith !== undefined,
+    is_ext_shared_channel: findFakeChannel(channel)?.sharedWith !== undefined,
     event_context: `4-${eventId}`,
   };
 }
 
 /** The workspace in which the app meets the channel. */
 function homeOf(channel: string): string {
-  return channelOf(channel)?.team ?? workspace.team;
+  return findFakeChannel(channel)?.team ?? workspace.team;
 }
 
 function enterpriseOf(team: string): string | null {
-  return teamOf(team)?.enterprise ?? null;
+  return findFakeTeam(team)?.enterprise ?? null;
 }

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type Log, silentLog } from "../../lambdas/shared/log.ts";
 import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
-import { type FileStore, fileLifeMs } from "../../lambdas/verification/files/file-store.ts";
+import { type FileStore, fileLifeMs } from "../../lambdas/verification/files/files.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 
 const sweepEveryMs = 3600_000;

@@ -4,8 +4,8 @@ import type { QueueDepth } from "../../lambdas/shared/engine/ports.ts";
 import { close, listen } from "../../lambdas/shared/http/server.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { refusalOf } from "./web/guard.ts";
-import { one } from "./web/request.ts";
+import { checkOrigin } from "./web/guard.ts";
+import { joinHeader } from "./web/request.ts";
 
 /** What proxies and tunnels add, even those that put the address of this machine in the place of their own. */
 const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
@@ -59,8 +59,8 @@ export async function startMetricsServer({
 function isFromHere({ headers, socket }: IncomingMessage): boolean {
   if (forwarded.some((name) => headers[name] !== undefined)) return false;
   const { host, origin } = headers;
-  const fetchSite = one(headers["sec-fetch-site"]);
-  return refusalOf({ method: "GET", host, origin, fetchSite, port: socket.localPort }) === undefined;
+  const fetchSite = joinHeader(headers["sec-fetch-site"]);
+  return checkOrigin({ method: "GET", host, origin, fetchSite, port: socket.localPort }) === undefined;
 }
 
 function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {

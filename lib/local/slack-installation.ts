@@ -8,11 +8,10 @@ import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { createInstallationFile } from "../../lambdas/verification/installations/installation-file.ts";
-import { createTeamOf } from "../../lambdas/verification/installations/team-of.ts";
-import { createTokens } from "../../lambdas/verification/installations/tokens.ts";
-import { createMemoryLedger } from "../../lambdas/verification/oauth/memory-ledger.ts";
+import { createTeamOf, createTokens } from "../../lambdas/verification/installations/installations.ts";
+import { createMemoryLedger } from "../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../lambdas/verification/oauth/oauth.ts";
-import { botScopes } from "../../lambdas/verification/slack/api/bot-scopes.ts";
+import { botScopes } from "../../lambdas/verification/slack/api/manifest.ts";
 import type { Tokens } from "../../lambdas/verification/slack/api/slack.ts";
 
 /** A rotated client secret is used after that. */

@@ -4,7 +4,7 @@ import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { neededSecrets } from "./slack-installation.ts";
-import { askWhoWeAre, type SlackIdentity } from "./socket-mode-identity.ts";
+import { fetchSlackIdentity, type SlackIdentity } from "./socket-mode-identity.ts";
 
 type Secret = () => Promise<string>;
 
@@ -39,7 +39,7 @@ export async function openRealSlack({ config, signal }: { config: Config; signal
   if (access.appToken === undefined) return { access, text: ({ port }) => realSlackText({ port, config }) };
   if (readBotToken === undefined) return { access, text: installText };
   const name = nameOfSecret(botToken);
-  const identity = await askWhoWeAre({ botToken: readBotToken, apiUrl, name, signal });
+  const identity = await fetchSlackIdentity({ botToken: readBotToken, apiUrl, name, signal });
   return { access, text: () => socketModeText({ identity, config }) };
 }
 
@@ -56,7 +56,7 @@ Without a tunnel: Socket Mode, see docs/slack.md.
 
 ${JSON.stringify(manifest, null, 2)}
 
-${whoMayAsk()}
+${allowlistHint()}
 `;
 }
 
@@ -74,7 +74,7 @@ Connected to Slack over Socket Mode: @${bot} in ${team} (${teamId})
 
 ${invite}In a channel:  /invite @${bot}   and then   @${bot} hello
 Or write to @${bot} directly${slash}.
-${whoMayAsk()}
+${allowlistHint()}
 `;
 }
 
@@ -83,10 +83,10 @@ function installText({ port }: { port: number }): string {
   return `
 Connected to Slack over Socket Mode. A workspace installs the app at https://YOUR-TUNNEL.example/slack/install:
 a browser must be able to reach port ${port} of this machine there, at the address of npx sekisho manifest --socket --url https://…
-${whoMayAsk()}
+${allowlistHint()}
 `;
 }
 
-function whoMayAsk(): string {
+function allowlistHint(): string {
   return "Whoever is refused reads which ids to add to the allowlist (npx sekisho allow add, or sekisho.config.json and a restart).";
 }

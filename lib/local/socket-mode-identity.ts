@@ -8,7 +8,7 @@ const answerSchema = z.object({ user: z.string(), team: z.string(), team_id: z.s
 const timeoutMs = 10_000;
 
 /** `name` is how a person knows the token. Rejects with words for a person. */
-export async function askWhoWeAre({
+export async function fetchSlackIdentity({
   botToken,
   apiUrl,
   name,
@@ -23,7 +23,7 @@ export async function askWhoWeAre({
   const token = await botToken();
   const call = { token: async () => token, apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
   const answer = await callWebApi(call).catch((thrown: unknown) => {
-    throw refusedBySlack({ thrown, apiUrl, name, kind: "bot" });
+    throw toTokenError({ thrown, apiUrl, name, kind: "bot" });
   });
   const { user, team, team_id } = answerSchema.parse(answer);
   return { bot: user, team, teamId: team_id };
@@ -51,7 +51,7 @@ const otherwise = {
 };
 
 /** What is thrown to the command line, where its message is printed. `name` is how the person knows the token. */
-export function refusedBySlack({
+export function toTokenError({
   thrown,
   apiUrl,
   name,
@@ -67,11 +67,11 @@ export function refusedBySlack({
     const { origin } = new URL(apiUrl);
     return new Error(`Slack is not to be reached at ${origin}. Is this machine online?`, { cause: thrown });
   }
-  return new Error(`Slack does not take ${name} (${error}). ${refusalText({ error, kind })}`, { cause: thrown });
+  return new Error(`Slack does not take ${name} (${error}). ${tokenRefusalText({ error, kind })}`, { cause: thrown });
 }
 
 /** Why, and where the right token is to be found. `error` is Slack's own name of it. */
-export function refusalText({ error, kind }: { error: string; kind: "app" | "bot" }): string {
+export function tokenRefusalText({ error, kind }: { error: string; kind: "app" | "bot" }): string {
   return `${words[error] ?? otherwise[kind]} ${whereFrom[kind]}`;
 }
 

@@ -8,7 +8,7 @@ import type { Log } from "../../lambdas/shared/log.ts";
 import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
 import type { Intake } from "../../lambdas/verification/ingress/ingress.ts";
 import type { VerifiedPayload } from "../../lambdas/verification/ingress/understand.ts";
-import { refusedBySlack } from "./socket-mode-identity.ts";
+import { toTokenError } from "./socket-mode-identity.ts";
 
 export type SocketMode = { close(): Promise<void> };
 
@@ -63,7 +63,7 @@ export async function startSocketMode({
   const connect = () => openSocketModeConnection({ appToken, apiUrl, onEnvelope });
 
   let connection: SocketModeConnection = await connect().catch((thrown: unknown) => {
-    throw refusedBySlack({ thrown, apiUrl, name: "the app token", kind: "app" });
+    throw toTokenError({ thrown, apiUrl, name: "the app token", kind: "app" });
   });
   log.info("socket_mode_connected");
 

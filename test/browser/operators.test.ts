@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { byAuthenticator } from "../../lib/local/console/admission/by-authenticator.ts";
+import { createTokenAdmission } from "../../lib/local/console/admission/token-admission.ts";
 import { servePage } from "../local/console/served.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "../local/console/tasks-in-file.ts";
 import { findChromium, openBrowser } from "./browser.ts";
@@ -185,7 +185,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   let served: Awaited<ReturnType<typeof servePage>>;
   beforeAll(async () => {
     const authenticator = bearerAuthenticator({ readTokens: async () => ["a-token-of-operators"] });
-    const admission = byAuthenticator({ authenticator, log: silentLog });
+    const admission = createTokenAdmission({ authenticator, log: silentLog });
     served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
     await tasks.add(1, undelivered);
     browser ??= await openBrowser();

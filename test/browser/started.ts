@@ -10,7 +10,7 @@ import type { FakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
-import { watchTasks } from "../../lib/local/watch-tasks.ts";
+import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
 /** `address` is a page's as it is printed, with the token. */
@@ -34,7 +34,7 @@ export async function startWithPage(): Promise<Started> {
   const stepRecorder = createStepRecorder();
   const door = createDoor();
   const page = createPage({ fakeSlack, stepRecorder, door });
-  const { observe, tap } = watchTasks({ add: stepRecorder.add });
+  const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   let operators: PageBesideRun | undefined;
   const zones = await startBothZones({
     config,

@@ -5,12 +5,12 @@ import { routeOf } from "../../lambdas/verification/gate/route.ts";
 import { askedText, beginsWithOther, otherBotUser } from "../../lambdas/verification/slack/api/user-text.ts";
 import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
 import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
-import { nameFor } from "../../lambdas/verification/slack/messages/outgoing.ts";
+import { nameFor } from "../../lambdas/verification/slack/messages/answer.ts";
 import { nextPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { isCancelWord } from "../../lambdas/verification/task/received.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
-import { markdownTree } from "../../lib/local/page/markdown-tree.ts";
+import { createMarkdownTree } from "../../lib/local/page/markdown-tree.ts";
 import { fragments } from "../verification/slack/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
 
@@ -69,7 +69,7 @@ const subjects: Record<string, (text: string) => unknown> = {
   "word to cancel": (text) => isCancelWord(text),
   "word of a route": (text) =>
     routeOf({ routes: [{ word: "deploy", destination: ["a"] }], message: { team: "T1", channel: "C1", text } }),
-  "page of the local Slack": (text) => markdownTree(text),
+  "page of the local Slack": (text) => createMarkdownTree(text),
 };
 
 /**

@@ -6,7 +6,7 @@ import { createEmfMetrics } from "../../lambdas/shared/telemetry/emf-metrics.ts"
 import { metricTable } from "../../lambdas/shared/telemetry/metric-table.ts";
 import type { Metric } from "../../lambdas/shared/telemetry/metric-table-entry.ts";
 import { createPrometheusMetrics } from "../../lambdas/shared/telemetry/prometheus-metrics.ts";
-import { createMeasured } from "../../lib/cdk/constructs/alarms.ts";
+import { createZoneMetrics } from "../../lib/cdk/constructs/alarms.ts";
 import { configWith, type Resource, type Synthesized, synthAll } from "./synth.ts";
 
 const variants = {
@@ -91,7 +91,10 @@ describe("the names of the metrics", () => {
       expect([MetricName, labels, isKept(MetricName, labels)]).toEqual([MetricName, labels, true]);
     }
     expect(() =>
-      createMeasured({ namespace: "x", zone: "execution" }).metric({ name: "sekisho_calls_total", statistic: "Sum" }),
+      createZoneMetrics({ namespace: "x", zone: "execution" }).metric({
+        name: "sekisho_calls_total",
+        statistic: "Sum",
+      }),
     ).toThrow(/not kept by \[\]/);
   });
 });

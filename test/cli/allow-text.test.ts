@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { maxRules, maxRulesBytes, noStoredRules } from "../../lambdas/verification/gate/allowlist.ts";
 import { withRule } from "../../lib/cli/allow/rule-set.ts";
-import { ruleText } from "../../lib/cli/allow/rule-text.ts";
+import { formatRule } from "../../lib/cli/allow/rule-text.ts";
 import { lockFolder } from "../../lib/local/engine.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { openAwsAllowPlace, openSqliteAllowPlace } from "./allow-places.ts";
@@ -94,6 +94,6 @@ describe("the set of rules", () => {
 
   it("is shown without anything that a terminal would obey", () => {
     const { label } = { label: "\u001b[2Jred\r\nline" };
-    expect(ruleText({ user: "U1", label })).toBe('user U1 " [2Jred  line"');
+    expect(formatRule({ user: "U1", label })).toBe('user U1 " [2Jred  line"');
   });
 });

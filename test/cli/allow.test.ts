@@ -3,8 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { configSchema } from "../../lambdas/shared/config/cross-checks.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { parseStoredRules } from "../../lambdas/verification/gate/allowlist.ts";
-import { createGate } from "../../lambdas/verification/gate/gate.ts";
-import { parseUsage } from "../../lambdas/verification/gate/quotas.ts";
+import { createGate, parseUsage } from "../../lambdas/verification/gate/gate.ts";
 import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
 import { changeRules } from "../../lib/cli/allow/change-rules.ts";
 import { withRule } from "../../lib/cli/allow/rule-set.ts";

@@ -1,6 +1,13 @@
 /** The table of dialects, cell by cell, against the table of the design. */
 import { describe, expect, it } from "@jest/globals";
-import { codeOf, codesOf, dialectSchema, httpStatusOf, reasonOfState, reasonsOf } from "../../contracts/dialects.ts";
+import {
+  dialectSchema,
+  findReasonOfState,
+  listErrorCodes,
+  listReasons,
+  toErrorCode,
+  toHttpStatus,
+} from "../../contracts/dialects.ts";
 import { isRetryable, type Reason, reasons } from "../../contracts/errors.ts";
 import { taskStateSchema } from "../../contracts/task.ts";
 import { errorTable, numbersIn, stateIn } from "./error-table.ts";
@@ -17,7 +24,7 @@ describe("the table of dialects", () => {
     "$reason has the retry answer and the HTTP status of the design",
     ({ reason, retryable, http }) => {
       expect(isRetryable(reason as Reason)).toBe(retryable);
-      expect(httpStatusOf(reason as Reason)).toBe(http);
+      expect(toHttpStatus(reason as Reason)).toBe(http);
     },
   );
 
@@ -30,36 +37,36 @@ describe("the table of dialects", () => {
     const stated = stateIn(cell);
     if (stated !== undefined) {
       const state = taskStateSchema.parse(stated);
-      expect(reasonOfState({ state, dialect })).toBe(reason);
-      expect(codesOf({ reason, dialect })).toEqual(codesOf({ reason, dialect: "zone" }));
+      expect(findReasonOfState({ state, dialect })).toBe(reason);
+      expect(listErrorCodes({ reason, dialect })).toEqual(listErrorCodes({ reason, dialect: "zone" }));
       return;
     }
-    expect(codesOf({ reason, dialect })).toEqual(numbersIn(cell));
-    expect(codeOf({ reason, dialect, target: "canceled" })).toBe(numbersIn(cell).at(0));
-    expect(codeOf({ reason, dialect, target: "working" })).toBe(numbersIn(cell).at(-1));
-    expect(codeOf({ reason, dialect })).toBe(numbersIn(cell).at(-1));
+    expect(listErrorCodes({ reason, dialect })).toEqual(numbersIn(cell));
+    expect(toErrorCode({ reason, dialect, target: "canceled" })).toBe(numbersIn(cell).at(0));
+    expect(toErrorCode({ reason, dialect, target: "working" })).toBe(numbersIn(cell).at(-1));
+    expect(toErrorCode({ reason, dialect })).toBe(numbersIn(cell).at(-1));
   });
 
   it.each(dialects)("no two reasons of %s share a number unless the design says so", (dialect) => {
-    for (const code of new Set(reasons.flatMap((reason) => codesOf({ reason, dialect })))) {
+    for (const code of new Set(reasons.flatMap((reason) => listErrorCodes({ reason, dialect })))) {
       const sharing = errorTable.filter(({ reason, cells }) => {
         const stated = numbersIn(cells[dialect] ?? "");
         return stated.length > 0
           ? stated.includes(code)
-          : codesOf({ reason: reason as Reason, dialect }).includes(code);
+          : listErrorCodes({ reason: reason as Reason, dialect }).includes(code);
       });
-      expect(reasonsOf({ code, dialect })).toEqual(sharing.map((row) => row.reason));
+      expect(listReasons({ code, dialect })).toEqual(sharing.map((row) => row.reason));
     }
   });
 
   it.each(dialects)("%s knows the five standard codes, each first of all as what JSON-RPC means by it", (dialect) => {
-    const standard = [-32700, -32600, -32601, -32602, -32603].map((code) => reasonsOf({ code, dialect })[0]);
+    const standard = [-32700, -32600, -32601, -32602, -32603].map((code) => listReasons({ code, dialect })[0]);
     expect(standard).toEqual(["parse_error", "invalid_request", "method_not_found", "invalid_params", "internal"]);
   });
 
   it("keeps own numbers inside their range, apart from the standard ones and the published timeout", () => {
     const own = reasons
-      .map((reason) => codeOf({ reason, dialect: "zone" }))
+      .map((reason) => toErrorCode({ reason, dialect: "zone" }))
       .filter((code) => code > -32600 && code !== -32001);
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter((code) => code < ownNumbers.first || code > ownNumbers.last)).toEqual([]);
@@ -67,21 +74,23 @@ describe("the table of dialects", () => {
   });
 
   it("says only the published codes in zone-strict", () => {
-    const said = new Set(reasons.map((reason) => codeOf({ reason, dialect: "zone-strict" })));
+    const said = new Set(reasons.map((reason) => toErrorCode({ reason, dialect: "zone-strict" })));
     expect([...said].sort()).toEqual([-32000, -32001, -32600, -32601, -32602, -32603, -32700]);
   });
 
   it("has a reason only for the states that A2A tells instead of an error", () => {
-    const found = taskStateSchema.options.map((state) => [state, reasonOfState({ state, dialect: "a2a" })] as const);
+    const found = taskStateSchema.options.map(
+      (state) => [state, findReasonOfState({ state, dialect: "a2a" })] as const,
+    );
     expect(Object.fromEntries(found.filter(([, reason]) => reason !== undefined))).toEqual({
       failed: "execution_failed",
       canceled: "canceled",
       rejected: "plan_error",
     });
-    expect(reasonOfState({ state: "failed", dialect: "zone" })).toBeUndefined();
+    expect(findReasonOfState({ state: "failed", dialect: "zone" })).toBeUndefined();
   });
 
   it("has no reason for a number that nobody uses", () => {
-    expect(dialects.flatMap((dialect) => reasonsOf({ code: -32042, dialect }))).toEqual([]);
+    expect(dialects.flatMap((dialect) => listReasons({ code: -32042, dialect }))).toEqual([]);
   });
 });

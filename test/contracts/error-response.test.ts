@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
 import { responseSchema } from "../../contracts/envelope.ts";
 import { decodeError, encodeError } from "../../contracts/error-data.ts";
-import { errorResponseIn } from "../../contracts/error-response.ts";
+import { createErrorResponse } from "../../contracts/error-response.ts";
 import { type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
 import { errorTable, statusIn } from "./error-table.ts";
 
@@ -19,7 +19,7 @@ const everyCell = errorTable.flatMap(({ reason, cells, http }) =>
 
 function answer({ reason, dialect, retryAfterMs }: { reason: Reason; dialect: Dialect; retryAfterMs?: number }) {
   const details = retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs };
-  return errorResponseIn({ error: new SekishoError(reason, { details }), id, dialect });
+  return createErrorResponse({ error: new SekishoError(reason, { details }), id, dialect });
 }
 
 describe("the answer of a host to an error", () => {
@@ -50,14 +50,14 @@ describe("the answer of a host to an error", () => {
 
   it("is 413 for a body that was refused before its id was read, and not for a result that was too large", () => {
     const error = new SekishoError("payload_too_large");
-    expect(errorResponseIn({ error, id: null, dialect: "zone" }).status).toBe(413);
-    expect(errorResponseIn({ error, id, dialect: "zone" }).status).toBe(200);
+    expect(createErrorResponse({ error, id: null, dialect: "zone" }).status).toBe(413);
+    expect(createErrorResponse({ error, id, dialect: "zone" }).status).toBe(200);
   });
 
   it("never says ambiguous, and of an unknown failure nothing but that it is internal", () => {
     for (const dialect of dialectSchema.options) {
       const error = new SekishoError("ambiguous", { cause: new Error("ECONNRESET") });
-      const { status, body } = errorResponseIn({ error, id, dialect });
+      const { status, body } = createErrorResponse({ error, id, dialect });
       expect({ dialect, status }).toEqual({ dialect, status: dialect === "vapora" ? 500 : 200 });
       expect(body.error).toEqual(encodeError({ error: new SekishoError("internal"), dialect }));
     }
@@ -67,7 +67,7 @@ describe("the answer of a host to an error", () => {
     const anyId = fc.oneof(fc.string({ minLength: 1, maxLength: 128 }), fc.integer(), fc.constant(null));
     fc.assert(
       fc.property(anyReason, anyDialect, anyId, (reason, dialect, anId) => {
-        const { status, body } = errorResponseIn({ error: new SekishoError(reason), id: anId, dialect });
+        const { status, body } = createErrorResponse({ error: new SekishoError(reason), id: anId, dialect });
         const response = responseSchema.parse(JSON.parse(JSON.stringify(body)));
         if (!("error" in response)) throw new Error("no error in the response");
         expect(response.id).toBe(dialect === "vapora" ? null : anId);

@@ -1,7 +1,7 @@
 /** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what never crosses. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { codesOf, dialectSchema, httpStatusOf, reasonsOf } from "../../contracts/dialects.ts";
+import { dialectSchema, listErrorCodes, listReasons, toHttpStatus } from "../../contracts/dialects.ts";
 import { errorObjectSchema, type JsonRpcErrorObject } from "../../contracts/envelope.ts";
 import { decodeError, encodeError, errorDataSchema } from "../../contracts/error-data.ts";
 import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
@@ -45,7 +45,7 @@ describe("an error with its data", () => {
         const decoded = decodeError({ error: wire, dialect });
         expect(decoded).toMatchObject({ reason, exact: true, code: wire.code });
         expect(decoded.details).toEqual(details);
-        expect(codesOf({ reason, dialect })).toContain(wire.code);
+        expect(listErrorCodes({ reason, dialect })).toContain(wire.code);
       }),
       { numRuns: 8 },
     );
@@ -106,8 +106,8 @@ describe("an error with its data", () => {
 
 describe("an error without data", () => {
   it.each(everyCell)("$reason of $dialect is among what its number may mean", ({ reason, dialect }) => {
-    for (const code of codesOf({ reason, dialect })) {
-      const candidates = reasonsOf({ code, dialect });
+    for (const code of listErrorCodes({ reason, dialect })) {
+      const candidates = listReasons({ code, dialect });
       const decoded = decodeError({ error: { code, message: "" }, dialect });
       expect(candidates).toContain(reason);
       expect(decoded.reason).toBe(candidates[0]);
@@ -119,9 +119,9 @@ describe("an error without data", () => {
   it.each(everyCell)(
     "$reason of $dialect with its HTTP status is itself, or a guess among its equals",
     ({ reason, dialect }) => {
-      const status = httpStatusOf(reason);
-      for (const code of codesOf({ reason, dialect })) {
-        const equals = reasonsOf({ code, dialect }).filter((candidate) => httpStatusOf(candidate) === status);
+      const status = toHttpStatus(reason);
+      for (const code of listErrorCodes({ reason, dialect })) {
+        const equals = listReasons({ code, dialect }).filter((candidate) => toHttpStatus(candidate) === status);
         const decoded = decodeError({ error: { code, message: "" }, dialect, status });
         expect(equals).toContain(decoded.reason);
         expect(decoded.exact).toBe(equals.length === 1);

@@ -5,7 +5,7 @@ import { describe, expect, it } from "@jest/globals";
 import * as metaSchemaPackage from "@open-rpc/meta-schema";
 import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { codeOf } from "../../contracts/dialects.ts";
+import { toErrorCode } from "../../contracts/dialects.ts";
 import { reasons } from "../../contracts/errors.ts";
 import { generatedFiles } from "../../contracts/generated-files.ts";
 import { methods } from "../../contracts/methods.ts";
@@ -92,7 +92,7 @@ describe("the OpenRPC document", () => {
     expect(document.methods.map((method) => method.paramStructure)).toEqual(document.methods.map(() => "by-name"));
     const numbers = Object.entries(document.components.errors as Record<string, { code: number }>);
     expect(numbers.map(([reason, { code }]) => [reason, code])).toEqual(
-      reasons.map((reason) => [reason, codeOf({ reason, dialect: "zone" })]),
+      reasons.map((reason) => [reason, toErrorCode({ reason, dialect: "zone" })]),
     );
   });
 

@@ -4,11 +4,11 @@ import { fromA2aState, toA2aState } from "../../contracts/a2a/states.ts";
 import { a2aStateSchema } from "../../contracts/a2a/task.ts";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
 import { decodeError, encodeError } from "../../contracts/error-data.ts";
-import { isTerminal, mayFollow, taskStateSchema, transitionRefused } from "../../contracts/task.ts";
+import { canTransition, isTerminal, taskStateSchema, transitionError } from "../../contracts/task.ts";
 import { a2aNames, a2aState, refused, stateNames, transitions, zoneState } from "./transition-table.ts";
 
 function wireError({ from, to, dialect }: { from: string; to: string; dialect: Dialect }) {
-  const error = transitionRefused({ taskId: "t-1", from: zoneState(from), to: zoneState(to) });
+  const error = transitionError({ taskId: "t-1", from: zoneState(from), to: zoneState(to) });
   return JSON.parse(JSON.stringify(encodeError({ error, dialect })));
 }
 
@@ -31,11 +31,11 @@ describe("the states of a task", () => {
   });
 
   it.each(transitions)("$from to $to, by the contract: $may", ({ from, to, may }) => {
-    expect(mayFollow({ from: zoneState(from), to: zoneState(to) })).toBe(may);
+    expect(canTransition({ from: zoneState(from), to: zoneState(to) })).toBe(may);
   });
 
   it.each(transitions)("$from to $to, by A2A: $may", ({ from, to, may }) => {
-    expect(mayFollow({ from: fromA2aState(a2aState(from)).state, to: fromA2aState(a2aState(to)).state })).toBe(may);
+    expect(canTransition({ from: fromA2aState(a2aState(from)).state, to: fromA2aState(a2aState(to)).state })).toBe(may);
   });
 });
 

@@ -1,8 +1,8 @@
 /** A scripted peer that speaks A2A: what a script says in the zone contract's words goes out as an agent would say it. */
 
 import { slackMessageKey } from "../../contracts/a2a/extension.ts";
-import { type A2aVersion, operationOf, operations } from "../../contracts/a2a/operations.ts";
-import { textOf } from "../../contracts/a2a/part.ts";
+import { type A2aVersion, operations, toA2aOperation } from "../../contracts/a2a/operations.ts";
+import { joinTextParts } from "../../contracts/a2a/part.ts";
 import { v03Operations } from "../../contracts/a2a/v03/params.ts";
 import { type AnsweredOperation, a2aAnswer } from "./a2a-peer-answer.ts";
 import { json } from "./answers.ts";
@@ -23,7 +23,7 @@ export async function startA2aPeer({
       if (request.method === "GET") return json(cardOf({ url: new URL("/a2a", request.url).href, version }));
       if (request.headers.get("a2a-version") !== version) return new Response(null, { status: 400 });
       const { id, method, params } = JSON.parse(await request.text());
-      const operation = operationOf(method)?.operation as AnsweredOperation;
+      const operation = toA2aOperation(method)?.operation as AnsweredOperation;
       const zoneCall = JSON.stringify({ id, ...toZone({ operation, version, params }) });
       const { url: address, headers, signal } = request;
       const answer = await handle(new Request(address, { method: "POST", headers, body: zoneCall, signal }));
@@ -66,7 +66,7 @@ function toZone({
   const { message } = schemas.SendMessage.parse(params);
   return {
     method: "execute_task",
-    params: { ...Object(message.metadata?.[slackMessageKey]), text: textOf(message.parts) },
+    params: { ...Object(message.metadata?.[slackMessageKey]), text: joinTextParts(message.parts) },
   };
 }
 

@@ -111,7 +111,7 @@ const stories = {
     await world.over(second.requestId);
     // The record that is over holds them no more.
     const sent = world.observations.map(({ task }) => task).filter(({ id }) => id === second.requestId);
-    const params = sent.find((task) => task.params !== undefined)?.params;
+    const params = sent.find((task) => task.call?.params !== undefined)?.call?.params;
     expect(params).toMatchObject({ text: "private second", thread_ts: threadTs });
     expect(params?.history).toEqual([
       expect.objectContaining({ role: "user", text: "private first", user_id: "UPERSON" }),

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { maxNoticesPerUser, maxRefusalsPerTeam, maxRefusalsPerUser } from "../../lambdas/verification/gate/refusals.ts";
-import { eventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/event-payload.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { textsOf, withButton } from "./in-thread.ts";
 import { type E2eWorld, startWorld } from "./world.ts";
@@ -67,7 +67,7 @@ describe("a flood", () => {
         ]) {
           theirs.push(message.ts);
           said.push(delivered);
-          const again = eventPayload({ event: "message", message });
+          const again = createEventPayload({ event: "message", message });
           const { event } = again;
           send(again);
           send({ ...again, event: { ...event, edited: { user, ts: message.ts } } });

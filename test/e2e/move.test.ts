@@ -17,7 +17,7 @@ import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import { openFakeSlack } from "../../lib/local/both-zones.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
-import type { Asked } from "../../lib/local/fake-slack/persons.ts";
+import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
 import { startVerificationZone } from "../../lib/local/verification-zone.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
@@ -125,7 +125,7 @@ async function startZone({
     for (const { client } of destinations.values()) await client.close();
   };
   closing.push(close);
-  const until = async ({ requestId }: Asked, state: Task["state"]) => {
+  const until = async ({ requestId }: PostedByFakePerson, state: Task["state"]) => {
     while (tasks.get(requestId)?.state !== state) await new Promise((resolve) => setTimeout(resolve, 20));
     return tasks.get(requestId);
   };
@@ -190,6 +190,9 @@ it("by itself to the next destination of the route where nobody listens at the f
   closing.push(() => fakeSlack.close());
   const zone = await startZone({ folder, slack });
   const asked = fakeSlack.ask({ eventsUrl: zone.eventsUrl, text: "Is anybody there?" });
-  expect(await zone.until(asked, "done")).toMatchObject({ destination: "elsewhere", outcome: { type: "answer" } });
+  expect(await zone.until(asked, "done")).toMatchObject({
+    call: { destination: "elsewhere" },
+    outcome: { type: "answer" },
+  });
   expect(elsewhere.started(asked.requestId)).toBe(true);
 });

@@ -150,7 +150,7 @@ describe("pushes that somebody forged", () => {
 /** The task id of the only task, as soon as it is accepted. */
 async function taskIdOf({ observations }: E2eWorld): Promise<string> {
   for (;;) {
-    const found = observations.find(({ task }) => task.taskId !== undefined)?.task.taskId;
+    const found = observations.find(({ task }) => task.call?.taskId !== undefined)?.task.call?.taskId;
     if (found !== undefined) return found;
     await wait(10);
   }

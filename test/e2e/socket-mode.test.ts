@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { eventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/event-payload.ts";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
@@ -70,7 +70,7 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
   // It can take nothing any more, but its connection stands.
   killed.child.kill("SIGSTOP");
   const reply = fakeSlack.reply({ eventsUrl, threadTs: asked.ts, text: "private no thanks" });
-  const payload = eventPayload({ event: "message", message: reply.message, eventId: "EvAGAIN" });
+  const payload = createEventPayload({ event: "message", message: reply.message, eventId: "EvAGAIN" });
   const deliveries = slack.deliver({ type: "events_api", payload });
   await killed.kill("SIGKILL");
   const restarted = await start();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { eventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/event-payload.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
@@ -32,7 +32,7 @@ async function cancelAtTheHost({ executionUrl }: E2eWorld, taskId: string | unde
 async function accepted({ observations }: E2eWorld, requestId: string): Promise<string | undefined> {
   for (;;) {
     const waiting = observations.find(({ task }) => task.id === requestId && task.state === "waiting");
-    if (waiting !== undefined) return waiting.task.taskId;
+    if (waiting !== undefined) return waiting.task.call?.taskId;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -127,7 +127,7 @@ describe("the way of a message", () => {
     const { eventsUrl, secrets } = world;
     await Promise.all(
       Array.from({ length: 9 }, (_, index) => {
-        const payload = eventPayload({ event: index % 2 ? "app_mention" : "message", message });
+        const payload = createEventPayload({ event: index % 2 ? "app_mention" : "message", message });
         return sendEvent({ eventsUrl, signingSecret: secrets.signingSecret, payload, retryDelaysMs: [] });
       }),
     );

@@ -107,7 +107,7 @@ describe("one message", () => {
     expect(named("execution", "invoke_agent echo")).toMatchObject({
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": "echo",
-      "sekisho.task_id": task.taskId,
+      "sekisho.task_id": task.call?.taskId,
     });
   });
 

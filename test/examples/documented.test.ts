@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { textReport } from "../../lib/cli/conformance/text-report.ts";
+import { formatTextReport } from "../../lib/cli/conformance/text-report.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -69,7 +69,7 @@ describe("docs/execution-zone.md and docs/move.md", () => {
   });
 
   it("says what the conformance command says at its end", () => {
-    const verdict = textReport({ endpoint: "http://127.0.0.1:8080/", reports: [] }).split("\n").at(-1);
+    const verdict = formatTextReport({ endpoint: "http://127.0.0.1:8080/", reports: [] }).split("\n").at(-1);
     expect(blocksOf("").map((text) => text.trim())).toEqual([verdict]);
   });
 });

@@ -1,8 +1,8 @@
 /** Whether the thread shows what a person may expect of one message, and whether the records of both zones say the same. */
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
-import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/post-parts.ts";
-import type { Outcome, Task } from "../../lambdas/verification/task/task.ts";
+import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/message-marks.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
+import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
@@ -87,7 +87,7 @@ function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record
   });
 }
 
-function render({ record, outcome }: { record: Task; outcome: Outcome }): Shown {
+function render({ record, outcome }: { record: Task; outcome: TaskOutcome }): Shown {
   return taskText.parts({ ...record, outcome }).map(({ text, blocks = [] }) => ({ text, blocks }));
 }
 

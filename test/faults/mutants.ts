@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "limit-told-alone",
     file: "lambdas/verification/task/received.ts",
-    find: 'return turnedAway(task, { type: "limited", ...over });',
+    find: 'return turnAway(task, { type: "limited", ...over });',
     replace: 'return setOutcome(task, { type: "limited", ...over });',
     story: "limited",
     engine: "aws",
@@ -133,8 +133,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "look-up-in-doubt",
-    file: "lambdas/verification/task/machine.ts",
-    find: "const inDoubt = resumed || task.mayHaveArrived;",
+    file: "lambdas/verification/task/sent.ts",
+    find: "const inDoubt = resumed || mayHaveArrived(task);",
     replace: "const inDoubt = false as boolean;",
     story: "foreign",
     engine: "sqlite",
@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "orphaned-stream",
-    file: "lambdas/verification/task/progress.ts",
+    file: "lambdas/verification/task/waiting.ts",
     find: "...task.stream, inDoubt: true",
     replace: "...task.stream",
     story: "told",
@@ -165,7 +165,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "question-found-again",
-    file: "lambdas/verification/task/machine.ts",
+    file: "lambdas/verification/task/asking.ts",
     find: '{ type: "ask_question", reconcile: task.reconcile === true }',
     replace: '{ type: "ask_question", reconcile: false }',
     story: "asked",

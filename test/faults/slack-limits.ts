@@ -1,8 +1,8 @@
 /** What Slack does not take, as the real adapter tells it. */
 
+import { toSlackError } from "../../lambdas/verification/slack/api/call.ts";
 import type { Content } from "../../lambdas/verification/slack/api/slack.ts";
-import { toSlackError } from "../../lambdas/verification/slack/api/to-slack-error.ts";
-import { readBlocks } from "../../lib/local/fake-slack/blocks.ts";
+import { parseBlocks } from "../../lib/local/fake-slack/blocks.ts";
 
 const maxTextLength = 40_000;
 const maxPieceLength = 12_000;
@@ -15,7 +15,7 @@ export function requireContent({ text, blocks = [] }: Content): void {
   // Blocks go as JSON, which escapes half a surrogate pair; Slack then does not know the character.
   const json = JSON.stringify(blocks);
   if (/\\ud[89a-f]/i.test(json)) throw refusal("invalid_blocks");
-  if (blocks.length > 0 && "problem" in readBlocks({ json: JSON.parse(json), refusesMarkdown: false })) {
+  if (blocks.length > 0 && "problem" in parseBlocks({ json: JSON.parse(json), refusesMarkdown: false })) {
     throw refusal("invalid_blocks");
   }
 }

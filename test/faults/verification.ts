@@ -3,13 +3,13 @@
 import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
-import { parseUsage } from "../../lambdas/verification/gate/quotas.ts";
+import { parseUsage } from "../../lambdas/verification/gate/gate.ts";
 import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
 import { createPolicy } from "../../lambdas/verification/gate/route.ts";
 
 import { createIngress, type Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../lambdas/verification/task/thread.ts";
 import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification/usage/entry.ts";

@@ -8,10 +8,10 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { safeFileName } from "../../lambdas/verification/files/files.ts";
 import { pageResponse } from "../../lambdas/verification/oauth/page.ts";
-import { decodeEntities } from "../../lambdas/verification/slack/markdown/entities.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/answer.ts";
-import { outgoingFiles } from "../../lambdas/verification/slack/messages/outgoing.ts";
+import { decodeEntities } from "../../lambdas/verification/slack/markdown/characters.ts";
+import { outgoingFiles } from "../../lambdas/verification/slack/messages/answer.ts";
 import { nextPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
 
 import { csvLine } from "../../lib/cli/usage/csv.ts";

@@ -1,7 +1,7 @@
 /** The official SDK's executor around one of our agents, so that the same agent answers on its server and on our host. */
 import * as sdk from "@a2a-js/sdk";
 import { AgentEvent, type AgentExecutor, type RequestContext } from "@a2a-js/sdk/server";
-import { textOf } from "../../contracts/a2a/part.ts";
+import { joinTextParts } from "../../contracts/a2a/part.ts";
 import { toA2aState } from "../../contracts/a2a/states.ts";
 import type { Agent, AgentAnswer, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import { agentContext } from "../execution/agents/agent-context.ts";
@@ -80,7 +80,7 @@ function taskOf({ first, answers }: Run) {
 }
 
 function textIn(message: sdk.Message): string {
-  return textOf(partsIn(message));
+  return joinTextParts(partsIn(message));
 }
 
 function partsIn(message: sdk.Message) {

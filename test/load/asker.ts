@@ -1,8 +1,6 @@
-/** The people of a load run: they post messages, each of which goes to the ingress as a signed event, at times twice. */
-
-import { requestIdOf } from "../../lambdas/verification/task/request-id.ts";
-import { eventPayload } from "../../lib/local/event-payload.ts";
-import type { Messages } from "../../lib/local/fake-slack/messages.ts";
+import { requestIdOf } from "../../lambdas/verification/task/ids.ts";
+import { createEventPayload } from "../../lib/local/event-payload.ts";
+import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { type PlannedTask, type PlannedThread, textOf } from "./plan.ts";
@@ -31,7 +29,7 @@ export async function askAll({
   onAsked,
 }: {
   threads: readonly PlannedThread[];
-  messages: Messages;
+  messages: FakeSlackMessages;
   eventsUrl: string;
   signingSecret: string;
   /** The share of events that Slack delivers once more, under another event id. */
@@ -57,10 +55,10 @@ export async function askAll({
       const { status } = await sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs });
       if (status !== 200) throw new Error(`An event was answered with ${status ?? "nothing"}.`);
     };
-    await deliver(eventPayload({ event: "app_mention", message }));
+    await deliver(createEventPayload({ event: "app_mention", message }));
     if (random() < repeating) {
       repeated += 1;
-      await deliver(eventPayload({ event: "message", message }));
+      await deliver(createEventPayload({ event: "message", message }));
     }
     return asked;
   }

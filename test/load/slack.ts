@@ -1,13 +1,13 @@
 /** Slack for a load run: the fake Slack's messages, methods and server behind a real socket, of whose calls a share fails. */
 import type { Fault, Faults } from "../../lib/local/fake-slack/faults.ts";
-import { createMessages, type Messages } from "../../lib/local/fake-slack/messages.ts";
+import { createFakeSlackMessages, type FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { createMethods } from "../../lib/local/fake-slack/methods.ts";
 import { startWebApiServer } from "../../lib/local/fake-slack/web-api-server.ts";
 import { bump, type CallCounts } from "./call-counts.ts";
 
 export type LoadSlack = {
   apiUrl: string;
-  messages: Messages;
+  messages: FakeSlackMessages;
   counts: CallCounts;
   close(): Promise<void>;
 };
@@ -30,7 +30,7 @@ export async function startLoadSlack({
   failing: number;
   random: () => number;
 }): Promise<LoadSlack> {
-  const messages = createMessages({ now: Date.now });
+  const messages = createFakeSlackMessages({ now: Date.now });
   const counts: CallCounts = { calls: {}, failed: {} };
   const faults: Faults = {
     inject() {},

@@ -57,7 +57,7 @@ export function createTally({ now = Date.now }: { now?: () => number } = {}): Ta
         answered.add(requestId);
         lastAnswerAtMs = lastAtMs;
       }
-      if (type === "swept") over.add(requestId);
+      if (type === "cleaned_up") over.add(requestId);
       mostAtOnce = Math.max(mostAtOnce, running.size);
       notify();
     },

@@ -7,7 +7,7 @@ import type { FromZone, ToZone } from "./children/tell.ts";
 
 type Told<K extends FromZone["type"]> = Extract<FromZone, { type: K }>;
 /** What agents and tasks come to, as it happens. */
-export type ZoneEvent = Told<"started" | "ended" | "delivered" | "swept">;
+export type ZoneEvent = Told<"started" | "ended" | "delivered" | "cleaned_up">;
 
 export type ZoneProcess = {
   url: string;

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createMessages, type FakeSlackMessage, type Messages } from "../../lib/local/fake-slack/messages.ts";
+import {
+  createFakeSlackMessages,
+  type FakeSlackMessage,
+  type FakeSlackMessages,
+} from "../../lib/local/fake-slack/messages.ts";
 
 const now = () => 1_790_000_000_000;
 const channels = ["C1", "C2"];
@@ -10,7 +14,10 @@ const deed = fc.record({
   which: fc.nat(9),
 });
 
-function perform(messages: Messages, { type, channel, which }: typeof deed extends fc.Arbitrary<infer D> ? D : never) {
+function perform(
+  messages: FakeSlackMessages,
+  { type, channel, which }: typeof deed extends fc.Arbitrary<infer D> ? D : never,
+) {
   const all = messages.all();
   const chosen: FakeSlackMessage | undefined = all[which % Math.max(all.length, 1)];
   const said = { user: "U1", text: "hi", metadata: undefined };
@@ -21,7 +28,7 @@ function perform(messages: Messages, { type, channel, which }: typeof deed exten
 }
 
 /** What a look at every message would find. */
-function threadOf(messages: Messages, { channel, ts }: FakeSlackMessage): FakeSlackMessage[] {
+function threadOf(messages: FakeSlackMessages, { channel, ts }: FakeSlackMessage): FakeSlackMessage[] {
   const isIn = (message: FakeSlackMessage) =>
     message.channel === channel && (message.ts === ts || message.threadTs === ts);
   return messages.all().filter(isIn);
@@ -31,11 +38,11 @@ describe("the fake Slack's messages", () => {
   it("give a thread as the message and its replies, oldest first, whatever was posted, changed and removed", () => {
     fc.assert(
       fc.property(fc.array(deed, { maxLength: 40 }), (deeds) => {
-        const messages = createMessages({ now });
+        const messages = createFakeSlackMessages({ now });
         const seen: FakeSlackMessage[] = [];
         messages.onChange((change) => change.type === "message" && seen.push(change.message));
         for (const each of deeds) perform(messages, each);
-        const restored = createMessages({ now, stored: messages.snapshot() });
+        const restored = createFakeSlackMessages({ now, stored: messages.snapshot() });
         for (const message of seen) {
           expect(messages.thread(message)).toEqual(threadOf(messages, message));
           expect(restored.thread(message)).toEqual(threadOf(messages, message));

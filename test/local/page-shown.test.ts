@@ -2,15 +2,15 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import { markdownTree } from "../../lib/local/page/markdown-tree.ts";
-import { messageView } from "../../lib/local/page/message-view.ts";
-import { mrkdwnTree } from "../../lib/local/page/mrkdwn-tree.ts";
-import { link, type Shown } from "../../lib/local/page/shown.ts";
+import { createLinkNodes, type DisplayNode } from "../../lib/local/page/display-node.ts";
+import { createMarkdownTree } from "../../lib/local/page/markdown-tree.ts";
+import { createMessageView } from "../../lib/local/page/message-view.ts";
+import { createMrkdwnTree } from "../../lib/local/page/mrkdwn-tree.ts";
 
 const nameOf = (id: string) => `name of ${id}`;
 
 /** As a person would write it down: tags around, text as it is. */
-function flat(nodes: readonly Shown[]): string {
+function flat(nodes: readonly DisplayNode[]): string {
   return nodes
     .map((node) => {
       if (typeof node === "string") return node;
@@ -20,7 +20,7 @@ function flat(nodes: readonly Shown[]): string {
     .join("");
 }
 
-function hrefsOf(nodes: readonly Shown[]): string[] {
+function hrefsOf(nodes: readonly DisplayNode[]): string[] {
   return nodes.flatMap((node) =>
     typeof node === "string" ? [] : [...(node.href === undefined ? [] : [node.href]), ...hrefsOf(node.children)],
   );
@@ -43,7 +43,7 @@ describe("Markdown on the page", () => {
     ["関所は **検問所** です。", "[p:関所は [strong:検問所] です。]"],
     ["&lt;@U1&gt; \\*not\\*", "[p:<@U1> *not*]"],
   ])("%j", (markdown, expected) => {
-    expect(flat(markdownTree(markdown)).replaceAll("\n", "")).toBe(expected);
+    expect(flat(createMarkdownTree(markdown)).replaceAll("\n", "")).toBe(expected);
   });
 
   it("leads nowhere but to http, https and mailto, whatever is written", () => {
@@ -54,12 +54,15 @@ describe("Markdown on the page", () => {
         fc.string(),
         fc.constantFrom("[x](%)", "<%>", "[x]: %\n\n[x]", "![x](%)"),
         (start, rest, form) => {
-          const hrefs = hrefsOf(markdownTree(form.replace("%", `${start}${rest}`)));
+          const hrefs = hrefsOf(createMarkdownTree(form.replace("%", `${start}${rest}`)));
           expect(hrefs.filter((href) => !/^(https?|mailto):/i.test(href))).toEqual([]);
         },
       ),
     );
-    expect(link({ href: "java\nscript:alert(1)", children: ["x"] })).toEqual(["x", " (java\nscript:alert(1))"]);
+    expect(createLinkNodes({ href: "java\nscript:alert(1)", children: ["x"] })).toEqual([
+      "x",
+      " (java\nscript:alert(1))",
+    ]);
   });
 });
 
@@ -73,7 +76,7 @@ describe("mrkdwn on the page", () => {
     ["```\na *b* <c\n```", "[pre:a *b* <c]"],
     ["<!date^1700000000^{time}|at noon> :eyes:", "at noon 👀"],
   ])("%j", (text, expected) => {
-    expect(flat(mrkdwnTree(text, nameOf))).toBe(expected);
+    expect(flat(createMrkdwnTree(text, nameOf))).toBe(expected);
   });
 });
 
@@ -102,17 +105,17 @@ describe("a message on the page", () => {
       { type: "context", elements: [{ type: "mrkdwn", text: "Request `1`" }] },
       { type: "actions", elements: [button] },
     ];
-    expect(messageView({ ...message, blocks }).parts).toMatchObject([
+    expect(createMessageView({ ...message, blocks }).parts).toMatchObject([
       { type: "text" },
       { type: "context", shown: ["Request ", { tag: "code" }] },
       { type: "buttons", buttons: [{ actionId: "a", label: "Yes", style: "primary" }] },
     ]);
-    expect(messageView(message).parts).toEqual([{ type: "text", shown: ["the fallback"] }]);
+    expect(createMessageView(message).parts).toEqual([{ type: "text", shown: ["the fallback"] }]);
   });
 
   it("never tells the page metadata, values of buttons, or where a file is in Slack", () => {
     const files = [{ id: "F1", name: "a.png", title: "a", mimetype: "image/png", size: 1, team: "T1", user: "U1" }];
-    const view = messageView({ ...message, files, metadata: { event_type: "secret", event_payload: {} } });
+    const view = createMessageView({ ...message, files, metadata: { event_type: "secret", event_payload: {} } });
     expect(view.files).toEqual([{ id: "F1", name: "a.png", size: 1, isImage: true }]);
     expect(JSON.stringify(view)).not.toMatch(/secret|event_payload|files-pri/);
   });

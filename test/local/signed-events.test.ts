@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { eventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/event-payload.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 
@@ -15,7 +15,7 @@ const message = {
   user: workspace.person,
   text: "関所 🏯 &amp;",
 };
-const payload = eventPayload({ event: "app_mention", message });
+const payload = createEventPayload({ event: "app_mention", message });
 
 type Received = { headers: IncomingHttpHeaders; body: Buffer };
 
@@ -118,14 +118,14 @@ describe("a payload", () => {
     ["message", "message-with-mention", message],
   ] as const)("of %s has the fields of Slack's (%s)", (event, fixture, given) => {
     const real = JSON.parse(readFileSync(new URL(`../fixtures/slack/${fixture}.json`, import.meta.url), "utf8"));
-    const made = eventPayload({ event, message: given });
+    const made = createEventPayload({ event, message: given });
     expect(Object.keys(made).sort()).toEqual(Object.keys(real).sort());
     expect(Object.keys(made.event).sort()).toEqual(Object.keys(real.event).sort());
     expect(made.event.channel_type).toBe(real.event.channel_type);
   });
 
   it("differs between the two events for one post in its event id, not in what names the post", () => {
-    const other = eventPayload({ event: "message", message });
+    const other = createEventPayload({ event: "message", message });
     expect(other.event_id).not.toBe(payload.event_id);
     expect([other.api_app_id, other.event.channel, other.event.ts]).toEqual([
       payload.api_app_id,

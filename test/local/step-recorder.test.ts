@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
-import { createStepRecorder, type Step } from "../../lib/local/recorder/step-recorder.ts";
+import { createStepRecorder, type RecordedStep } from "../../lib/local/recorder/step-recorder.ts";
 
 const step = { requestId: "a", kind: "request", title: "execute_task", detail: {} } as const;
 
 describe("the way of a task", () => {
   it("is kept in order, with times, and told to whoever listens", () => {
     const stepRecorder = createStepRecorder({ now: () => 7 });
-    const heard: Step[] = [];
+    const heard: RecordedStep[] = [];
     const stop = stepRecorder.onStep((heardStep) => heard.push(heardStep));
     stepRecorder.add(step);
     stepRecorder.add({ ...step, atMs: 9, title: "get_task" });

@@ -23,7 +23,7 @@ export async function isReadByUrl(world: World): Promise<{ wanted: string; read:
   try {
     const url = await world.until("attachment in the params of the task", async () => {
       const task = await tasks.get({ id: requestId });
-      return task?.params?.attachments?.[0]?.url;
+      return task?.call?.params?.attachments?.[0]?.url;
     });
     const read = await readUrl(url);
     const answers = await world.until("answer with its file", () => {

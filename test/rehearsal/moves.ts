@@ -1,5 +1,5 @@
 /** Routes that change while tasks are under way, told once for all kinds. */
-import type { Asked } from "../../lib/local/fake-slack/persons.ts";
+import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
 import { consumerOf, queueArnOf, verificationOutput } from "./stage.ts";
 import { answer, logged } from "./stories.ts";
 import type { World } from "./world.ts";
@@ -20,7 +20,7 @@ export async function startAnew(world: World): Promise<void> {
   await Promise.all([...world.functions.values()].filter(({ fn }) => fn.label === label).map((fn) => fn.cool()));
 }
 
-export type Moved = Record<"before" | "meanwhile" | "after", Asked[]>;
+export type Moved = Record<"before" | "meanwhile" | "after", PostedByFakePerson[]>;
 
 /** Some tasks were accepted before the routes change, some are asked at that moment, some after it. All have their answer. */
 export async function isMoved(world: World, destination: string): Promise<Moved> {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { stackNameOf, verificationOutputs } from "../../lib/cdk/names.ts";
+import { formatStackName, verificationOutputs } from "../../lib/cdk/names.ts";
 import { type Run, sekisho } from "../e2e/processes.ts";
 import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
 import { inRehearsalTime, timeVariables } from "./clock.ts";
@@ -19,7 +19,7 @@ import type { World } from "./world.ts";
 /** What the operator's own IAM policy says. It names no runtime, no Function URL and no secret of a destination. */
 export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
   const { account, region } = verificationPlace;
-  const stackName = stackNameOf({ stageName, zone: "Verification" });
+  const stackName = formatStackName({ stageName, zone: "Verification" });
   const output = (name: keyof typeof verificationOutputs) =>
     resolver.output({ stackName, name: verificationOutputs[name] });
   const arn = (service: string, resource: string) => `arn:aws:${service}:${region}:${account}:${resource}`;
@@ -53,7 +53,7 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
 /** What smoke reads of the Execution zone, with credentials of that account. */
 export function executionOperatorPolicy(): unknown {
   const { account, region } = executionPlace;
-  const stackName = stackNameOf({ stageName, zone: "Execution" });
+  const stackName = formatStackName({ stageName, zone: "Execution" });
   const arn = (service: string, resource: string) => `arn:aws:${service}:${region}:${account}:${resource}`;
   const allow = (Action: string | string[], Resource: string) => ({ Effect: "Allow", Action, Resource });
   return {

@@ -1,5 +1,5 @@
 /** Buttons that people press, and what becomes of a press that cannot be handled. */
-import { buttonsOf } from "../../lib/local/fake-slack/blocks.ts";
+import { listButtons } from "../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { awsFailure } from "./aws/failure.ts";
 import type { Fault } from "./aws/gateway.ts";
@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 
 /** Whether the message has a button that says so. */
 export function offers(label: string, { blocks = [] }: FakeSlackMessage): boolean {
-  return buttonsOf(blocks).some(({ button }) => button.text.text === label);
+  return listButtons(blocks).some(({ button }) => button.text.text === label);
 }
 
 /** The wish to cancel gets nowhere: its press is kept for an operator, and the task goes on. Pressed once more, it is canceled. */

@@ -1,6 +1,6 @@
 /** What becomes of completion pushes, told once for all kinds that have them. Each resolves when it ended as it should. */
 import { hash } from "node:crypto";
-import { completionQueueNameOf } from "../../lib/cdk/names.ts";
+import { formatCompletionQueueName } from "../../lib/cdk/names.ts";
 import { awsFailure } from "./aws/failure.ts";
 import type { Fault } from "./aws/gateway.ts";
 import { queueArnOf, quiet } from "./stage.ts";
@@ -9,7 +9,7 @@ import { stageName } from "./synthesized.ts";
 import type { World } from "./world.ts";
 
 function completionsArnOf({ resolver }: Pick<World, "resolver">): string {
-  const name = completionQueueNameOf({ stageName });
+  const name = formatCompletionQueueName({ stageName });
   const queue = resolver.resources("AWS::SQS::Queue").find(({ properties }) => properties.QueueName === name);
   if (queue === undefined) throw new Error(`No template has the queue ${name}.`);
   return resolver.attribute(queue, "Arn");

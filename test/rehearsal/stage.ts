@@ -1,5 +1,5 @@
 /** The queues, functions and the parameter of the Verification zone, found by its outputs as the command line finds them. */
-import { stackNameOf, verificationOutputs } from "../../lib/cdk/names.ts";
+import { formatStackName, verificationOutputs } from "../../lib/cdk/names.ts";
 import { stageName } from "./synthesized.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
 import { eventSourcesOf, resourceByArn } from "./template/wiring.ts";
@@ -9,7 +9,7 @@ export function verificationOutput(
   { resolver }: Pick<World, "resolver">,
   name: keyof typeof verificationOutputs,
 ): string {
-  const stackName = stackNameOf({ stageName, zone: "Verification" });
+  const stackName = formatStackName({ stageName, zone: "Verification" });
   return resolver.output({ stackName, name: verificationOutputs[name] });
 }
 

@@ -1,5 +1,5 @@
 /** What people do with the bot, told once for all kinds. Each resolves when it ended as it should, and rejects otherwise. */
-import { eventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/event-payload.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { raisedAlarms } from "./alarms.ts";
@@ -42,7 +42,7 @@ export async function isDeliveredThrice(world: World): Promise<{ requestId: stri
       sendEvent({
         eventsUrl,
         signingSecret: secrets.SLACK_SIGNING_SECRET ?? "",
-        payload: eventPayload({ event, message }),
+        payload: createEventPayload({ event, message }),
         retryDelaysMs: [],
       }),
     ),

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
-import { roleNameOf } from "../../lib/cdk/names.ts";
+import { formatRoleName } from "../../lib/cdk/names.ts";
 
 export const stageName = "rehearsal";
 
 export const verificationPlace = { account: "111111111111", region: "eu-central-1" };
 /** What a host elsewhere is told of who may call it. */
-export const verificationRoleArn = `arn:aws:iam::${verificationPlace.account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+export const verificationRoleArn = `arn:aws:iam::${verificationPlace.account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 /** Of a person; in no template. */
 export const operatorRoleArn = `arn:aws:iam::${verificationPlace.account}:role/operator`;
 export const executionOperatorRoleArn = "arn:aws:iam::222222222222:role/operator";

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
-import type { Asked } from "../../lib/local/fake-slack/persons.ts";
+import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
 import { startDynamoDbEmulator } from "../doubles/aws/emulators.ts";
 import type { RunningRuntime } from "./agent-runtime.ts";
 import { defaultQuotas, type SessionQuotas } from "./agent-sessions.ts";
@@ -86,7 +86,7 @@ export type World = {
   tablesUrl: string;
   eventsUrl: string;
   secrets: Record<string, string>;
-  ask(request: { text: string; channel?: string }): Asked;
+  ask(request: { text: string; channel?: string }): PostedByFakePerson;
   /** What the bot has in the thread of a message. */
   answersTo(message: FakeSlackMessage): FakeSlackMessage[];
   /** Resolves to the first thing that `look` finds. Rejects with the problems, or after a time with what was waited for. */

@@ -42,7 +42,7 @@ function hasScopes(scheme: SecurityScheme | undefined): boolean {
 }
 
 /** Every interface that a card names, 1.0's first: those of a card of 0.3 have the card's version, and JSON-RPC where it names none. */
-export function interfacesOf(card: ReadCard): AgentInterface[] {
+export function listInterfaces(card: ReadCard): AgentInterface[] {
   const { supportedInterfaces = [], url, preferredTransport = "JSONRPC", additionalInterfaces = [] } = card;
   const protocolVersion = card.protocolVersion ?? "0.3";
   const main = url === undefined ? [] : [{ url, protocolBinding: preferredTransport, protocolVersion }];

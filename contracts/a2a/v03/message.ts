@@ -21,7 +21,7 @@ export type V03Part =
 type Described<T, Written> = z.ZodType<T | undefined, Written>;
 
 /** Parts of 0.3 whose members are read as those of a part of 1.0. */
-export function v03PartSchemaOf({
+export function createV03PartSchema({
   shape: { raw, url, mediaType, filename, metadata },
 }: {
   shape: Record<"raw" | "url" | "mediaType" | "filename", Described<string, Text>> & {
@@ -45,7 +45,7 @@ export function v03PartSchemaOf({
     });
 }
 
-const v03PartSchema = v03PartSchemaOf(partSchema);
+const v03PartSchema = createV03PartSchema(partSchema);
 
 function readData({ data, metadata }: { data: Record<string, unknown>; metadata?: Part["metadata"] }): Part {
   const { [wrappedKey]: wrapped, ...others } = metadata ?? {};

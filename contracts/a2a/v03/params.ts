@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { type OperationName, type OperationParams, operations, sendConfigurationSchema } from "../operations.ts";
 import { authenticationInfoSchema, type PushConfig, pushConfigSchema } from "../push.ts";
-import { idSchema, unset } from "../values.ts";
+import { idSchema, optionalValue } from "../values.ts";
 import { messageToV03, v03MessageSchema } from "./message.ts";
 
 const { scheme, credentials } = authenticationInfoSchema.shape;
@@ -15,7 +15,7 @@ const authenticationSchema = z
 /** As it comes with a message, which has no task yet. */
 const v03PushTargetSchema = pushConfigSchema
   .omit({ tenant: true, taskId: true })
-  .extend({ authentication: unset(authenticationSchema) });
+  .extend({ authentication: optionalValue(authenticationSchema) });
 
 export const v03PushConfigSchema = z
   .object({ taskId: idSchema, pushNotificationConfig: v03PushTargetSchema })
@@ -39,7 +39,7 @@ export type V03OperationName = Exclude<OperationName, "ListTasks">;
 /** Where `blocking` is absent the agent waits: so do both official agents of 0.3, and 1.0 where nothing is said. */
 const configurationSchema = sendConfigurationSchema
   .omit({ returnImmediately: true, taskPushNotificationConfig: true })
-  .extend({ blocking: unset(z.boolean()), pushNotificationConfig: unset(v03PushTargetSchema) })
+  .extend({ blocking: optionalValue(z.boolean()), pushNotificationConfig: optionalValue(v03PushTargetSchema) })
   .transform(({ blocking, pushNotificationConfig, ...others }) => ({
     ...others,
     returnImmediately: blocking === undefined ? undefined : !blocking,
@@ -48,7 +48,7 @@ const configurationSchema = sendConfigurationSchema
 
 const sendParams = z.object({
   message: v03MessageSchema.refine(({ role }) => role === "ROLE_USER", { path: ["role"], message: "must be user" }),
-  configuration: unset(configurationSchema),
+  configuration: optionalValue(configurationSchema),
   metadata: operations.SendMessage.shape.metadata,
 });
 
@@ -64,7 +64,7 @@ export const v03Operations: { [O in V03OperationName]: z.ZodType<OperationParams
   CreateTaskPushNotificationConfig: v03PushConfigSchema,
   /** A configuration that came without an id has its task's. */
   GetTaskPushNotificationConfig: z
-    .object({ ...pushId, pushNotificationConfigId: unset(idSchema) })
+    .object({ ...pushId, pushNotificationConfigId: optionalValue(idSchema) })
     .transform(({ id: taskId, pushNotificationConfigId: id = taskId }) => ({ taskId, id })),
   ListTaskPushNotificationConfigs: z.object({ id: idSchema }).transform(({ id }) => ({ taskId: id })),
   DeleteTaskPushNotificationConfig: z

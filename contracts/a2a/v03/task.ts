@@ -1,6 +1,6 @@
 /** Tasks of A2A 0.3 (sections 6.1 to 6.3): read as those of 1.0, and written from them. */
 import * as z from "zod";
-import { type ReadAnswer, readPartSchema, readSchemasOf } from "../read-task.ts";
+import { createReadSchemas, type ReadAnswer, readPartSchema } from "../read-task.ts";
 import {
   type A2aState,
   type A2aStatus,
@@ -10,13 +10,13 @@ import {
   type StreamEvent,
   statusUpdateSchema,
 } from "../task.ts";
-import { unset } from "../values.ts";
+import { optionalValue } from "../values.ts";
 import {
   artifactToV03,
+  createV03PartSchema,
   messageToV03,
   v03ArtifactSchema,
   v03MessageSchema,
-  v03PartSchemaOf,
   v03RoleSchema,
 } from "./message.ts";
 
@@ -37,13 +37,13 @@ const v03StateSchema = z.enum(stateNames).transform((state) => states[state]);
 
 const v03StatusSchema = a2aTaskSchema.shape.status.extend({
   state: v03StateSchema,
-  message: unset(v03MessageSchema),
+  message: optionalValue(v03MessageSchema),
 });
 
 export const v03TaskSchema = a2aTaskSchema.extend({
   status: v03StatusSchema,
-  artifacts: unset(z.array(v03ArtifactSchema)),
-  history: unset(z.array(v03MessageSchema)),
+  artifacts: optionalValue(z.array(v03ArtifactSchema)),
+  history: optionalValue(z.array(v03MessageSchema)),
 });
 
 export function taskToV03(task: A2aTask): z.input<typeof v03TaskSchema> & { kind: "task" } {
@@ -64,8 +64,8 @@ function statusToV03(status: A2aStatus): z.input<typeof v03StatusSchema> {
 
 // A task or a message of A2A 0.3 as a client reads it: as one of 1.0, and as leniently.
 
-const { task, answer } = readSchemasOf({
-  part: v03PartSchemaOf(readPartSchema),
+const { task, answer } = createReadSchemas({
+  part: createV03PartSchema(readPartSchema),
   state: v03StateSchema,
   role: v03RoleSchema,
 });

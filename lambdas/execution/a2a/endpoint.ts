@@ -1,7 +1,7 @@
 /** A2A over JSON-RPC (A2A 1.0, section 9; 0.3, section 3.2.1): one request of a known caller goes in, its answer comes out. */
 
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
-import { type A2aVersion, type OperationName, operationOf } from "../../../contracts/a2a/operations.ts";
+import { type A2aVersion, type OperationName, toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { StreamEvent } from "../../../contracts/a2a/task.ts";
 import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../contracts/a2a/v03/results.ts";
@@ -184,7 +184,7 @@ function logRefusal({
   const { id, taskId, message } = Object(params) as { id?: unknown; taskId?: unknown; message?: unknown };
   const sent = Object(message) as { messageId?: unknown; taskId?: unknown };
   const fields = {
-    operation: operationOf(method)?.operation,
+    operation: toA2aOperation(method)?.operation,
     version,
     task_id: error.details.task_id ?? [taskId, sent.taskId, id].map(loggedId).find((known) => known !== undefined),
     request_id: loggedId(error.details.correlation_id) ?? loggedId(sent.messageId),

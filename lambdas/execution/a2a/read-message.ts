@@ -1,7 +1,7 @@
 /** From an A2A message to what an agent is to do, and to the answer to what it asked. */
 import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
-import { type Message, type Part, textOf } from "../../../contracts/a2a/part.ts";
+import { joinTextParts, type Message, type Part } from "../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { maxTextLength } from "../../../contracts/limits.ts";
 import {
@@ -68,7 +68,7 @@ export function answerIn({
 }
 
 function limitedText(parts: readonly Part[]): string {
-  const text = textOf(parts);
+  const text = joinTextParts(parts);
   if (text.length <= maxTextLength) return text;
   throw paramsRefused([{ path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` }]);
 }

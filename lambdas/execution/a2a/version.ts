@@ -1,5 +1,5 @@
 /** Which version of A2A a request is to be understood in, and answered in (A2A 1.0, section 3.6). */
-import { type A2aVersion, type OperationName, operationOf } from "../../../contracts/a2a/operations.ts";
+import { type A2aVersion, type OperationName, toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -14,7 +14,7 @@ export function askedVersion({ header, query }: Pick<Exchange, "header" | "query
  * `version_not_supported`.
  */
 export function versionInForce({ asked, method }: { asked: string | undefined; method: string }): A2aVersion {
-  if (asked === undefined) return operationOf(method)?.version ?? "0.3";
+  if (asked === undefined) return toA2aOperation(method)?.version ?? "0.3";
   const [, version] = /^(1\.0|0\.3)(?:\.\d{1,5})?$/.exec(asked) ?? [];
   if (version !== "1.0" && version !== "0.3") throw new SekishoError("version_not_supported");
   return version;
@@ -22,7 +22,7 @@ export function versionInForce({ asked, method }: { asked: string | undefined; m
 
 /** Throws `method_not_found`, also for the name that another version has for it. */
 export function operationNamed({ method, version }: { method: string; version: A2aVersion }): OperationName {
-  const named = operationOf(method);
+  const named = toA2aOperation(method);
   if (named?.version !== version) throw new SekishoError("method_not_found");
   return named.operation;
 }

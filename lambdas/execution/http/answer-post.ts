@@ -1,7 +1,7 @@
 /** One POST of a JSON-RPC request: who is let in, what is read of it, and who answers it. */
 
 import * as z from "zod";
-import { operationOf } from "../../../contracts/a2a/operations.ts";
+import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcRequest, requestSchema } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
@@ -75,7 +75,7 @@ export function createPost(settings: PostSettings): (asked: Asked) => Promise<Ex
 
 /** A name that nobody knows is an A2A client's where the request says its version. */
 function a2aFor({ exchange, face, method }: Asked & { method: string }): A2aEndpoint | undefined {
-  if (face.a2a === undefined || face.zoneDialect === undefined || operationOf(method) !== undefined) return face.a2a;
+  if (face.a2a === undefined || face.zoneDialect === undefined || toA2aOperation(method) !== undefined) return face.a2a;
   return !isMethodName(method) && askedVersion(exchange) !== undefined ? face.a2a : undefined;
 }
 
@@ -148,5 +148,5 @@ function failWith({ span, error, dialect }: { span: OpenSpan; error: SekishoErro
 
 /** A name that nobody knows is whatever a caller liked to send. */
 function knownName(method: string): string {
-  return isMethodName(method) || operationOf(method) !== undefined ? method : "_OTHER";
+  return isMethodName(method) || toA2aOperation(method) !== undefined ? method : "_OTHER";
 }

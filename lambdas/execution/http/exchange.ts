@@ -2,7 +2,7 @@
 
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
-import { errorResponseIn } from "../../../contracts/error-response.ts";
+import { createErrorResponse } from "../../../contracts/error-response.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/trace.ts";
@@ -54,7 +54,7 @@ export function json(body: unknown): WholeResponse {
 
 /** With the status that the dialect gives the error. RFC 9110, section 15.5.2: a 401 says how one would be let in. */
 export function errorAnswer(request: { error: SekishoError; id: RequestId | null; dialect: Dialect }): WholeResponse {
-  const { status, headers: added, body } = errorResponseIn(request);
+  const { status, headers: added, body } = createErrorResponse(request);
   const challenge = status === 401 ? { "www-authenticate": "Bearer" } : {};
   return { status, headers: { ...headers, ...added, ...challenge }, body: JSON.stringify(body) };
 }

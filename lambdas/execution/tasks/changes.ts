@@ -1,7 +1,7 @@
 /** The changes that a task's record may see, as pure functions: each gives the next record, or undefined where the state forbids it. */
-import { type Message, textOf } from "../../../contracts/a2a/part.ts";
+import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
-import { isTerminal, mayFollow, type TaskState } from "../../../contracts/task.ts";
+import { canTransition, isTerminal, type TaskState } from "../../../contracts/task.ts";
 import {
   type Answer,
   answerMessage,
@@ -175,7 +175,7 @@ function over(request: {
 }): ExecutionTask | undefined {
   const { state, outcome, expiresAtMs } = request;
   const { params: _params, lease: _lease, progress: _progress, question: _question, ...task } = request.task;
-  if (!mayFollow({ from: task.state, to: state })) return undefined;
+  if (!canTransition({ from: task.state, to: state })) return undefined;
   const answers = task.answers?.map(({ id, questionId, fingerprint }) => ({
     ...{ id, questionId, fingerprint },
     prompt: "",
@@ -222,5 +222,5 @@ function asItWas({
   const was = { ...record, state, changedAtMs: atMs };
   if (messageId === undefined) return was;
   const asked = record.a2a?.messages.find((message) => message.messageId === messageId);
-  return { ...was, question: { prompt: textOf(asked?.parts ?? []), messageId, ...(kind && { kind }) } };
+  return { ...was, question: { prompt: joinTextParts(asked?.parts ?? []), messageId, ...(kind && { kind }) } };
 }

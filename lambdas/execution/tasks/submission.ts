@@ -2,7 +2,7 @@
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { transitionRefused } from "../../../contracts/task.ts";
+import { transitionError } from "../../../contracts/task.ts";
 import type { Trace } from "../../shared/trace.ts";
 import { paramsRefused } from "../http/exchange.ts";
 import { answer, type Change, isAsking } from "./changes.ts";
@@ -125,7 +125,7 @@ export function checkRepetition({ task, answer: said, message }: Said & { task: 
       : task.answers?.find(({ questionId }) => questionId === said.questionId);
   const isSameAgain = message === undefined && given?.fingerprint === said.fingerprint;
   const { id: taskId, correlationId, state: from } = task;
-  if (!isSameAgain) throw transitionRefused({ taskId, correlationId, from, to: "working" });
+  if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
 }
 
 /** Words that are no option are fine: agents take them as they are. */

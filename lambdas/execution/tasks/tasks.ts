@@ -1,6 +1,6 @@
 /** The operations on tasks: submit, find, answer, cancel, list, and wait for changes. Each is scoped to the principal. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { transitionRefused } from "../../../contracts/task.ts";
+import { transitionError } from "../../../contracts/task.ts";
 import { type CallerLimits, tooManyAtOnce, unlimited } from "../http/caller-limits.ts";
 import { type AdvanceIfDue, gone } from "../runs/advance-if-due.ts";
 import type { Runs } from "../runs/runs.ts";
@@ -181,7 +181,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       if (changed) runs.stop({ id: task.id, cause: "canceled" });
       if (current.state === "canceled") return current;
       const { id: taskId, correlationId, state: from } = current;
-      throw transitionRefused({ taskId, correlationId, from, to: "canceled" });
+      throw transitionError({ taskId, correlationId, from, to: "canceled" });
     },
     async update({ change, ...name }) {
       return (await changeTask({ task: await read(name), change })).task ?? gone();

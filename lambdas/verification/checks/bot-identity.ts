@@ -1,7 +1,6 @@
 /** Asks Slack whose the bot token of a stage is, and which scopes it has (https://docs.slack.dev/reference/methods/auth.test). */
 import * as z from "zod";
-import { callWebApi } from "../slack/api/call.ts";
-import { toSlackError } from "../slack/api/to-slack-error.ts";
+import { callWebApi, toSlackError } from "../slack/api/call.ts";
 import type { BotAnswer } from "./operator-call.ts";
 
 const answerSchema = z.object({

@@ -1,6 +1,6 @@
 /** What the answer to a question says of a destination, and what to do about it. */
 
-import { codesOf, type Dialect } from "../../../contracts/dialects.ts";
+import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { ClientReason, Reason } from "../../../contracts/errors.ts";
@@ -87,7 +87,7 @@ function errorVerdict({
 }): CheckResult {
   const { code } = error;
   const { reason, exact } = decodeError({ error, dialect, status });
-  const mayMean = (one: Reason) => (exact ? reason === one : codesOf({ reason: one, dialect }).includes(code));
+  const mayMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
   if (question.understood.some(mayMean)) return question.verdict({ code });
   const words = reasonText({ reason, authorizer });
   if (words !== undefined && exact) return unhealthy(words);

@@ -18,7 +18,8 @@ export function createArtifactFetch({
 }: Pick<Config, "destinations"> & { executionUrl?: string | undefined }): (task: Task) => PublicFetch {
   const fromPublic = createPublicFetch();
   const fromLoopback = createPublicFetch({ allowLoopback: true });
-  return ({ destination: name = "" }) => {
+  return ({ call }) => {
+    const name = call?.destination ?? "";
     const destination = Object.hasOwn(destinations, name) ? destinations[name] : undefined;
     const ownOrigins = destination === undefined ? [] : loopbackOrigins({ destination, executionUrl });
     return (request) => {

@@ -4,12 +4,9 @@ import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
+import { createBringIn, createDownload, type NewerToken } from "./attachments.ts";
 import { createConcurrencyLimit } from "./concurrency-limit.ts";
-import { createDownload } from "./download.ts";
-import type { NewerToken } from "./fetch-file.ts";
-import type { FileStore } from "./file-store.ts";
-import type { Files } from "./files.ts";
-import { createBringIn } from "./import-attachments.ts";
+import type { FileStore, Files } from "./files.ts";
 import { createUpload } from "./upload.ts";
 
 const hourMs = 3600_000;

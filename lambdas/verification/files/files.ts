@@ -1,14 +1,14 @@
-/** The seam of files: those of a message on their way in, those of an answer on their way out. */
+/** The seams of files: those of a message on their way in, those of an answer on their way out, and the store between the zones. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { safeLine } from "../../shared/safe-characters.ts";
-import type { Outcome, Task } from "../task/task.ts";
+import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file that cannot be taken along, for good; what it is about is in `outcome`. */
 export class FileRefused extends Error {
-  readonly outcome: Extract<Outcome, { type: "file_refused" }>;
+  readonly outcome: Extract<TaskOutcome, { type: "file_refused" }>;
 
-  constructor(outcome: Omit<Extract<Outcome, { type: "file_refused" }>, "type">, options?: { cause?: unknown }) {
+  constructor(outcome: Omit<Extract<TaskOutcome, { type: "file_refused" }>, "type">, options?: { cause?: unknown }) {
     super("A file cannot be taken along.", options);
     this.name = "FileRefused";
     this.outcome = { type: "file_refused", ...outcome };
@@ -31,8 +31,6 @@ export type Files = {
   upload(request: { task: Task; index: number; signal: AbortSignal }): Promise<{ fileId: string }>;
 };
 
-// A file's name as it can be shown, and used as a name wherever it ends up.
-
 /** The contract's bound, in UTF-16 units. */
 const maxLength = 255;
 /** An ending that is longer is none. */
@@ -54,8 +52,6 @@ function cut(name: string): string {
   // Half a character is none.
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}${extension}`;
 }
-
-// Which addresses are Slack's own for files: no other is ever shown a bot token.
 
 const domains = ["slack.com", "slack-gov.com"];
 /** Where Slack shows a file, and not a page to sign in. */
@@ -80,3 +76,26 @@ export function isSlackFileUrl({ url, apiUrl }: { url: URL; apiUrl: string }): b
       (hostname === domain && pathname.startsWith(filesPath)),
   );
 }
+
+/**
+ * The same key again replaces the same bytes. `expiresAtMs` is until when the URL is wanted to work, and of the answer until
+ * when it does: then or earlier, never later than a day. Rejects where it may work another time.
+ */
+export type FileStore = {
+  put(request: {
+    /** Two names with a slash between them, both of `[A-Za-z0-9_-]`. */
+    key: string;
+    bytes: Uint8Array;
+    mimetype: string;
+    /** In hexadecimal. */
+    sha256: string;
+    expiresAtMs: number;
+    signal: AbortSignal;
+  }): Promise<{ url: string; expiresAtMs: number }>;
+};
+
+/** How long a file is kept at the least; then it may be gone any time. */
+export const fileLifeMs = 24 * 3600_000;
+
+/** What the file is called after the request id: Slack's own ids are so. */
+export const fileIdPattern = /^[A-Za-z0-9_-]{1,128}$/;

@@ -5,7 +5,7 @@ import type { AwsCredentials, AwsDependencies } from "../../shared/aws/credentia
 import { AwsCallError } from "../../shared/aws/json-call.ts";
 import { sha256 } from "../../shared/aws/signer.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
-import { type FileStore, fileLifeMs } from "./file-store.ts";
+import { type FileStore, fileLifeMs } from "./files.ts";
 
 /** A URL dies with the credentials that signed it. A function's own do not say when; they last longer than this. */
 const unknownLifeMs = 3600_000;
@@ -76,8 +76,7 @@ async function send({
   throw new AwsCallError({ name, status: response.status });
 }
 
-// Signature Version 4 for S3, which signs paths as they are: of a request, and of a URL that works by itself for a time.
-
+/** Signature Version 4 for S3, which signs paths as they are: of a request, and of a URL that works by itself for a time. */
 export type S3Signer = {
   /** All headers of the request. `sha256` is of the body, in hexadecimal. */
   signPut(request: { url: URL; headers: Record<string, string>; sha256: string }): Promise<Record<string, string>>;

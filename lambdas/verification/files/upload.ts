@@ -4,7 +4,7 @@ import type { Log } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { dataBytes, type OutgoingFile, outgoingFiles } from "../slack/messages/outgoing.ts";
+import { dataBytes, type OutgoingFile, outgoingFiles } from "../slack/messages/answer.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { FileRefused, type Files, safeFileName } from "./files.ts";

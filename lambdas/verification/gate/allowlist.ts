@@ -32,8 +32,6 @@ function hasGroup<Rule extends AllowlistRule>(rule: Rule): rule is Rule & { grou
   return rule.group !== undefined;
 }
 
-// The allowlist's rules beside the configuration: one record of the task store, which `sekisho allow` changes.
-
 export const storedRulesId = "allowlist";
 export const maxRules = 1000;
 /** A DynamoDB item holds 400 KB with everything that is beside the rules. */
@@ -86,8 +84,6 @@ export function parseReadableRules(json: unknown): StoredRules {
 export function noStoredRules(): StoredRules {
   return { id: storedRulesId, revision: 1, state: "allowlist", expiresAtMs: neverMs, lastNumber: 0, rules: [] };
 }
-
-// The allowlist as it is in force: the configuration's rules, and those of the store as they were a moment ago.
 
 /** A rule that was added or removed holds after that long. */
 export const rulesKeepMs = 15_000;

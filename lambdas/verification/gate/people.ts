@@ -83,8 +83,6 @@ function isFinal(thrown: unknown): thrown is SlackError {
   return thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind);
 }
 
-// In which language a person reads: the workspace's, by the configuration, or their own, as Slack knows it.
-
 const localeLifeMs = 24 * 3600_000;
 /** Where Slack does not say, it is not asked for every message again. */
 const keepUnknownMs = 60_000;

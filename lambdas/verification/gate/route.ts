@@ -3,9 +3,9 @@
 import { hash } from "node:crypto";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config, Route } from "../../shared/config/schema.ts";
-import { outgoingFiles } from "../slack/messages/outgoing.ts";
+import { outgoingFiles } from "../slack/messages/answer.ts";
 import type { AskedMessage } from "../task/messages.ts";
-import type { Policy } from "../task/policy.ts";
+import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 
 /**
@@ -44,8 +44,6 @@ function beginsWith(text: string, word: string): boolean {
 function folded(text: string): string {
   return text.trim().toLowerCase();
 }
-
-// What the task machine needs to know of the configuration.
 
 /** What somebody reads of whose language nothing is known. */
 export function defaultLocaleOf({ locale }: Pick<Config["slack"], "locale">): Locale {

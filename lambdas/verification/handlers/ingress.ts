@@ -8,10 +8,8 @@ import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
 import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
 import { newTrace } from "../../shared/trace.ts";
 import { readIngressEnvironment } from "../config/ingress-environment.ts";
-
-import { createHttpApiHandler, type HttpApiHandler } from "../ingress/http-api.ts";
+import { createHttpApiHandler, createSendToQueue, type HttpApiHandler } from "../ingress/http-api.ts";
 import { createIngress } from "../ingress/ingress.ts";
-import { createSendToQueue } from "../ingress/send-to-queue.ts";
 
 const { queueUrl, signingSecret: id, logs, sampleRatio, aws } = readIngressEnvironment();
 const readManagedSecret = createReadManagedSecret(aws);

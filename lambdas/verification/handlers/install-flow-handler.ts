@@ -9,7 +9,7 @@ import { readOauthEnvironment } from "../config/oauth-environment.ts";
 import { createManagedInstallations } from "../installations/managed-installations.ts";
 import { createOauth, type Oauth } from "../oauth/oauth.ts";
 import { createTableLedger } from "../oauth/table-ledger.ts";
-import { botScopes, type ScopeConfig } from "../slack/api/bot-scopes.ts";
+import { botScopes, type ScopeConfig } from "../slack/api/manifest.ts";
 
 /** A rotated client secret is used after that. */
 const secretKeepMs = 60_000;

@@ -51,8 +51,6 @@ function outcomeOf(verdict: SignatureResult, body: Uint8Array): Authenticated {
   return verdict === "valid" ? { body } : { refused: verdict, bytes: body.byteLength };
 }
 
-// Slack's request signature, version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack), over the raw bytes.
-
 /** How far Slack's clock and ours may differ, in both directions. */
 const toleranceSeconds = 300;
 
@@ -75,7 +73,10 @@ function headerRefusal({
   return Math.abs(nowSeconds - Number(timestamp)) > toleranceSeconds ? "stale" : undefined;
 }
 
-/** `timestamp` and `signature` are the values of `X-Slack-Request-Timestamp` and `X-Slack-Signature`. */
+/**
+ * Slack's request signature, version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack), over the raw bytes.
+ * `timestamp` and `signature` are the values of `X-Slack-Request-Timestamp` and `X-Slack-Signature`.
+ */
 export function verifySignature({
   secret,
   timestamp,
@@ -94,8 +95,7 @@ export function verifySignature({
   return timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex")) ? "valid" : "mismatch";
 }
 
-// HTTP headers as they came: a list of pairs, so that a header sent twice stays visible.
-
+/** HTTP headers as they came: a list of pairs, so that a header sent twice stays visible. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 /** The value of a header that was sent exactly once, whatever its letter case; undefined where it is absent or repeated. */

@@ -1,7 +1,10 @@
-/** An event of an HTTP API (payload 2.0, as a Function URL's) as a request of the ingress, and its answer as the event's response. */
+/** The ingress on AWS: events of an HTTP API come in, messages for SQS go out. */
 import * as z from "zod/mini";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
+import { createJsonCall } from "../../shared/aws/json-call.ts";
+import { sqsText } from "../../shared/engine/aws/sqs-text.ts";
 import type { HeaderPairs } from "./authenticate.ts";
-import type { Ingress, IngressRequest } from "./ingress.ts";
+import type { Ingress, IngressQueue, IngressRequest } from "./ingress.ts";
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html, "2.0". */
 const eventSchema = z.object({
@@ -12,8 +15,8 @@ const eventSchema = z.object({
   requestContext: z.object({ http: z.object({ method: z.string() }) }),
 });
 
-export type HttpApiRequest = IngressRequest & { method: string; path: string };
-export type HttpApiResponse = { statusCode: number; headers: Record<string, string>; body: string };
+type HttpApiRequest = IngressRequest & { method: string; path: string };
+type HttpApiResponse = { statusCode: number; headers: Record<string, string>; body: string };
 
 /**
  * Undefined for what is no such event. A header that was sent twice arrives as one, its values joined by a comma: neither a
@@ -28,8 +31,6 @@ function requestOf(event: unknown): HttpApiRequest | undefined {
   return { method: requestContext.http.method, path, headers: pairs, body: bytes };
 }
 
-// Serves Slack's events from an HTTP API: `POST /slack/events`, and nothing else.
-
 export type HttpApiHandler = (event: unknown) => Promise<HttpApiResponse>;
 
 /** What comes another way than the API's one route is answered with 404. */
@@ -41,5 +42,20 @@ export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApi
     }
     const { status: statusCode, headers, body } = await ingress(request);
     return { statusCode, headers, body };
+  };
+}
+
+/** Rejects with an AwsCallError, or as node:https does. A message that is sent twice is one task all the same. */
+export function createSendToQueue({
+  queueUrl,
+  timeoutMs = 2000,
+  ...dependencies
+}: AwsDependencies & { queueUrl: string; timeoutMs?: number }): IngressQueue {
+  const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+  return {
+    async send({ body, group }) {
+      const input = { QueueUrl: queueUrl, MessageBody: sqsText(body), MessageGroupId: group };
+      await call({ target: "AmazonSQS.SendMessage", input, signal: AbortSignal.timeout(timeoutMs) });
+    },
   };
 }

@@ -85,8 +85,6 @@ function respond(status: number, body = ""): IngressResponse {
   return { status, headers: { "cache-control": "no-store", ...type }, body };
 }
 
-// From a verified payload to the queue: what HTTP and Socket Mode share. It marks nothing as seen; the worker claims.
-
 /** Slack gives up after 3 s. */
 const enqueueTimeoutMs = 2000;
 

@@ -1,5 +1,6 @@
-/** What Slack sent and was proven to have sent, whichever way it came, as the one queue message that it is. */
-
+/**
+ * Makes one queue message of what Slack sent and was proven to have sent (https://docs.slack.dev/apis/events-api), whichever way it came.
+ */
 import * as z from "zod/mini";
 import type { Trace } from "../../shared/trace.ts";
 import {
@@ -11,17 +12,11 @@ import {
   otherBotUser,
   slackId,
 } from "../slack/api/user-text.ts";
-import { decodeButton } from "../slack/messages/buttons.ts";
+import { decodeButton } from "../slack/messages/message-marks.ts";
+import { greetingIdOf, requestIdOf } from "../task/ids.ts";
 import type { Ask, AskedMessage, ButtonClick, ConversationOpened } from "../task/messages.ts";
-import { greetingIdOf, requestIdOf } from "../task/request-id.ts";
-import {
-  type EventCallback,
-  eventCallbackSchema,
-  type MessageEvent,
-  messageEventSchema,
-  slackTs,
-  urlVerificationSchema,
-} from "./payload.ts";
+
+const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
 /** By Socket Mode's names (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP: the signature fits. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
@@ -53,8 +48,6 @@ export function understand({
   return "drop" in filtered ? filtered : ask(requestIdOf(filtered.asked), filtered.asked);
 }
 
-// The body of a signed request of Slack, by the three forms that it has.
-
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
@@ -82,8 +75,6 @@ function ofForm(form: URLSearchParams): VerifiedPayload | undefined {
   return form.has("command") ? { type: "slash_commands", payload: Object.fromEntries(form) } : undefined;
 }
 
-// Whose token a message is answered with: always the installation's, never that of the author's own workspace.
-
 /** As the queue carries it: without the field where the app is installed in the workspace itself. */
 type InstallationFields = { team: string; enterprise?: string };
 
@@ -104,8 +95,6 @@ function installationFields({
 }): InstallationFields {
   return organization ? { team, enterprise: organization } : { team };
 }
-
-// What of Slack's events is a message for the bot.
 
 /** Why an event is no message for the bot. */
 type Drop =
@@ -193,12 +182,11 @@ function botUsersOf({ callback, event }: { callback: EventCallback; event: Messa
   return [...users, ...otherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
 }
 
-// A conversation with the assistant that a person opened (https://docs.slack.dev/reference/events/assistant_thread_started).
-
 const startedSchema = z.object({
   assistant_thread: z.object({ user_id: slackId, channel_id: slackId, thread_ts: slackTs }),
 });
 
+/** A conversation with the assistant that a person opened (https://docs.slack.dev/reference/events/assistant_thread_started). */
 function greetOf(callback: EventCallback): { message: ConversationOpened } | { drop: "unknown_payload" } {
   const { data } = startedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
@@ -206,8 +194,6 @@ function greetOf(callback: EventCallback): { message: ConversationOpened } | { d
   const requestId = greetingIdOf({ appId: callback.api_app_id, channel, threadTs });
   return { message: { type: "greet", requestId, ...installationOfEvent(callback), channel, threadTs, user } };
 }
-
-// A button of ours that a person pressed (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 
 const blockActionsSchema = z.object({
   type: z.literal("block_actions"),
@@ -222,7 +208,10 @@ const blockActionsSchema = z.object({
   actions: z.array(z.object({ action_id: z.string(), value: z.nullish(z.string()) })).check(z.minLength(1)),
 });
 
-/** Other interactions than presses of our buttons are none of the bot's; Slack sends one action at a time. */
+/**
+ * A button of ours that a person pressed (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
+ * interactions than presses of our buttons are none of the bot's; Slack sends one action at a time.
+ */
 function pressOf({
   payload,
   nowMs,
@@ -251,8 +240,6 @@ function pressOf({
     },
   };
 }
-
-// A slash command (https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling): a question of its own, without a message.
 
 /** A post's ts has one dot and digits alone: what looks like one must not claim a post's request id. */
 const triggerId = z.string().check(
@@ -299,3 +286,55 @@ function slashCommandOf({
     },
   };
 }
+
+const urlVerificationSchema = z.object({
+  type: z.literal("url_verification"),
+  challenge: z.string().check(z.minLength(1), z.maxLength(1024)),
+});
+
+/** Whom an event was delivered for: the bot, or a person who gave the app a user token (`is_bot: false`). */
+const authorizationSchema = z.object({
+  user_id: slackId,
+  is_bot: z.nullish(z.boolean()),
+  is_enterprise_install: z.nullish(z.boolean()),
+  enterprise_id: z.nullish(slackId),
+});
+
+/**
+ * A slash command (https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling): a question of its own, without
+ * a message.
+ */
+export const eventCallbackSchema = z.object({
+  type: z.literal("event_callback"),
+  api_app_id: slackId,
+  team_id: slackId,
+  enterprise_id: z.nullish(slackId),
+  /** The workspace and the organization of the installation, where they differ from those of the author (Enterprise Grid, Slack Connect). */
+  context_team_id: z.nullish(slackId),
+  context_enterprise_id: z.nullish(slackId),
+  /** One installation at most, although the app may be in the channel with several. */
+  authorizations: z.nullish(z.array(authorizationSchema)),
+  /** The channel is shared with other organizations (Slack Connect). */
+  is_ext_shared_channel: z.nullish(z.boolean()),
+  event: z.looseObject({ type: z.string() }),
+});
+type EventCallback = z.infer<typeof eventCallbackSchema>;
+
+/** `message` and `app_mention`, of whatever subtype. */
+const messageEventSchema = z.object({
+  type: z.enum(["message", "app_mention"]),
+  subtype: z.nullish(z.string()),
+  hidden: z.nullish(z.boolean()),
+  edited: z.optional(z.unknown()),
+  bot_id: z.nullish(z.string()),
+  bot_profile: z.optional(z.unknown()),
+  user: z.nullish(slackId),
+  channel: slackId,
+  channel_type: z.nullish(z.string()),
+  ts: slackTs,
+  thread_ts: z.nullish(slackTs),
+  text: z.nullish(z.string()),
+  /** Each is looked at by itself, so that an odd one does not cost the message. */
+  files: z.nullish(z.array(z.unknown())),
+});
+type MessageEvent = z.infer<typeof messageEventSchema>;

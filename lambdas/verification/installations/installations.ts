@@ -1,5 +1,8 @@
-/** Where the app was installed by Slack's OAuth flow: a token for each workspace, or for an organization as a whole. */
+/** Where the app is installed, and which bot token belongs to an installation. */
 import * as z from "zod";
+import { callWebApi, toSlackError } from "../slack/api/call.ts";
+import { SlackError, type Tokens } from "../slack/api/slack.ts";
+import type { Installation } from "../task/messages.ts";
 
 /** As it is stored: JSON, one installation a secret. */
 export const storedInstallationSchema = z.object({
@@ -24,4 +27,158 @@ export type Installations = {
 /** Becomes part of a name, so nothing else may pass. */
 export function requireInstallationId(id: string): void {
   if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("No id of a workspace or an organization.");
+}
+
+/** The workspace that a token is of, and the organization where it is that as a whole; undefined where Slack does not take it. */
+export type TeamOf = (token: string) => Promise<Installation | undefined>;
+
+/** A rotated token is used after that, or at once where Slack takes the old one no longer. */
+const keepMs = 60_000;
+const maxKept = 500;
+
+type Kept = { token: string; readAtMs: number };
+
+/**
+ * The workspace's own installation goes first, then that of its organization, then the configured token (`botToken`, undefined
+ * where there is none): with `installations` only for the workspace that it is of, since a token must never be used for
+ * whoever else has installed the app.
+ */
+export function createTokens({
+  botToken,
+  installations,
+  teamOf,
+  now = Date.now,
+}: {
+  botToken: () => Promise<string | undefined>;
+  installations?: Installations | undefined;
+  /** Needed with `installations`: without it the configured token is used for nobody. */
+  teamOf?: TeamOf | undefined;
+  now?: () => number;
+}): Tokens {
+  const kept = new Map<string, Kept>();
+  const reading = new Map<string, Promise<string>>();
+
+  /** In the order in which they count; each one is read only when it is asked for. */
+  async function* candidates({ team, enterprise }: Installation): AsyncGenerator<string> {
+    if (installations !== undefined) {
+      for (const id of enterprise === undefined ? [team] : [team, enterprise]) {
+        const found = await installations.get({ id });
+        if (found !== undefined) yield found.botToken;
+      }
+    }
+    const configured = await botToken();
+    if (configured === undefined || configured === "") return;
+    if (installations === undefined || (await isOf({ token: configured, team, enterprise }))) yield configured;
+  }
+
+  async function isOf({ token, team, enterprise }: Installation & { token: string }): Promise<boolean> {
+    const own = await teamOf?.(token);
+    if (own === undefined) return false;
+    return own.enterprise === undefined ? own.team === team : own.enterprise === enterprise;
+  }
+
+  async function read({ installation, besides }: { installation: Installation; besides?: string }): Promise<string> {
+    for await (const token of candidates(installation)) {
+      if (token === besides) continue;
+      keep(keyOf(installation), token);
+      return token;
+    }
+    throw new SlackError("gone");
+  }
+
+  /** While `tried` is still one of them, nothing has taken its place. */
+  async function readReplacement({ installation, tried }: { installation: Installation; tried: string }) {
+    let first: string | undefined;
+    for await (const token of candidates(installation)) {
+      if (token === tried) return undefined;
+      first ??= token;
+    }
+    if (first !== undefined) keep(keyOf(installation), first);
+    return first;
+  }
+
+  function keep(key: string, token: string): void {
+    kept.delete(key);
+    kept.set(key, { token, readAtMs: now() });
+    const [oldest] = kept.keys();
+    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
+  }
+
+  /** Calls at the same time share one read. */
+  function readOnce(installation: Installation): Promise<string> {
+    const key = keyOf(installation);
+    const under = reading.get(key) ?? read({ installation }).finally(() => reading.delete(key));
+    reading.set(key, under);
+    return under;
+  }
+
+  return {
+    async tokenOf(installation) {
+      const known = kept.get(keyOf(installation));
+      if (known === undefined) return readOnce(installation);
+      if (now() - known.readAtMs < keepMs) return known.token;
+      try {
+        return await readOnce(installation);
+      } catch (thrown) {
+        // There is none any more: whoever took the secret away does not want it to be used.
+        if (isGone(thrown)) {
+          kept.delete(keyOf(installation));
+          throw thrown;
+        }
+        // It cannot be read now: Slack itself will say if it does not take this one any more.
+        keep(keyOf(installation), known.token);
+        return known.token;
+      }
+    },
+    async newerThan({ installation, tried, inDoubt = false }) {
+      const known = kept.get(keyOf(installation));
+      if (known !== undefined && known.token !== tried) return known.token;
+      try {
+        if (inDoubt) return await readReplacement({ installation, tried });
+        return await read({ installation, besides: tried });
+      } catch (thrown) {
+        if (thrown instanceof SlackError) return undefined;
+        throw thrown;
+      }
+    },
+  };
+}
+
+function isGone(thrown: unknown): boolean {
+  return thrown instanceof SlackError && thrown.kind === "gone";
+}
+
+function keyOf({ team, enterprise }: Installation): string {
+  return JSON.stringify([team, enterprise ?? null]);
+}
+
+const answerSchema = z.object({
+  team_id: z.string(),
+  enterprise_id: z.string().nullish(),
+  is_enterprise_install: z.boolean().nullish(),
+});
+
+/** A token is always the same one's, so Slack is asked once for it. Rejects with a SlackError where Slack does not say. */
+export function createTeamOf({ apiUrl, timeoutMs = 3000 }: { apiUrl: string; timeoutMs?: number }): TeamOf {
+  let known: { token: string; team: Awaited<ReturnType<TeamOf>> } | undefined;
+
+  async function ask(token: string): ReturnType<TeamOf> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      const call = { apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
+      const { data } = answerSchema.safeParse(await callWebApi({ token: async () => token, ...call }));
+      if (data === undefined) throw new SlackError("ambiguous");
+      const isOfAll = data.is_enterprise_install === true && typeof data.enterprise_id === "string";
+      return { team: data.team_id, ...(isOfAll ? { enterprise: data.enterprise_id ?? undefined } : {}) };
+    } catch (thrown) {
+      const error = toSlackError(thrown);
+      if (error.kind === "gone") return undefined;
+      throw error;
+    }
+  }
+
+  return async (token) => {
+    if (known?.token !== token) known = { token, team: await ask(token) };
+    return known.team;
+  };
 }

@@ -5,9 +5,13 @@ import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
 import type { ReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Tokens } from "../slack/api/slack.ts";
-import { type Installations, requireInstallationId, storedInstallationSchema } from "./installations.ts";
-import { createTeamOf } from "./team-of.ts";
-import { createTokens } from "./tokens.ts";
+import {
+  createTeamOf,
+  createTokens,
+  type Installations,
+  requireInstallationId,
+  storedInstallationSchema,
+} from "./installations.ts";
 
 /** A secret is deleted some days after it was asked for; until then it is neither there nor is its name free. */
 const deletionAsked = "InvalidRequestException";
@@ -69,8 +73,6 @@ function parse(text: unknown, id: string) {
     throw new Error(`The installation ${id} in Secrets Manager is none.`);
   }
 }
-
-// The tokens of a stage on AWS: secrets of Secrets Manager.
 
 /**
  * Where there is an installation flow, a stage may do without a bot token of its own. The second: its deletion was asked for.

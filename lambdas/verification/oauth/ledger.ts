@@ -1,4 +1,5 @@
 /** The memory of the installation flow between requests: which states were used, and how many installations there were today. */
+import { installSeconds } from "./state.ts";
 
 export type InstallLedger = {
   /** True at most once for the state of each id: false when it was used before, and when the ledger can no longer tell. */
@@ -14,27 +15,52 @@ export function dayOf(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 10);
 }
 
-// The cookie that binds an installation to the browser that began it.
+/**
+ * Remembers up to `maxStates` used states. When that is full, it forgets the older half and refuses every state that was issued
+ * no later than those: whoever uses up many states cannot keep others from installing, and no state counts twice.
+ */
+export function createMemoryLedger({
+  maxPerDay = defaultMaxInstallsPerDay,
+  maxStates = 100_000,
+  now = Date.now,
+}: {
+  maxPerDay?: number | undefined;
+  maxStates?: number;
+  now?: () => number;
+} = {}): InstallLedger {
+  const issuedAtByState = new Map<string, number>();
+  let forgottenUntilMs = Number.NEGATIVE_INFINITY;
+  let today = { day: "", installations: 0 };
 
-/** How long one may take from the first address to the second. */
-export const installSeconds = 600;
-/** The prefix makes browsers refuse it without Secure, with a Domain, or below another path (RFC 6265bis, section 4.1.3.2). */
-const name = "__Host-sekisho-install";
-/** Lax, since Slack sends the browser back by a link. */
-const attributes = "Path=/; Secure; HttpOnly; SameSite=Lax";
+  function forget(untilMs: number): void {
+    forgottenUntilMs = Math.max(forgottenUntilMs, untilMs);
+    for (const [id, issuedAtMs] of issuedAtByState) {
+      if (issuedAtMs <= untilMs) issuedAtByState.delete(id);
+    }
+  }
 
-export function browserCookie(browser: string): string {
-  return `${name}=${browser}; Max-Age=${installSeconds}; ${attributes}`;
-}
+  function makeRoom(): void {
+    if (issuedAtByState.size < maxStates) return;
+    // Expired states are refused before they get here.
+    forget(now() - installSeconds * 1000);
+    if (issuedAtByState.size < maxStates) return;
+    const times = [...issuedAtByState.values()].sort((a, b) => a - b);
+    forget(times[Math.floor((times.length - 1) / 2)] ?? 0);
+  }
 
-/** Takes it back. */
-export const noBrowserCookie = `${name}=; Max-Age=0; ${attributes}`;
-
-/** Undefined where there is none, or more than one: nobody knows which one is ours then. */
-export function browserOf(cookieHeader: string | null): string | undefined {
-  const values = (cookieHeader ?? "").split(";").flatMap((pair) => {
-    const [key, value] = pair.trim().split("=", 2);
-    return key === name && value !== undefined && value !== "" ? [value] : [];
-  });
-  return values.length === 1 ? values[0] : undefined;
+  return {
+    async useState({ id, issuedAtMs }) {
+      if (issuedAtMs <= forgottenUntilMs || issuedAtByState.has(id)) return false;
+      makeRoom();
+      if (issuedAtMs <= forgottenUntilMs) return false;
+      issuedAtByState.set(id, issuedAtMs);
+      return true;
+    },
+    async countInstallation() {
+      const day = dayOf(now());
+      if (today.day !== day) today = { day, installations: 0 };
+      today.installations += 1;
+      return today.installations <= maxPerDay;
+    },
+  };
 }

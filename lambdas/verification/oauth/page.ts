@@ -1,8 +1,11 @@
-/** The page on which an installation ends: a few words, no script, nothing from elsewhere. */
+/**
+ * The page on which an installation ends: what happened and what to do, in English and Japanese, without scripts or anything from
+ * elsewhere.
+ */
 import { createHash } from "node:crypto";
 import { safeLine } from "../../shared/safe-characters.ts";
+import type { Words } from "../slack/messages/failure-text.ts";
 import type { Locale } from "../task/task.ts";
-import { beginAgainText, installWords, type Situation } from "./page-text.ts";
 
 const statuses: Record<Situation, number> = {
   installed: 200,
@@ -63,4 +66,126 @@ function escapeHtml(text: string): string {
   return safeLine(text)
     .slice(0, 100)
     .replace(/[&<>"']/g, (character) => entities[character] ?? "");
+}
+
+export type Situation =
+  | "installed"
+  | "denied"
+  | "bad_state"
+  | "bad_code"
+  | "not_listed"
+  | "too_many"
+  | "refused"
+  | "unavailable"
+  | "not_found";
+
+const words: Record<Situation, Record<Locale, Words>> = {
+  installed: {
+    en: { happened: "The app is installed.", todo: "Go back to Slack, invite it to a channel, and mention it." },
+    ja: {
+      happened: "アプリをインストールしました。",
+      todo: "Slackに戻り、チャンネルに招待してからメンションしてください。",
+    },
+  },
+  denied: {
+    en: {
+      happened: "Nothing was installed: you did not allow it.",
+      todo: "If that was not what you wanted, begin again.",
+    },
+    ja: {
+      happened: "許可されなかったため、インストールしませんでした。",
+      todo: "意図したことでなければ、最初からやり直してください。",
+    },
+  },
+  bad_state: {
+    en: {
+      happened:
+        "Nothing was installed: this browser did not begin here, it took longer than ten minutes, or it was done already.",
+      todo: "Begin again, and go through to the end in this browser, with cookies allowed.",
+    },
+    ja: {
+      happened:
+        "このブラウザーで始められていないか、十分以上たったか、すでに完了しているため、インストールしませんでした。",
+      todo: "Cookieを許可し、このブラウザーで最初から最後まで行ってください。",
+    },
+  },
+  bad_code: {
+    en: {
+      happened: "Nothing was installed: Slack's permission was used already, or is too old.",
+      todo: "Begin again.",
+    },
+    ja: {
+      happened: "Slackの許可がすでに使われたか、期限が切れたため、インストールしませんでした。",
+      todo: "最初からやり直してください。",
+    },
+  },
+  not_listed: {
+    en: {
+      happened: "Nothing was installed: this app is not for your workspace.",
+      todo: "Ask whoever runs it to list your workspace. In Slack the app can be removed again.",
+    },
+    ja: {
+      happened: "このワークスペースは対象外のため、インストールしませんでした。",
+      todo: "運用担当者に追加を依頼してください。Slack側のアプリは削除できます。",
+    },
+  },
+  too_many: {
+    en: {
+      happened: "Nothing was installed: there were too many installations today.",
+      todo: "Begin again tomorrow, or tell whoever runs the app.",
+    },
+    ja: {
+      happened: "本日のインストール数が上限に達したため、インストールしませんでした。",
+      todo: "明日やり直すか、運用担当者に知らせてください。",
+    },
+  },
+  refused: {
+    en: {
+      happened: "Nothing was installed: Slack does not accept how this app is set up.",
+      todo: "Tell whoever runs it; the log of this function names the reason.",
+    },
+    ja: {
+      happened: "アプリの設定がSlackに受け付けられなかったため、インストールしませんでした。",
+      todo: "運用担当者に知らせてください。理由はこの機能のログにあります。",
+    },
+  },
+  unavailable: {
+    en: {
+      happened: "Nothing was installed: something that is needed for it cannot be reached.",
+      todo: "Begin again in a few minutes.",
+    },
+    ja: {
+      happened: "必要なものに接続できないため、インストールしませんでした。",
+      todo: "数分後に最初からやり直してください。",
+    },
+  },
+  not_found: {
+    en: { happened: "There is nothing here.", todo: "To install the app, begin here." },
+    ja: { happened: "ここには何もありません。", todo: "アプリをインストールするには、ここから始めてください。" },
+  },
+};
+
+function installWords({ situation, locale }: { situation: Situation; locale: Locale }): Words {
+  return words[situation][locale];
+}
+
+const beginText: Record<Locale, string> = { en: "Begin again", ja: "最初からやり直す" };
+
+function beginAgainText(locale: Locale): string {
+  return beginText[locale];
+}
+
+/** The first of the two languages that the browser prefers (RFC 9110, section 12.5.4); English where it names neither. */
+export function localeOf(acceptLanguage: string | null): Locale {
+  const wanted = (acceptLanguage ?? "")
+    .slice(0, 500)
+    .split(",")
+    .flatMap((part) => {
+      const [tag = "", ...parameters] = part.trim().toLowerCase().split(";");
+      const quality = parameters.map((parameter) => /^\s*q=([\d.]+)$/.exec(parameter)?.[1]).find(Boolean);
+      const locale = (["en", "ja"] as const).find((one) => tag === one || tag.startsWith(`${one}-`));
+      return locale === undefined ? [] : [{ locale, quality: Number(quality ?? 1) }];
+    });
+  const [best] = wanted.filter(({ quality }) => quality > 0).sort((a, b) => b.quality - a.quality);
+  return best?.locale ?? "en";
 }

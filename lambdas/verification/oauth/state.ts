@@ -1,7 +1,6 @@
 /** The `state` of the installation flow: a short-lived proof that this browser began it here (RFC 6749, section 10.12). */
 import { createHash, hkdfSync, randomUUID } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
-import { installSeconds } from "./ledger.ts";
 
 /** The one purpose: the key is made for it, and the token says so once more. */
 const purpose = "sekisho slack install state";
@@ -69,4 +68,29 @@ function keyOf(clientSecret: string, salt: string): Uint8Array {
 
 function hashOf(browser: string): string {
   return createHash("sha256").update(browser).digest("base64url");
+}
+
+/** How long one may take from the first address to the second. */
+export const installSeconds = 600;
+
+/** The prefix makes browsers refuse it without Secure, with a Domain, or below another path (RFC 6265bis, section 4.1.3.2). */
+const name = "__Host-sekisho-install";
+
+/** Lax, since Slack sends the browser back by a link. */
+const attributes = "Path=/; Secure; HttpOnly; SameSite=Lax";
+
+export function browserCookie(browser: string): string {
+  return `${name}=${browser}; Max-Age=${installSeconds}; ${attributes}`;
+}
+
+/** Takes it back. */
+export const noBrowserCookie = `${name}=; Max-Age=0; ${attributes}`;
+
+/** Undefined where there is none, or more than one: nobody knows which one is ours then. */
+export function browserOf(cookieHeader: string | null): string | undefined {
+  const values = (cookieHeader ?? "").split(";").flatMap((pair) => {
+    const [key, value] = pair.trim().split("=", 2);
+    return key === name && value !== undefined && value !== "" ? [value] : [];
+  });
+  return values.length === 1 ? values[0] : undefined;
 }

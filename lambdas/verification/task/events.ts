@@ -1,7 +1,7 @@
 /** What can happen to a task, and what the task machine can ask for. Plain data on both sides. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
-import type { Locale, Outcome, Task } from "./task.ts";
+import type { Locale, Task, TaskOutcome } from "./task.ts";
 
 /**
  * `gone`: nobody can post there any more (channel, permission, token): terminal.
@@ -16,7 +16,7 @@ export type SlackErrorKind = "gone" | "no_such_message" | "refused" | "rate_limi
 export type OverQuota = { by: "user" | "channel"; retryAtMs?: number | undefined };
 
 /** `queuePosition` tasks go before it, at the longest until `freeAtMs`; with 0 it may begin. */
-export type Place = { queuePosition: number; freeAtMs: number };
+export type ThreadPosition = { queuePosition: number; freeAtMs: number };
 
 export type Delay = { delayMs: number; jitterMs?: number };
 
@@ -29,27 +29,27 @@ export type TaskEvent =
   /** Whether the person may ask, and the language to tell them in. */
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
   /** The person was told that they may not ask, as far as they are to be told. */
-  | { type: "refusal_told" }
+  | { type: "refusal_shown" }
   /** Whether the message was an answer that its thread waits for. It may wait for another person's, or for one that says something. */
-  | { type: "answer_given"; nowMs: number; verdict: "taken" | "none" | "not_yours" | "says_nothing" }
+  | { type: "reply_given"; nowMs: number; verdict: "taken" | "none" | "not_yours" | "says_nothing" }
   /** It is counted, or too much was asked for. */
   | { type: "charged"; over: OverQuota | undefined }
   /** There is a thread for what has none of its own. */
   | { type: "thread_opened"; place: NonNullable<Task["place"]> }
   /** The task has its place in the thread; with nobody ahead it may begin. */
-  | ({ type: "lined_up"; nowMs: number } & Place)
+  | ({ type: "thread_joined"; nowMs: number } & ThreadPosition)
   /** Too many wait in the thread already. */
   | { type: "thread_full" }
   | { type: "announced"; nowMs: number; ts: string }
   /** What goes along with the message. */
   | { type: "prepared"; context: Context }
-  | { type: "file_refused"; outcome: Extract<Outcome, { type: "file_refused" }> }
+  | { type: "file_refused"; outcome: Extract<TaskOutcome, { type: "file_refused" }> }
   | { type: "answered"; nowMs: number; act: CallAct; result: TaskResult }
   | { type: "call_failed"; nowMs: number; act: CallAct; error: CallFailure }
   /** All calls that the destination may have at once are under way: nothing was sent. There is likely room after `delayMs`. */
   | { type: "busy"; delayMs: number }
   /** The thread shows how far it is, as far as Slack took it. */
-  | { type: "progress_shown"; nowMs: number; shown: Shown }
+  | { type: "progress_shown"; nowMs: number; shown: ProgressShown }
   /** Replies in the thread are answers to the task's question from now on. */
   | { type: "thread_held" }
   | { type: "question_asked"; nowMs: number; ts: string }
@@ -65,8 +65,8 @@ export type TaskEvent =
   | { type: "delivered" }
   /** Slack does not let the files into the thread; the answer's words are there, or not yet. */
   | { type: "share_refused" }
-  | { type: "left_thread" }
-  | { type: "swept" }
+  | { type: "thread_left" }
+  | { type: "cleaned_up" }
   | { type: "slack_failed"; nowMs: number; act: Act["type"]; kind: SlackErrorKind; retryAfterMs?: number | undefined }
   /** Our own code failed on the task's data. `causeKind` is the class of the error. */
   | { type: "step_failed"; nowMs: number; causeKind: string }
@@ -77,11 +77,17 @@ export type TaskEvent =
   /** An operator wants it to go on; the lease is ours. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
 
+export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
+
+/** A result of the Execution zone: the task is taken and has no outcome yet. */
+export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
+export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
+
 /** The earlier messages of the thread, and the files of the message where the Execution zone can read them. */
 export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
 
 /** What became of showing progress. `delayMs`: Slack wants to be left alone for that long. */
-export type Shown = { stream?: Task["stream"]; inDoubt?: boolean; delayMs?: number | undefined };
+export type ProgressShown = { stream?: Task["stream"]; inDoubt?: boolean; delayMs?: number | undefined };
 
 /**
  * A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. `undelivered`: it certainly
@@ -106,11 +112,11 @@ export type CallFailure = {
 export type TaskEffect =
   | { type: "permit" }
   | { type: "refuse" }
-  | { type: "give_answer"; reconcile: boolean }
+  | { type: "give_reply"; reconcile: boolean }
   | { type: "charge"; untilMs: number }
   /** `privately`: where only the person reads it. */
   | { type: "open_thread"; privately: boolean; reconcile: boolean }
-  | { type: "line_up"; turnMs: number; parallel: boolean }
+  | { type: "join_thread"; turnMs: number; parallel: boolean }
   | { type: "leave_thread" }
   | { type: "cancel_thread" }
   | { type: "read_message" }
@@ -126,7 +132,7 @@ export type TaskEffect =
   | { type: "cancel" }
   | { type: "upload"; index: number }
   | { type: "deliver"; reconcile: boolean }
-  | { type: "sweep" }
+  | { type: "clean_up" }
   | { type: "stop_session" }
   | ({ type: "wake" } & Delay);
 

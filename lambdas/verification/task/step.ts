@@ -1,7 +1,256 @@
-/** How long a task waits before its next step. A wake-up comes after `delayMs` and a random part of `jitterMs`. */
-import type { CallFailure, Delay, TaskEffect, TaskEvent } from "./events.ts";
-import { destinationOf, type Policy } from "./policy.ts";
-import type { Outcome, Question, Task } from "./task.ts";
+/** One step of the task machine, and what the handlers of several states share: failures, delays, deadlines, the history. */
+import type { ClientReason } from "../../../contracts/errors.ts";
+import type { TaskResult } from "../../../contracts/methods.ts";
+import type { AcceptedResult, CallAct, CallFailure, Delay, EventOf, TaskEffect, TaskEvent } from "./events.ts";
+import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
+import { leftOutCountOf, type Task, type TaskOutcome, tokensOf } from "./task.ts";
+
+/** The next record and what it asks for. */
+export type Transition = { task: Task; effects: TaskEffect[] };
+
+/** What the host is given beyond the deadline to say `timeout` itself. */
+export const graceMs = 15_000;
+/** What a task may take beyond its deadline to bring its answer into the thread, before the next one begins all the same. */
+export const deliveryMs = 60_000;
+/** How long a task whose outcome is known may take to bring it into the thread, before the next one begins all the same. */
+export const threadReleaseMs = 75_000;
+/** What the queue gave up on comes again that much later. */
+export const afterDeadLetterMs = 5 * 60_000;
+/** Failed acts in a row after which sending, looking up or sweeping is given up. */
+export const maxAttempts = 8;
+/**
+ * Tries of what Slack does not take. Retries are a minute apart at most, so this is a day of trying; where Slack asks for longer
+ * waits (a quarter of an hour is the longest that is obeyed), two weeks. The tries count, not the clock: time in which nothing ran
+ * is no time in which Slack refused.
+ */
+export const maxSlackTries = 1440;
+/** A record's bytes as JSON: an item of DynamoDB holds 400 KB, with its keys. */
+const maxRecordBytes = 390_000;
+
+export function wake(delay: number | Delay): TaskEffect {
+  return typeof delay === "number" ? { type: "wake", delayMs: delay } : { type: "wake", ...delay };
+}
+
+/** The task goes on: no failure counts any more, and nothing has to be looked for. */
+export function advance(task: Task, changes: Partial<Task>): Task {
+  const { reconcile: _reconcile, ...settled } = resetFailures(task);
+  return { ...settled, ...changes };
+}
+
+/** A try may have posted something. The next one looks at the thread first. `advance` takes the mark away. */
+export function markForReconcile(task: Task): Task {
+  return { ...task, reconcile: true };
+}
+
+/**
+ * The outcome is known: what was needed to ask for it goes. An answer that no record can hold is an answer too large.
+ * `reconcile`: parts of an outcome may be in the thread already. A message that was
+ * only received keeps the mark, because the opening of its thread may be there.
+ */
+export function setOutcome(
+  task: Task,
+  outcome: TaskOutcome,
+  { reconcile = task.state === "received" && task.reconcile === true }: { reconcile?: boolean } = {},
+): Transition {
+  const advanced = advance(withoutParams(task), { state: "delivering", outcome });
+  const concluded = reconcile ? markForReconcile(advanced) : advanced;
+  const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
+  const fitting = isTooLarge ? failedOutcome({ reason: "payload_too_large", lost: false }) : outcome;
+  return { task: { ...concluded, outcome: fitting }, effects: [wake(0)] };
+}
+
+export function failedOutcome({
+  reason,
+  lost,
+}: Pick<CallFailure, "reason" | "lost">): Extract<TaskOutcome, { type: "failed" }> {
+  return { type: "failed", reason, lost };
+}
+
+/** Nobody knows what became of the task at its destination. */
+export const ambiguousOutcome = failedOutcome({ reason: "ambiguous", lost: false });
+/** Its time is over before there was anybody who took it. */
+export const unavailableOutcome = failedOutcome({ reason: "unavailable", lost: false });
+/** Our own code, or Slack, failed. */
+export const internalOutcome = failedOutcome({ reason: "internal", lost: false });
+
+/** The agent's answer is the outcome. */
+export function setAnswer(task: Task, result: Extract<TaskResult, { status: "success" }>): Transition {
+  const { response_text: text, artifacts = [], usage } = result;
+  const tokens = tokensOf(usage);
+  const leftOut = leftOutCountOf(result);
+  return setOutcome(task, {
+    type: "answer",
+    text,
+    ...(artifacts.length > 0 && { artifacts }),
+    ...(leftOut > 0 && { leftOut }),
+    ...(tokens && { tokens }),
+  });
+}
+
+/** The agent is at work: what was sent is needed no longer. */
+export function startWaiting(
+  task: Task,
+  { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
+): Transition {
+  const { task_id: taskId, poll_after_ms: pollAfterMs } = result;
+  const sent = withCall(withoutParams(task), { taskId });
+  return schedulePoll(advance(sent, { state: "waiting", wait: { ...waitOf(task), pollAfterMs } }), { nowMs, policy });
+}
+
+/** The host is asked to end the task. The first reason stays. */
+export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancelReason"]>): Transition {
+  return { task: advance(task, { cancelReason: task.cancelReason ?? cancelReason }), effects: [{ type: "cancel" }] };
+}
+
+/**
+ * All calls of the destination are under way. Nothing was tried, so nothing counts as a failure; what was certainly not sent still
+ * was not.
+ */
+export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
+  // The time of the next poll has passed: kept, it would look as if that poll were due now.
+  const { nextPollAtMs: _passed, ...wait } = waitOf(task);
+  const later = task.wait === undefined ? task : { ...task, wait };
+  return { task: later, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
+}
+
+const taskEndReasons: readonly ClientReason[] = [
+  "execution_failed",
+  "timeout",
+  "canceled",
+  "plan_error",
+  "budget_exceeded",
+  "payload_too_large",
+];
+
+/** Whether the task itself can have ended with it, as opposed to what can be wrong with a call about it. */
+export function isEndOfTask({ reason, unread, endsTask = false }: CallFailure): boolean {
+  return endsTask || (!unread && taskEndReasons.includes(reason));
+}
+
+/** Nobody knows, or certainly not processed: the same call may be made again. */
+export function isTransient({ reason, retryable }: CallFailure): boolean {
+  return reason === "ambiguous" || retryable;
+}
+
+/** One more failure in a row. A non-transient one is answered, and the answer says nothing of the task. */
+export function countFailure(task: Task, error: CallFailure): Task {
+  return {
+    ...task,
+    attempts: task.attempts + 1,
+    nonTransientFailures: isTransient(error) ? 0 : (task.nonTransientFailures ?? 0) + 1,
+  };
+}
+
+/** A success ends a row of failures. */
+export function resetFailures(task: Task): Task {
+  return { ...task, attempts: 0, nonTransientFailures: 0 };
+}
+
+/** One more act that Slack did not take. What it did not confirm may be there all the same. */
+export function countSlackFailure(
+  task: Task,
+  { kind }: EventOf<"slack_failed">,
+): { again: Task; isTerminal: boolean; isGivenUp: boolean } {
+  const again = markForReconcile({ ...task, attempts: task.attempts + 1 });
+  const isTerminal = kind === "gone" || kind === "refused" || kind === "no_such_message";
+  return { again, isTerminal, isGivenUp: isTerminal || again.attempts >= maxSlackTries };
+}
+
+export function retrySlack(task: Task, { retryAfterMs }: EventOf<"slack_failed">): Transition {
+  return { task, effects: [wake(taskRetryDelayMs(task.attempts, retryAfterMs))] };
+}
+
+/** Blocks are what Slack is most particular about: the same is shown without them. */
+export function fallBackToMrkdwn(task: Task): Transition {
+  return { task: { ...task, mrkdwnFallback: true }, effects: [wake(0)] };
+}
+
+/** Whether the session refused to begin. An act that begins nothing is repeated where it was. */
+export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailure }): boolean {
+  return error.reason === "session_ending" && error.retryable && (act === "send" || act === "answer");
+}
+
+/**
+ * The same call is made again in a new session, which stands in the record before that: later polls, answers and cancels go
+ * there too. The thread's next task begins in the thread's own session again. A new session that refuses as well ends the
+ * task, unless it may still go to another destination: no session lives long enough for it.
+ */
+export function moveToNewSession(
+  task: Task,
+  { act, error, policy }: { act: CallAct; error: CallFailure; policy: Policy },
+): Transition {
+  if (!task.call?.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
+  const isInDoubt = mayHaveArrived(task);
+  const isKnown = act === "answer" || isInDoubt;
+  const { task: concluded, effects } = setOutcome(task, isInDoubt ? ambiguousOutcome : failedOutcome(error));
+  // A task that is given up must not begin later.
+  return { task: concluded, effects: isKnown ? [{ type: "cancel" }] : effects };
+}
+
+/** So many responses one after the other that are too large: about seven seconds. */
+const maxUnread = 4;
+
+/**
+ * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task ends
+ * in words, and the host is asked to cancel it, so that no agent goes on unseen.
+ */
+export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
+  const again = countFailure(task, error);
+  if ((again.nonTransientFailures ?? 0) < maxUnread) return retryLater(again, error, nowMs);
+  return { task: setOutcome(again, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
+}
+
+/** No wait is longer: at its deadline somebody waits for words. */
+export function untilDeadlineMs({ call }: Task, nowMs: number): number {
+  return Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
+}
+
+export function isPastDeadline(task: Task, nowMs: number): boolean {
+  return untilDeadlineMs(task, nowMs) === 0;
+}
+
+/** The time in which the task waited for a person is not its own. */
+export function extendDeadline(task: Task, nowMs: number): Task {
+  const { question, call } = task;
+  if (question === undefined || question.answer !== undefined || call?.deadlineAtMs === undefined) return task;
+  return withCall(task, { deadlineAtMs: call.deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) });
+}
+
+/** A message that waited longer for its worker is answered with an apology, never executed. */
+export const maxAgeMs = 24 * 3600_000;
+
+/** By Slack's `ts` (seconds since the epoch) or by the receipt, whichever is earlier. A `ts` that is no number counts as too old. */
+export function isTooOld({ ts, receivedAtMs, nowMs }: { ts: string; receivedAtMs: number; nowMs: number }): boolean {
+  const sinceMs = Math.min(Number(ts) * 1000, receivedAtMs);
+  return !(nowMs - sinceMs <= maxAgeMs);
+}
+
+/** The age of an operator's retry counts from the operator's wish. */
+export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: number): boolean {
+  const ts = retryOf === undefined ? message.ts : String(receivedAtMs / 1000);
+  return isTooOld({ ts, receivedAtMs, nowMs });
+}
+
+const retryBaseMs = 1000;
+const retryCapMs = 60_000;
+/** A peer that asks for more time than this is asked again all the same. */
+const mostObeyedMs = 15 * 60_000;
+
+/** Before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, and never before the peer's own `retryAfterMs`. */
+export function taskRetryDelayMs(attempts: number, retryAfterMs: number | undefined): number {
+  const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20));
+  return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
+}
+
+/** How long a call waits before it is repeated. After the deadline a peer that asks for more time gets no more than any other. */
+export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
+  const mostMs = Math.max(taskRetryDelayMs(task.attempts, undefined), untilDeadlineMs(task, nowMs - graceMs));
+  return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), mostMs);
+}
+
+export function retryLater(task: Task, error: CallFailure, nowMs: number): Transition {
+  return { task, effects: [wake(againMs(task, error, nowMs))] };
+}
 
 const pollBaseMs = 500;
 /** Each of the first polls comes after up to half as much time again as the one before. */
@@ -12,13 +261,8 @@ const pollAgeShare = 0.2;
 const pollCeilingMs = 10 * 60_000;
 /** The part of a gap that is left to chance, so that tasks that were sent together are not polled together. */
 const pollJitterShare = 0.5;
-/** A peer that asks for more time than this is asked again all the same. */
-const mostObeyedMs = 15 * 60_000;
-const retryBaseMs = 1000;
-const retryCapMs = 60_000;
-
-/** What the queue gave up on comes again that much later. */
-export const afterDeadLetterMs = 5 * 60_000;
+/** The longest gap between two polls of a destination that holds polls for news: somebody wants them soon. */
+const longPollGapMs = 30_000;
 
 /**
  * Before the next `get_task`: at most a fifth of the time for which the agent has been at work, at most ten minutes, and at
@@ -43,209 +287,37 @@ export function pollDelay({
   return { delayMs, jitterMs: mostMs - delayMs };
 }
 
-/** Before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, and never before the peer's own `retryAfterMs`. */
-export function retryDelayMs(attempts: number, retryAfterMs: number | undefined): number {
-  const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20));
-  return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
-}
-
-/** How long a task whose outcome is known may take to bring it into the thread, before the next one begins all the same. */
-export const threadReleaseMs = 75_000;
-
-/**
- * A task that waits for its turn is told when it comes. This is for the case that nobody tells it: it looks often enough to see
- * that the task before it has an outcome before that one's time is over.
- */
-export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
-  return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, threadReleaseMs), jitterMs: 10_000 };
-}
-
-// How old a message may be: one that waited longer for its worker is answered with an apology, never executed.
-
-export const maxAgeMs = 24 * 3600_000;
-
-/** By Slack's `ts` (seconds since the epoch) or by the receipt, whichever is earlier. A `ts` that is no number counts as too old. */
-export function isTooOld({ ts, receivedAtMs, nowMs }: { ts: string; receivedAtMs: number; nowMs: number }): boolean {
-  const sinceMs = Math.min(Number(ts) * 1000, receivedAtMs);
-  return !(nowMs - sinceMs <= maxAgeMs);
-}
-
-// One step of the task machine: the next record and what it asks for; and the steps that more than one event leads to.
-
-export type Step = { task: Task; effects: TaskEffect[] };
-
-/** What the host is given beyond the deadline to say `timeout` itself. */
-export const graceMs = 15_000;
-/** Failed acts in a row after which sending, looking up or sweeping is given up. */
-export const maxAttempts = 8;
-/** A record's bytes as JSON: an item of DynamoDB holds 400 KB, with its keys. */
-const maxRecordBytes = 390_000;
-
-/**
- * The outcome is known: what was needed to ask for it goes. An answer that no record can hold is an answer too large.
- * `reconcile`: parts of an outcome may be in the thread already. A message that was
- * only received keeps the mark, because the opening of its thread may be there.
- */
-export function setOutcome(
-  task: Task,
-  outcome: Outcome,
-  { reconcile = task.state === "received" && task.reconcile === true }: { reconcile?: boolean } = {},
-): Step {
-  const { params: _params, ...kept } = task;
-  const advanced = advance(kept, { state: "delivering", outcome });
-  const concluded = reconcile ? markForReconcile(advanced) : advanced;
-  const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
-  const told = isTooLarge ? failed({ reason: "payload_too_large", lost: false }) : outcome;
-  return { task: { ...concluded, outcome: told }, effects: [wake(0)] };
-}
-
-export function failed({ reason, lost }: Pick<CallFailure, "reason" | "lost">): Extract<Outcome, { type: "failed" }> {
-  return { type: "failed", reason, lost };
-}
-
-/** Nothing is left to do for the task: there is no further wake-up, and the texts go. */
-export function endCleanup(task: Task): Task {
-  return { ...eraseTexts(task), cleanupDone: true };
-}
-
-/**
- * The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. An answer
- * that Slack did not take stays too, so that it can be delivered once the cause is gone.
- */
-function eraseTexts(task: Task): Task {
-  const { params: _params, progress: _progress, stream: _stream, outcome, question, message, ...rest } = task;
-  const isTold = outcome === undefined || (outcome.type === "answer" && task.undelivered === undefined);
-  const { files: _files, ...said } = message;
-  return {
-    ...rest,
-    ...(isTold ? {} : { outcome }),
-    ...(question && { question: eraseQuestion(question) }),
-    message: { ...said, text: "" },
-    textsErased: true,
-  };
-}
-
-/** Who answered, and when, stays. */
-function eraseQuestion({ answer, ...question }: Question): Question {
-  const { text: _text, ...given } = answer ?? {};
-  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };
-}
-
-/** The task goes on: no failure counts any more, and nothing has to be looked for. */
-export function advance(task: Task, changes: Partial<Task>): Task {
-  const { reconcile: _reconcile, ...settled } = resetFailures(task);
-  return { ...settled, ...changes };
-}
-
-/** A success ends a row of failures. */
-export function resetFailures(task: Task): Task {
-  return { ...task, attempts: 0, nonTransientFailures: 0 };
-}
-
-/** A try may have posted something. The next one looks at the thread first. `advance` takes the mark away. */
-export function markForReconcile(task: Task): Task {
-  return { ...task, reconcile: true };
-}
-
-export function wake(delay: number | Delay): TaskEffect {
-  return typeof delay === "number" ? { type: "wake", delayMs: delay } : { type: "wake", ...delay };
-}
-
-export function retryLater(task: Task, error: CallFailure, nowMs: number): Step {
-  return { task, effects: [wake(againMs(task, error, nowMs))] };
-}
-
-/** How long a call waits before it is repeated. After the deadline a peer that asks for more time gets no more than any other. */
-export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
-  const mostMs = Math.max(retryDelayMs(task.attempts, undefined), untilDeadlineMs(task, nowMs - graceMs));
-  return Math.min(retryDelayMs(task.attempts, retryAfterMs), mostMs);
-}
-
-/** The longest gap between two polls of a destination that holds polls for news: somebody wants them soon. */
-const longPollGapMs = 30_000;
-
 /**
  * The next poll, by the schedule of `pollDelay`, but not after the time in which the host has to end the task. `ceilingMs`: a
  * shorter gap than that schedule has.
  */
-export function nextPoll(
+export function schedulePoll(
   task: Task,
   { nowMs, policy, ceilingMs }: { nowMs: number; policy: Policy; ceilingMs?: number | undefined },
-): Step {
+): Transition {
   const gapMs = destinationOf(task, policy).longPollMs > 0 ? longPollGapMs : Number.POSITIVE_INFINITY;
-  const schedule = { ageMs: workingMs(task, nowMs), ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) };
-  const { delayMs, jitterMs } = pollDelay({ ...task, ...schedule });
+  const wait = waitOf(task);
+  const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);
+  const { delayMs, jitterMs } = pollDelay({ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) });
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const leastMs = Math.min(delayMs, mostMs);
   return {
-    task: { ...task, nextPollAtMs: nowMs + leastMs },
+    task: { ...task, wait: { ...wait, nextPollAtMs: nowMs + leastMs } },
     effects: [wake({ delayMs: leastMs, jitterMs: Math.min(jitterMs, Math.max(0, mostMs - delayMs)) })],
   };
 }
 
-/** For how long the agent has been at work: the age by which polls grow apart. */
-function workingMs({ workStartedAtMs, receivedAtMs }: Task, nowMs: number): number {
-  return Math.max(0, nowMs - (workStartedAtMs ?? receivedAtMs));
+/** A task that was never sent, and of which the Execution zone knows all the same, has been at work since it was received. */
+export function waitOf({ wait, receivedAtMs }: Task): NonNullable<Task["wait"]> {
+  return wait ?? { workStartedAtMs: receivedAtMs, polls: 0 };
 }
-
-/** The task is done: the next one of its thread may begin; then what is left to do for this one. */
-export function releaseThread(task: Task): Step {
-  // A worker may have died between taking the place, or being counted, and writing that down.
-  return { task, effects: [{ type: "leave_thread" }] };
-}
-
-/** Nobody can post there. What was posted before is still cleaned up, and the outcome stays in the record. */
-export function giveUpDelivery(task: Task): Step {
-  return releaseThread(advance(task, { state: "done", undelivered: task.undelivered ?? "given_up" }));
-}
-
-export function onThreadReleased(task: Task, policy: Policy): Step {
-  return { task, effects: [...stopSession(task, policy), ...(task.cleanupDone ? [] : [wake(policy.sweepAfterMs)])] };
-}
-
-function stopSession(task: Task, policy: Policy): TaskEffect[] {
-  return task.destination !== undefined && destinationOf(task, policy).stopAfterResult
-    ? [{ type: "stop_session" }]
-    : [];
-}
-
-/** No wait is longer: at its deadline somebody waits for words. */
-export function untilDeadlineMs({ deadlineAtMs = Number.POSITIVE_INFINITY }: Task, nowMs: number): number {
-  return Math.max(0, deadlineAtMs - nowMs);
-}
-
-export function isPastDeadline(task: Task, nowMs: number): boolean {
-  return task.deadlineAtMs !== undefined && nowMs >= task.deadlineAtMs;
-}
-
-/** One more failure in a row. A non-transient one is answered, and the answer says nothing of the task. */
-export function countFailure(task: Task, error: CallFailure): Task {
-  return {
-    ...task,
-    attempts: task.attempts + 1,
-    nonTransientFailures: isTransient(error) ? 0 : (task.nonTransientFailures ?? 0) + 1,
-  };
-}
-
-/** Nobody knows, or certainly not processed: the same call may be made again. */
-export function isTransient({ reason, retryable }: CallFailure): boolean {
-  return reason === "ambiguous" || retryable;
-}
-
-/** The time in which it waited for a person is not its own. */
-export function waited(task: Task, nowMs: number): Task {
-  const { question, deadlineAtMs } = task;
-  if (question === undefined || question.answer !== undefined || deadlineAtMs === undefined) return task;
-  return { ...task, deadlineAtMs: deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) };
-}
-
-// What a task's record tells of its way: each change of its state, and each wish of a person.
 
 /** A task that is redriven for ever would outgrow its record: the beginning and the latest stay. */
 const maxEntries = 40;
 
-const told: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered", "step_failed"];
+const keptEvents: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered", "step_failed"];
 
+/** The history has each change of the task's state, and each wish of a person. */
 export function withHistory({
   before,
   after,
@@ -257,7 +329,7 @@ export function withHistory({
   event: TaskEvent;
   atMs: number;
 }): Task {
-  if (after.state === before.state && !told.includes(event.type)) return after;
+  if (after.state === before.state && !keptEvents.includes(event.type)) return after;
   const history = [...after.history, { atMs, event: event.type, state: after.state }];
   return { ...after, history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history };
 }

@@ -1,13 +1,14 @@
-/** How many tokens a task took, from whatever names its agent gives them. */
+/** The Verification zone's record of one task: everything that is known of it, in one item of the task store. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/error-data.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
-import type { Installation } from "./messages.ts";
-import { type Ask, askSchema } from "./messages.ts";
+import { type Ask, askSchema, type Installation } from "./messages.ts";
 
 export type Locale = "en" | "ja";
+
+const recordLifeMs = 30 * 24 * 3600_000;
 
 const countSchema = z.int().min(0);
 
@@ -16,42 +17,7 @@ export const tokensSchema = z.object({
   output: countSchema.optional(),
   total: countSchema.optional(),
 });
-export type Tokens = z.infer<typeof tokensSchema>;
-
-/** As the common interfaces of models call them, without case, dashes and underscores. */
-const names = {
-  input: ["inputtokens", "prompttokens", "inputtokencount", "prompttokencount", "promptevalcount"],
-  output: ["outputtokens", "completiontokens", "outputtokencount", "candidatestokencount", "evalcount"],
-  total: ["totaltokens", "totaltokencount"],
-} as const;
-
-/** Undefined where nothing in it is a count of tokens. Without a total of its own, that is the sum of what is known. */
-export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): Tokens | undefined {
-  if (usage === undefined) return undefined;
-  const counts = new Map(
-    Object.entries(usage).flatMap(([name, value]) => {
-      const count = countSchema.safeParse(value).data;
-      return count === undefined ? [] : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
-    }),
-  );
-  const countOf = (known: readonly string[]) =>
-    known.map((name) => counts.get(name)).find((count) => count !== undefined);
-  const input = countOf(names.input);
-  const output = countOf(names.output);
-  const total = countOf(names.total) ?? sum(input, output);
-  if (total === undefined) return undefined;
-  return { ...(input !== undefined && { input }), ...(output !== undefined && { output }), total };
-}
-
-function sum(input: number | undefined, output: number | undefined): number | undefined {
-  if (input === undefined && output === undefined) return undefined;
-  const both = (input ?? 0) + (output ?? 0);
-  return Number.isSafeInteger(both) ? both : undefined;
-}
-
-// The Verification zone's record of one task: everything that is known of it, in one item of the task store.
-
-const recordLifeMs = 30 * 24 * 3600_000;
+export type TokenUsage = z.infer<typeof tokensSchema>;
 
 /** What the user will read: the agent's words, or which words of ours. */
 const outcomeSchema = z.discriminatedUnion("type", [
@@ -63,7 +29,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
     leftOut: z.int().optional(),
     /** What its agent says that it took. */
     tokens: tokensSchema.optional(),
-    /** Of the files that the answer comes with (`slack/messages/outgoing.ts`), in their order: Slack's id, or that it cannot be had. */
+    /** Of the files that the answer comes with (`slack/messages/answer.ts`), in their order: Slack's id, or that it cannot be had. */
     uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
   }),
   z.object({
@@ -95,7 +61,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
   /** The thread waits for an answer that somebody else is to give. */
   z.object({ type: z.literal("not_yours") }),
 ]);
-export type Outcome = z.infer<typeof outcomeSchema>;
+export type TaskOutcome = z.infer<typeof outcomeSchema>;
 
 const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting", "asking", "delivering", "done"]);
 
@@ -138,10 +104,15 @@ const givenAnswerSchema = z.object({
   from: z.string().optional(),
   /** The id of the call that brings it: the same at every repetition. */
   callId: z.string(),
-  /** Since when a call may have brought it, of which nobody has heard. */
-  inDoubtSinceMs: z.int().optional(),
-  /** A call has brought it. */
-  sentToAgent: z.literal(true).optional(),
+  /** What is known of the calls that bring it to the agent; absent before the first one, and where none can have brought it. */
+  arrival: z
+    .discriminatedUnion("type", [
+      z.object({ type: z.literal("in_doubt"), sinceMs: z.int() }),
+      z.object({ type: z.literal("arrived") }),
+    ])
+    .optional(),
+  /** How often the agent was found still asking since it was given: it may not have looked yet. */
+  stillAskedTimes: z.int().optional(),
 });
 export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 
@@ -160,7 +131,49 @@ const questionSchema = z.object({
   ts: z.string().optional(),
   answer: givenAnswerSchema.optional(),
 });
-export type Question = z.infer<typeof questionSchema>;
+export type AgentQuestion = z.infer<typeof questionSchema>;
+
+/** The message in the thread that says that the task is under way. */
+const placeholderSchema = z.object({ ts: z.string(), postedAtMs: z.int() });
+
+/** Where the task goes in the Execution zone, what is sent, and what is known of its arrival. Present once it has a destination. */
+export const callSchema = z.object({
+  /** Chosen before the first byte is sent, another one only while nothing can have arrived. */
+  destination: z.string(),
+  sessionId: z.string(),
+  /** So many sessions of its own it has begun, because those before may have ended before the task. */
+  ownSessions: z.int().optional(),
+  /** The latest of them has answered nothing yet. */
+  isSessionNew: z.literal(true).optional(),
+  /** Sent, and re-sent unchanged, until the task is accepted. */
+  params: executeTaskParamsSchema.optional(),
+  /** Its time counts from its turn in the thread on. */
+  deadlineAtMs: z.int().optional(),
+  /** Where the destination led when the task was sent there. */
+  address: z.string().optional(),
+  /**
+   * What a send may have left at the destination. `none`: nothing, so that the task may go elsewhere. `refused`: it was answered
+   * that the task could not be taken, and it may have been taken down all the same. `in_doubt`: no answer came, so it is looked up.
+   */
+  arrival: z.enum(["none", "refused", "in_doubt"]),
+  /** By destination that it certainly did not reach: how often that was tried, and when it may be again. */
+  undeliveredAttempts: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
+  /** The Execution zone's id of the accepted task. */
+  taskId: z.string().optional(),
+});
+export type TaskCall = z.infer<typeof callSchema>;
+
+/** How long the agent has been at work, and how often it was polled. Present once the task was sent. */
+const waitSchema = z.object({
+  /** Since when its agent may be at work: it was sent then, or went on after a question. Polls grow apart with this age. */
+  workStartedAtMs: z.int(),
+  polls: z.int(),
+  polledAtMs: z.int().optional(),
+  /** When the next poll is due at the earliest, as it was planned last. */
+  nextPollAtMs: z.int().optional(),
+  /** What the host advised last. */
+  pollAfterMs: z.int().optional(),
+});
 
 /** What led to which state, and when. */
 const historyEntrySchema = z.object({ atMs: z.int(), event: z.string(), state: stateSchema });
@@ -192,38 +205,11 @@ export const taskSchema = z.object({
   trace: askSchema.shape.trace,
   message: askSchema.shape.message,
 
-  /** Chosen before the first byte is sent, another one only while nothing can have arrived; with it `params`, re-sent unchanged. */
-  destination: z.string().optional(),
-  sessionId: z.string().optional(),
-  /** So many sessions of its own it has begun, because those before may have ended before the task. */
-  ownSessions: z.int().optional(),
-  /** The latest of them has answered nothing yet. */
-  isSessionNew: z.literal(true).optional(),
-  params: executeTaskParamsSchema.optional(),
-  deadlineAtMs: z.int().optional(),
-
   /** How many tasks of the thread went before it when it was last looked. */
   queuePosition: z.int().optional(),
-  placeholderTs: z.string().optional(),
-  announcedAtMs: z.int().optional(),
-  /** Whether an earlier send may have arrived although no answer to it came. */
-  mayHaveArrived: z.boolean(),
-  /** Where the destination led when it was sent there. */
-  address: z.string().optional(),
-  /** By destination that it certainly did not reach: how often that was tried, and when it may be again. */
-  undeliveredAttempts: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
-  /** A send may have left something at the destination: the task stays with it. */
-  pinnedDestination: z.literal(true).optional(),
-  /** The Execution zone's id of the accepted task. */
-  taskId: z.string().optional(),
-  /** Since when its agent may be at work: it was sent then, or went on after a question. Polls grow apart with this age. */
-  workStartedAtMs: z.int().optional(),
-  polls: z.int(),
-  polledAtMs: z.int().optional(),
-  /** When the next poll is due at the earliest, as it was planned last. */
-  nextPollAtMs: z.int().optional(),
-  /** What the host advised last. */
-  pollAfterMs: z.int().optional(),
+  placeholder: placeholderSchema.optional(),
+  call: callSchema.optional(),
+  wait: waitSchema.optional(),
   /** Why the task is being canceled; only a result that is there already still counts. */
   cancelReason: z.enum(["deadline", "asked", "unanswered"]).optional(),
 
@@ -273,15 +259,13 @@ export function receivedTask(ask: Ask): Task {
     ...(ask.retryOf === undefined ? {} : { retryOf: ask.retryOf }),
     trace: ask.trace,
     message,
-    mayHaveArrived: false,
-    polls: 0,
     cleanupDone: false,
   };
 }
 
 /** Whose turns a task's queue messages take: a destination that is slow holds up no other, and a team no other team. */
-export function queueGroupOf({ message, destination }: Pick<Task, "message" | "destination">): string {
-  return destination === undefined ? message.team : `${message.team}/${destination}`;
+export function queueGroupOf({ message, call }: Pick<Task, "message" | "call">): string {
+  return call === undefined ? message.team : `${message.team}/${call.destination}`;
 }
 
 /** Names the thread among all threads. */
@@ -311,4 +295,38 @@ export const leftOutMember = "left_out";
 export function leftOutCountOf(result: TaskResult): number {
   const count = result[leftOutMember];
   return typeof count === "number" ? count : 0;
+}
+
+/** Names of token counts as the common interfaces of models call them, without case, dashes and underscores. */
+const tokenNames = {
+  input: ["inputtokens", "prompttokens", "inputtokencount", "prompttokencount", "promptevalcount"],
+  output: ["outputtokens", "completiontokens", "outputtokencount", "candidatestokencount", "evalcount"],
+  total: ["totaltokens", "totaltokencount"],
+} as const;
+
+/**
+ * How many tokens a task took, from whatever names its agent gives them. Undefined where nothing in it is a count of tokens. Without
+ * a total of its own, that is the sum of what is known.
+ */
+export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): TokenUsage | undefined {
+  if (usage === undefined) return undefined;
+  const counts = new Map(
+    Object.entries(usage).flatMap(([name, value]) => {
+      const count = countSchema.safeParse(value).data;
+      return count === undefined ? [] : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
+    }),
+  );
+  const countOf = (known: readonly string[]) =>
+    known.map((name) => counts.get(name)).find((count) => count !== undefined);
+  const input = countOf(tokenNames.input);
+  const output = countOf(tokenNames.output);
+  const total = countOf(tokenNames.total) ?? sum(input, output);
+  if (total === undefined) return undefined;
+  return { ...(input !== undefined && { input }), ...(output !== undefined && { output }), total };
+}
+
+function sum(input: number | undefined, output: number | undefined): number | undefined {
+  if (input === undefined && output === undefined) return undefined;
+  const both = (input ?? 0) + (output ?? 0);
+  return Number.isSafeInteger(both) ? both : undefined;
 }

@@ -3,7 +3,7 @@
  * Tasks of a thread begin one at a time, in the order of their messages; one that holds the thread longer than it may is passed.
  */
 import * as z from "zod";
-import type { Place } from "./events.ts";
+import type { ThreadPosition } from "./events.ts";
 import { maxAgeMs } from "./step.ts";
 import type { Task } from "./task.ts";
 
@@ -66,7 +66,7 @@ export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Nam
  * Puts the task in its place, if it is not there yet, and lets it begin when nobody is before it: what has begun stays in
  * front, the others stand in the order of their messages. Undefined where the thread is full.
  */
-export function joinThread({
+export function addToThread({
   thread,
   task,
   parallel,
@@ -82,7 +82,7 @@ export function joinThread({
   /** How long it may hold the thread once it has begun. */
   turnMs: number;
   nowMs: number;
-}): { thread: Thread; place: Place } | undefined {
+}): { thread: Thread; place: ThreadPosition } | undefined {
   const known = thread.tasks.find(({ id }) => id === task.id);
   const others = thread.tasks
     .map((other) => ({ ...other, untilMs: Math.min(other.untilMs, releasedAtMs.get(other.id) ?? other.untilMs) }))
@@ -107,7 +107,7 @@ export function joinThread({
 }
 
 /** Takes the task out. `next` is the one that may begin now, if it has not. */
-export function leave({ thread, id, nowMs }: { thread: Thread; id: string; nowMs: number }): {
+export function removeFromThread({ thread, id, nowMs }: { thread: Thread; id: string; nowMs: number }): {
   thread: Thread;
   next: string | undefined;
 } {
@@ -127,7 +127,7 @@ function askedBy({ tasks, asked = [] }: Thread, kept: readonly { id: string }[])
 }
 
 /** The task asks, and holds its place for as long as that may take. */
-export function hold({ thread, id, untilMs }: { thread: Thread; id: string; untilMs: number }): Thread {
+export function holdThread({ thread, id, untilMs }: { thread: Thread; id: string; untilMs: number }): Thread {
   const tasks = thread.tasks.map((task) => (task.id === id ? { ...task, untilMs, asks: true as const } : task));
   return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
 }
@@ -143,14 +143,22 @@ export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly st
  * The tasks that may wait for the answer that the message `id` may be, the first in the thread first; and those that did not
  * long ago. None where the message has a place of its own: it is a task already.
  */
-export function askingIn({ thread, id: own, nowMs }: { thread: Thread; id: string; nowMs: number }): Asking {
+export function findAskingTasks({
+  thread,
+  id: own,
+  nowMs,
+}: {
+  thread: Thread;
+  id: string;
+  nowMs: number;
+}): AskingTasks {
   if (thread.tasks.some(({ id }) => id === own)) return { now: [], before: [] };
   const now = thread.tasks.filter(({ asks, untilMs }) => asks === true && untilMs > nowMs).map(({ id }) => id);
   return { now, before: thread.asked ?? [] };
 }
 
 /** By request id. */
-export type Asking = { now: string[]; before: string[] };
+export type AskingTasks = { now: string[]; before: string[] };
 
 /** By Slack's clock, as the replies: that of a slash command's receipt is ours. */
 function tsOf({ place, message }: Named): string {

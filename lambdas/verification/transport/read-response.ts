@@ -1,5 +1,6 @@
-/** From the bytes that came back to the method's result, or to the error that they mean. */
+/** From a response of the Execution zone to the method's result, or to the error that it means. The head alone may refuse it. */
 
+import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
@@ -11,7 +12,7 @@ import {
   type ParamsOf,
   type ResultOf,
 } from "../../../contracts/methods.ts";
-import { createBodyCollector } from "../../shared/http/read-body.ts";
+import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -113,8 +114,6 @@ function delay(retryAfterMs: number | undefined): ErrorDetails {
   return retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs };
 }
 
-// Reads a body up to a limit, and lets go of the rest.
-
 export const defaultMaxResponseBytes = 1024 * 1024;
 /** A body that is read without its long strings may be so many times as large as the limit. */
 export const maxShortening = 16;
@@ -172,8 +171,6 @@ export function tooLarge(): SekishoError {
   return new SekishoError("payload_too_large", { unread: true });
 }
 
-// Cuts the long strings of a JSON text while it arrives, so that the rest of it can be read in little memory.
-
 /** Ids and states are shorter. */
 const maxStringBytes = 1024;
 const [quote, backslash, letterU] = [0x22, 0x5c, 0x75];
@@ -214,8 +211,6 @@ export function createShortener(): (piece: Uint8Array) => Uint8Array {
   return (piece) => piece.filter(take);
 }
 
-// What an HTTP status says where no JSON-RPC body came with it.
-
 /**
  * 404 and 405 mean a wrong URL, never a lost task. 500, 502, 504 and every other 5xx come from somewhere between here and
  * the agent: nobody knows how far the request got. 2xx and 3xx without a JSON-RPC body break the contract.
@@ -236,8 +231,6 @@ export function statusToReason(status: number): ClientReason {
       return status >= 500 ? "ambiguous" : "invalid_response";
   }
 }
-
-// Whether a response is about the task of its call.
 
 /** Of whatever method. */
 type Params = { task_id?: string | undefined; correlation_id?: string | undefined } | undefined;
@@ -276,4 +269,27 @@ function isId(value: unknown): value is string {
 
 function aboutAnother(): SekishoError {
   return new SekishoError("invalid_response", { cause: new Error("the response is about another task") });
+}
+
+type ResponseHead = { status: number; headers: IncomingHttpHeaders; maxBytes: number };
+export type Refuse = (head: ResponseHead) => SekishoError | undefined;
+
+/** Redirects are not followed: the request, its credentials included, is for the configured URL alone. */
+export function refusalOf({ status, headers, maxBytes }: ResponseHead): SekishoError | undefined {
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isJson(headers["content-type"])) {
+    return new SekishoError("invalid_response");
+  }
+  return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }) ? tooLarge() : undefined;
+}
+
+/** Redirects, and "not modified". */
+export function isRedirection(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
+/** `application/json` and `application/…+json`, in UTF-8 or without a charset. An absent type is taken at its body's word. */
+export function isJson(contentType: string | null | undefined): boolean {
+  if (contentType === null || contentType === undefined || contentType === "") return true;
+  return /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset="?utf-?8"?\s*)?$/i.test(contentType.trim());
 }

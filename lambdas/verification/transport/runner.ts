@@ -1,15 +1,13 @@
 /** The one runner: makes a client out of a transport, and says in which order the wrappers lie around it. */
-
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { parseUrl } from "../../shared/parse-url.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { Trace } from "../../shared/trace.ts";
-import { deadline } from "./deadline.ts";
 import { readResponse } from "./read-response.ts";
-import { compose, type Step, type Transport } from "./transport.ts";
+import { compose, type Step, type Transport, type Wrapper } from "./transport.ts";
 import {
   callLog,
   circuitBreaker,
@@ -22,7 +20,7 @@ import {
 } from "./wrappers.ts";
 
 /** `callTimeoutMs` is the longest that any call may take, whatever its own `timeoutMs` says. */
-export type ClientDestination = {
+type ClientDestination = {
   name: string;
   dialect: Dialect;
   idempotent: boolean;
@@ -40,7 +38,7 @@ export function createClient({
   log: processLog,
   telemetry = noTelemetry,
   now = Date.now,
-  sleep = ({ ms, signal }) => setTimeout(ms, undefined, { signal }),
+  sleep = ({ ms, signal }) => wait(ms, undefined, { signal }),
   random = Math.random,
 }: {
   transport: Transport;
@@ -91,8 +89,7 @@ function addressOf(url: string | undefined): Pick<Peer, "address" | "port"> {
   return { address, port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port) };
 }
 
-// The innermost step of a call: one JSON-RPC Request out, one Response in.
-
+/** The innermost step of a call: one JSON-RPC Request out, one Response in. */
 function exchange({ transport, dialect }: { transport: Transport; dialect: Dialect }): Step {
   return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
@@ -101,8 +98,6 @@ function exchange({ transport, dialect }: { transport: Transport; dialect: Diale
     return readResponse({ response, method, params, id, requestId, dialect });
   };
 }
-
-// What the worker calls: one typed method call to a destination, whatever carries it.
 
 /**
  * `timeoutMs` bounds the whole call, retries included; `id` is the JSON-RPC id and stays the same through them.
@@ -126,3 +121,23 @@ export type ExecutionClient = {
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   close(): Promise<void>;
 };
+
+/**
+ * Only aborts: what an abort means (nothing was sent, or nobody knows) is said by the transport, which knows it.
+ * Every transport gives up at once when the signal does.
+ */
+function deadline({ now }: { now: () => number }): Wrapper {
+  return (next) => async (call) => {
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    const timer = setTimeout(abort, Math.max(call.endsAtMs - now(), 0));
+    call.signal.addEventListener("abort", abort);
+    if (call.signal.aborted) abort();
+    try {
+      return await next({ ...call, signal: controller.signal });
+    } finally {
+      clearTimeout(timer);
+      call.signal.removeEventListener("abort", abort);
+    }
+  };
+}

@@ -1,8 +1,6 @@
-/** Lets someone watch what goes over a transport, with secrets redacted: the local page shows it. */
-
+/** Shows an operator what goes over a transport, with secrets redacted. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isTooDeep } from "../../shared/json-depth.ts";
-import { redact } from "./redact.ts";
 import type { Transport } from "./transport.ts";
 
 /** `body` is the parsed JSON, or for a response that is none `{ unreadable_bytes }`, or for no response `{ failed: reason }`. */
@@ -58,4 +56,25 @@ function parse(body: Uint8Array): unknown {
 function namesOf(request: unknown): { id: string; method: string } {
   const { id, method } = Object(request) as { id?: unknown; method?: unknown };
   return { id: String(id), method: String(method) };
+}
+
+const mask = "[redacted]";
+const secretName = /token|secret|password|authorization|api_?key|signature/i;
+/** Slack's tokens by their form, wherever they stand: an agent may have repeated one in its answer. */
+const slackToken = /\bx(?:ox[a-z](?:\.xox[a-z])?|app)-[A-Za-z0-9-]+/g;
+
+/** The same JSON, where members with a secret's name are masked, Slack tokens in texts are, and URLs end before their query. */
+export function redact(value: unknown): unknown {
+  if (typeof value === "string") return value.replaceAll(slackToken, mask);
+  if (Array.isArray(value)) return value.map(redact);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactMember({ name, member })]));
+}
+
+function redactMember({ name, member }: { name: string; member: unknown }): unknown {
+  if (typeof member !== "string") return redact(member);
+  if (secretName.test(name)) return mask;
+  // An attachment's url is signed: who has it can read the file.
+  if (name === "url") return member.replace(/[?#].*$/s, `?${mask}`);
+  return redact(member);
 }

@@ -37,8 +37,6 @@ export type Transport = {
   close?(): Promise<void>;
 };
 
-// What wraps a call to the Execution zone: a function from the next step to a step, composed in one place (runner.ts).
-
 /** A call on its way inwards. `endsAtMs` is when its time is over; `attempt` counts from 1. */
 export type RunningCall = {
   method: MethodName;

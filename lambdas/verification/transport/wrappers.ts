@@ -39,8 +39,6 @@ function fieldsOf({ method, params, requestId, attempt, trace }: RunningCall): L
   return { request_id: requestId, task_id, operation: method, attempt, trace_id: traceIdOf(trace) };
 }
 
-// Counts calls to a destination, and what of them is repeated: names of ours and of the configuration alone.
-
 type Measured = { metrics: Metrics; destination: string };
 
 /** A call with all of its attempts is one, also where an open circuit refuses it. */
@@ -72,11 +70,10 @@ export function measureRetries({ metrics, destination }: Measured): Wrapper {
   };
 }
 
-// A span around every attempt, by the semantic conventions of JSON-RPC; the peer is told of it as the caller.
-
 /** Where the calls go, as far as that is known before the first one. */
 export type Peer = { destination: string; address?: string | undefined; port?: number | undefined };
 
+/** A span around every attempt, by the semantic conventions of JSON-RPC; the peer is told of it as the caller. */
 export function span({ spans, peer }: { spans: Spans; peer: Peer }): Wrapper {
   return (next) => (call) =>
     spans.within(start({ call, peer }), async (span) => {
@@ -108,8 +105,6 @@ function start({ call, peer }: { call: RunningCall; peer: Peer }): SpanStart {
     },
   };
 }
-
-// After some outages in a row, refuses calls to a destination at once for a while, then lets one through to see.
 
 /**
  * Advisory, and of this process and destination alone. It refuses before anything is sent and says so (`unavailable`);
@@ -182,8 +177,6 @@ function idsOf({ requestId, trace }: RunningCall): LogFields {
 function isOutage({ reason }: SekishoError): boolean {
   return reason === "unavailable" || reason === "ambiguous";
 }
-
-// Repeats an attempt, always with the same id: what certainly did nothing, or what the peer is known to deduplicate.
 
 /** Resolves after `ms`, or rejects as soon as `signal` aborts. */
 export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;

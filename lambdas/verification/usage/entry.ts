@@ -1,7 +1,7 @@
 /** One line of the usage history: who asked when and where, and what came of it. */
 import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
-import { type Outcome, type Task, tokensSchema } from "../task/task.ts";
+import { type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
 /** Of a question and of an answer each: an item of DynamoDB holds 400 KB, and a listing reads many. */
@@ -80,7 +80,7 @@ export function entryOf({
 }): HistoryEntry | undefined {
   const ended = endOf(task);
   if (ended === undefined) return undefined;
-  const { id, message, destination, outcome, receivedAtMs, polls, question } = task;
+  const { id, message, call, outcome, receivedAtMs, wait, question } = task;
   const { team, channel, user } = message;
   const { text: answer, tokens } = outcome?.type === "answer" ? outcome : {};
   return {
@@ -93,9 +93,9 @@ export function entryOf({
     requestId: id,
     askedAtMs: receivedAtMs,
     ...{ team, channel, user },
-    ...(destination !== undefined && { destination }),
+    ...(call !== undefined && { destination: call.destination }),
     ...ended,
-    polls,
+    polls: wait?.polls ?? 0,
     questions: question === undefined ? 0 : question.index + 1,
     ...(tokens !== undefined && { tokens }),
     ...(texts && {
@@ -107,13 +107,13 @@ export function entryOf({
 function endOf({
   outcome,
   message,
-  deadlineAtMs,
+  call,
   undelivered: isUndelivered,
 }: Task): { outcome: UsageOutcome; reason?: string } | undefined {
   // Where nobody can post any more, a task ends before anything came of it. The answer to a question is no task, and what does not
   // mention the bot may be none.
   if (outcome === undefined) {
-    const isNone = isUndelivered === undefined || (message.unaddressed && deadlineAtMs === undefined);
+    const isNone = isUndelivered === undefined || (message.unaddressed && call?.deadlineAtMs === undefined);
     return isNone ? undefined : undelivered;
   }
   if (outcome.type === "answer" && isUndelivered !== undefined) return undelivered;
@@ -122,7 +122,7 @@ function endOf({
 
 const undelivered = { outcome: "failed", reason: "slack" } as const;
 
-function endOfOutcome(outcome: Outcome): { outcome: UsageOutcome; reason?: string } | undefined {
+function endOfOutcome(outcome: TaskOutcome): { outcome: UsageOutcome; reason?: string } | undefined {
   switch (outcome.type) {
     case "answer":
       return { outcome: "answered" };

@@ -8,19 +8,18 @@ import { FileRefused, type Files } from "../files/files.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type Content, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { askedText } from "../slack/api/user-text.ts";
-import { answerPart, placeholderPart } from "../slack/messages/post-parts.ts";
-import type { TaskText } from "../slack/messages/text.ts";
+import { answerPart, placeholderPart } from "../slack/messages/message-marks.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import { threadHistory } from "../slack/messages/thread-history.ts";
 import type { Act, Context, TaskEvent } from "../task/events.ts";
-import { maxContextTries } from "../task/slack-failures.ts";
-import { installationOf, type Outcome, placeOf, type Task } from "../task/task.ts";
+import { maxContextTries } from "../task/queued.ts";
+import { installationOf, placeOf, type Task, type TaskOutcome } from "../task/task.ts";
 import type { UsageHistory } from "../usage/usage-history.ts";
 import { type Call, createCalls } from "./calls.ts";
-import { deliver, openThread, sweep } from "./deliver.ts";
+import { cleanUpThread, deliver, openThread } from "./deliver.ts";
 import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./pure-step.ts";
-import type { Notify } from "./questions.ts";
-import { askQuestion, type Questions, showQuestion } from "./questions.ts";
+import { askQuestion, type Notify, type Questions, showQuestion } from "./questions.ts";
 import { showProgress } from "./show-progress.ts";
 import type { Threads } from "./threads.ts";
 
@@ -68,9 +67,9 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
           nowMs: now(),
         };
       case "refuse":
-        await refuse({ ...request, notify });
-        return { type: "refusal_told" };
-      case "give_answer":
+        await postRefusalOnce({ ...request, notify });
+        return { type: "refusal_shown" };
+      case "give_reply":
         return questions.giveFromThread({ task, reconcile: act.reconcile, signal });
       case "charge":
         return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
@@ -79,15 +78,15 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
           type: "thread_opened",
           place: await openThread({ ...request, privately: act.privately, reconcile: act.reconcile }),
         };
-      case "line_up": {
+      case "join_thread": {
         const place = await threads.joinThread({ task, turnMs: act.turnMs, parallel: act.parallel });
-        return place === undefined ? { type: "thread_full" } : { type: "lined_up", nowMs: now(), ...place };
+        return place === undefined ? { type: "thread_full" } : { type: "thread_joined", nowMs: now(), ...place };
       }
       case "leave_thread":
         await gate.release({ task });
         await threads.leave({ task });
         await usageHistory.note({ task });
-        return { type: "left_thread" };
+        return { type: "thread_left" };
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
       case "read_message":
@@ -114,9 +113,9 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":
         return { type: await deliver({ ...request, reconcile: act.reconcile, nowMs: now() }) };
-      case "sweep":
-        await sweep({ ...request, nowMs: now() });
-        return { type: "swept" };
+      case "clean_up":
+        await cleanUpThread({ ...request, nowMs: now() });
+        return { type: "cleaned_up" };
     }
   }
 
@@ -272,7 +271,7 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
 type RefuseRequest = { slack: SlackApi; notify: Notify; task: Task; text: TaskText; signal: AbortSignal };
 
 /** The act for a message that becomes no task: its writer is told why. */
-export async function refuse({ slack, notify, task, text, signal }: RefuseRequest): Promise<void> {
+export async function postRefusalOnce({ slack, notify, task, text, signal }: RefuseRequest): Promise<void> {
   const { user, threadTs } = task.message;
   const [content] = text.parts(task);
   if (content === undefined || task.outcome === undefined) return;
@@ -313,7 +312,7 @@ async function postRefusal({
 }
 
 /** What is told once: the words are the same, but for a time. */
-function kindOf(outcome: Outcome): string {
+function kindOf(outcome: TaskOutcome): string {
   if (outcome.type === "failed") return outcome.reason;
   if (outcome.type !== "limited") return outcome.type;
   return `limited_by_${outcome.by}${outcome.retryAtMs === undefined ? "_at_once" : ""}`;

@@ -50,7 +50,7 @@ export function createCalls({
     const request = { ...destinationOf(task), task, newId, signal };
     switch (act.type) {
       case "send":
-        return { type: "answered", act: "send", result: await executeTask(request), nowMs: now() };
+        return { type: "answered", act: "send", result: await sendTaskCall(request), nowMs: now() };
       case "poll": {
         const isIdle = slotsOf(task)?.ask.isIdle() ?? true;
         const waitMs = isIdle && task.cancelReason === undefined && task.state !== "asking" ? request.longPollMs : 0;
@@ -70,11 +70,11 @@ export function createCalls({
   }
 
   function slotsOf(task: Task) {
-    return task.destination === undefined ? undefined : slots.get(task.destination);
+    return task.call?.destination === undefined ? undefined : slots.get(task.call?.destination);
   }
 
   function destinationOf(task: Task): WorkerDestination {
-    const known = task.destination === undefined ? undefined : destinations.get(task.destination);
+    const known = task.call?.destination === undefined ? undefined : destinations.get(task.call?.destination);
     if (known === undefined) throw new SekishoError("agent_not_found");
     return known;
   }
@@ -88,9 +88,13 @@ export function createCalls({
         return { type: "call_failed", nowMs: now(), act: request.act.type, error: failureOf(thrown) };
       }
     },
-    async stopSession({ task: { destination = "", sessionId }, signal }) {
-      const client = destinations.get(destination)?.client;
-      if (sessionId !== undefined) await client?.stopSession?.({ sessionId, signal }).catch(() => {});
+    async stopSession({ task: { call: made }, signal }) {
+      if (made === undefined) return;
+      const { destination, sessionId } = made;
+      await destinations
+        .get(destination)
+        ?.client.stopSession?.({ sessionId, signal })
+        .catch(() => {});
     },
   };
 }
@@ -115,10 +119,16 @@ type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToke
 };
 
 /** The stored params under the task's own id, the same at every repetition. */
-export async function executeTask({ client, callTimeoutMs, botToken, task, signal }: ExecuteCall): Promise<TaskResult> {
-  if (task.params === undefined) throw new SekishoError("internal");
+export async function sendTaskCall({
+  client,
+  callTimeoutMs,
+  botToken,
+  task,
+  signal,
+}: ExecuteCall): Promise<TaskResult> {
+  if (task.call?.params === undefined) throw new SekishoError("internal");
   const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
-  const params = { ...task.params, ...secret };
+  const params = { ...task.call?.params, ...secret };
   return client.call({ method: "execute_task", params, id: task.id, ...common({ callTimeoutMs, task, signal }) });
 }
 
@@ -126,19 +136,19 @@ export async function pollTask(
   request: ExecuteCall & { by: "task_id" | "request_id"; waitMs: number; newId: () => string },
 ): Promise<TaskResult> {
   const { client, callTimeoutMs, task, by, waitMs, newId, signal } = request;
-  const key = by === "task_id" ? { task_id: task.taskId } : { request_id: task.id };
+  const key = by === "task_id" ? { task_id: task.call?.taskId } : { request_id: task.id };
   const params = waitMs > 0 ? { ...key, wait_ms: waitMs } : key;
   return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
 
 /** The person's answer under its own id, the same at every repetition. */
 async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall): Promise<TaskResult> {
-  const { question, taskId } = task;
-  if (question?.answer === undefined || taskId === undefined) throw new SekishoError("internal");
+  const { question, call } = task;
+  if (question?.answer === undefined || call?.taskId === undefined) throw new SekishoError("internal");
   const { option, text, user, callId } = question.answer;
   const chosen = option === undefined ? undefined : question.options[option];
   const params = {
-    task_id: taskId,
+    task_id: call.taskId,
     // An option without an id that can be sent is told by what its button says.
     ...(chosen?.id ? { option_id: chosen.id } : {}),
     ...(text === undefined && chosen?.id !== "" ? {} : { text: text ?? chosen?.label ?? "" }),
@@ -150,7 +160,7 @@ async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall):
 
 async function cancelTask(request: ExecuteCall & { newId: () => string }): Promise<void> {
   const { client, callTimeoutMs, task, newId, signal } = request;
-  const key = task.taskId === undefined ? { request_id: task.id } : { task_id: task.taskId };
+  const key = task.call?.taskId === undefined ? { request_id: task.id } : { task_id: task.call?.taskId };
   const params = { ...key, reason: task.cancelReason ?? "undeliverable" };
   await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
@@ -166,7 +176,13 @@ async function readToken(request: { botToken: () => Promise<string>; callTimeout
 }
 
 function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: Task; signal: AbortSignal }) {
-  return { requestId: task.id, sessionId: task.sessionId ?? "", timeoutMs: callTimeoutMs, trace: task.trace, signal };
+  return {
+    requestId: task.id,
+    sessionId: task.call?.sessionId ?? "",
+    timeoutMs: callTimeoutMs,
+    trace: task.trace,
+    signal,
+  };
 }
 
 // How many calls a destination may have at once in this process, so that one that hangs leaves the others room.

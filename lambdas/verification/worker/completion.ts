@@ -36,7 +36,7 @@ async function handleCompletion(
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
-  const isMeant = task?.state === "waiting" && task.taskId === push.task_id;
+  const isMeant = task?.state === "waiting" && task.call?.taskId === push.task_id;
   // A host that could not be asked has its time until the next try, and what is ending is told by its end.
   const isEnding = task?.cancelReason !== undefined || (task?.attempts ?? 0) > 0;
   if (!isMeant || isEnding || isPolledSoon(task, nowMs)) return log.debug("completion_dropped", { ...push });
@@ -47,7 +47,7 @@ async function handleCompletion(
 
 /** The next poll is due as soon as one that is made for the push could be. */
 function isPolledSoon(task: Task, nowMs: number): boolean {
-  const { nextPollAtMs = Number.POSITIVE_INFINITY } = task;
+  const { nextPollAtMs = Number.POSITIVE_INFINITY } = task.wait ?? {};
   return !isHeld(task, nowMs) && isRecent(task, nowMs) && nextPollAtMs - nowMs <= pollGapMs;
 }
 
@@ -56,7 +56,8 @@ function isHeld({ lease }: Task, nowMs: number): boolean {
   return lease !== undefined && lease.untilMs > nowMs;
 }
 
-function isRecent({ polledAtMs }: Task, nowMs: number): boolean {
+function isRecent({ wait }: Task, nowMs: number): boolean {
+  const polledAtMs = wait?.polledAtMs;
   return polledAtMs !== undefined && nowMs - polledAtMs < pollGapMs;
 }
 
@@ -75,10 +76,10 @@ async function pollSoon(
   const sent = sentLinks.get(task.id);
   const isToCome = nowMs < ((isHeld(task, nowMs) ? sent?.leaseUntilMs : sent?.dueAtMs) ?? 0);
   if (sent?.seq === seq && isToCome) {
-    return log.debug("completion_dropped", { request_id: task.id, task_id: task.taskId });
+    return log.debug("completion_dropped", { request_id: task.id, task_id: task.call?.taskId });
   }
   // The clock of the worker that polled may be ahead.
-  const sincePollMs = isRecent(task, nowMs) ? Math.max(0, nowMs - (task.polledAtMs ?? nowMs)) : 0;
+  const sincePollMs = isRecent(task, nowMs) ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs)) : 0;
   const delayMs = pollGapMs - sincePollMs;
   await queue.send({
     body: JSON.stringify({ type: "wake", requestId: task.id, seq, early: earlyAfterGap }),
@@ -90,7 +91,7 @@ async function pollSoon(
   sentLinks.set(task.id, { seq, dueAtMs: nowMs + delayMs, leaseUntilMs: task.lease?.untilMs ?? 0 });
   const [oldest] = sentLinks.keys();
   if (oldest !== undefined && sentLinks.size > maxSentLinks) sentLinks.delete(oldest);
-  log.debug("completion_deferred", { request_id: task.id, task_id: task.taskId, delay_ms: delayMs });
+  log.debug("completion_deferred", { request_id: task.id, task_id: task.call?.taskId, delay_ms: delayMs });
 }
 
 function parse(body: string) {

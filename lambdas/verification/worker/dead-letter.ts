@@ -3,7 +3,7 @@ import { ItemError } from "../../shared/engine/item-json.ts";
 import { queuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type Ask, parseQueueMessage, type QueueMessage, seqOf } from "../task/messages.ts";
-import { salvageTask } from "../task/slack-failures.ts";
+import { salvageTask } from "../task/recovery.ts";
 import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./pure-step.ts";

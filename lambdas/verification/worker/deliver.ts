@@ -1,7 +1,7 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 
 import { type Content, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { outgoingFiles } from "../slack/messages/outgoing.ts";
+import { outgoingFiles } from "../slack/messages/answer.ts";
 import {
   answerPart,
   insteadPart,
@@ -10,8 +10,8 @@ import {
   questionPart,
   replacedPart,
   streamPart,
-} from "../slack/messages/post-parts.ts";
-import type { TaskText } from "../slack/messages/text.ts";
+} from "../slack/messages/message-marks.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
 import {
@@ -53,7 +53,7 @@ export async function deliver(request: Request & { reconcile: boolean }): Promis
   // However it ended: nobody is to press its buttons any more.
   const questionTs = task.question === undefined ? undefined : await questionTsOf(request);
   if (questionTs !== undefined) await tidy(request, closeQuestion(request, questionTs));
-  if (task.placeholderTs !== undefined) await markOver(request);
+  if (task.placeholder !== undefined) await markOver(request);
   return "delivered";
 }
 
@@ -89,7 +89,7 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
  * Deletes what a late post doubled, and takes the buttons off questions. It posts nothing: what was acknowledged and is gone was
  * deleted by someone.
  */
-export async function sweep(request: Request): Promise<void> {
+export async function cleanUpThread(request: Request): Promise<void> {
   const { task } = request;
   const found = await ownPosts(request);
   const plan = planOf(request, { found, asNew: true });
@@ -166,8 +166,8 @@ function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: reado
 }
 
 /** An edit of the placeholder would go unnoticed, stand above a question, or be undone by one that is still on its way. */
-function isNew({ task: { announcedAtMs, question, progress }, nowMs }: Request): boolean {
-  const isLate = announcedAtMs !== undefined && nowMs - announcedAtMs > editNotifiesNobodyAfterMs;
+function isNew({ task: { placeholder, question, progress }, nowMs }: Request): boolean {
+  const isLate = placeholder !== undefined && nowMs - placeholder.postedAtMs > editNotifiesNobodyAfterMs;
   return isLate || question !== undefined || progress?.inDoubt === true;
 }
 
@@ -183,8 +183,8 @@ function firstPartOf({ outcome, mrkdwnFallback }: Task): number {
   return mrkdwnFallback ? plainPart : answerPart;
 }
 
-function recordedPosts({ placeholderTs, question }: Task): string[] {
-  return [placeholderTs, question?.ts].filter((ts) => ts !== undefined);
+function recordedPosts({ placeholder, question }: Task): string[] {
+  return [placeholder?.ts, question?.ts].filter((ts) => ts !== undefined);
 }
 
 /** Slack edits no message that is still being streamed. Where it cannot be stopped, the edit fails, and it is posted anew. */

@@ -1,7 +1,7 @@
 /** Which posts make the thread show the outcome exactly once, given the posts that are there. */
 
 import type { Content } from "../slack/api/slack.ts";
-import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/post-parts.ts";
+import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/message-marks.ts";
 import type { OwnPost } from "./own-posts.ts";
 
 export type DeliveryAction =

@@ -4,11 +4,11 @@ import type { Log } from "../../shared/log.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
-import type { ButtonClickRefusal, TaskText } from "../slack/messages/text.ts";
+import type { ButtonClickRefusal } from "../slack/messages/question.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ButtonClick, ConversationOpened } from "../task/messages.ts";
 import { installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
-import type { Notify } from "./questions.ts";
-import { heldDelayMs, type Questions } from "./questions.ts";
+import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 
 export type HandleButtonClick = (request: { press: ButtonClick; signal: AbortSignal }) => Promise<void>;
 

@@ -1,7 +1,7 @@
 /** What one step of a task counts: derived from what happened, and the record before and after it. No clock, no texts. */
 import type { Metrics } from "../../shared/telemetry/metrics.ts";
 import type { TaskEvent } from "../task/events.ts";
-import type { Outcome, Task } from "../task/task.ts";
+import type { Task, TaskOutcome } from "../task/task.ts";
 
 type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
 
@@ -76,8 +76,8 @@ function countEnd({ metrics, before, task }: Stepped): void {
   if (kind !== undefined) metrics.add("sekisho_refusals_total", { kind });
 }
 
-function destinationOf({ destination = "none" }: Task): string {
-  return destination;
+function destinationOf({ call }: Task): string {
+  return call?.destination ?? "none";
 }
 
 /** Clocks of two machines may differ. */
@@ -88,7 +88,7 @@ function seconds(ms: number): number {
 // The names under which outcomes are counted.
 
 /** Where the user wanted it to end that is no failure. */
-export function outcomeLabels(outcome: Outcome | undefined): { outcome: string; reason: string } {
+export function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; reason: string } {
   if (outcome === undefined) return { outcome: "none", reason: "none" };
   switch (outcome.type) {
     case "failed": {
@@ -105,7 +105,7 @@ export function outcomeLabels(outcome: Outcome | undefined): { outcome: string; 
 }
 
 /** Why it was not done; undefined where it was, or where it was begun. */
-function refusalOf({ outcome, announcedAtMs }: Pick<Task, "outcome" | "announcedAtMs">): string | undefined {
+function refusalOf({ outcome, placeholder }: Pick<Task, "outcome" | "placeholder">): string | undefined {
   switch (outcome?.type) {
     case "refused":
       return "not_allowed";
@@ -118,7 +118,7 @@ function refusalOf({ outcome, announcedAtMs }: Pick<Task, "outcome" | "announced
     case "unreadable":
       return outcome.type;
     case "failed":
-      return announcedAtMs === undefined ? refusedReasons[outcome.reason] : undefined;
+      return placeholder === undefined ? refusedReasons[outcome.reason] : undefined;
     default:
       return undefined;
   }

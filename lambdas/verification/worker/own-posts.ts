@@ -1,10 +1,9 @@
 /** The posts of one task in its thread: looked up by their metadata, or as far as the record knows them. */
 
 import { type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { filesPart, placeholderPart, streamPart } from "../slack/messages/post-parts.ts";
+import { filesPart, placeholderPart, streamPart } from "../slack/messages/message-marks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
-import { deliveryMs } from "../task/received.ts";
-import { concludedAtMs, graceMs, threadReleaseMs } from "../task/step.ts";
+import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 
 /** The call by which the placeholder tells Slack's clock from ours takes no longer. */
@@ -62,9 +61,9 @@ export async function ownPostsOrKnown(request: Request): Promise<OwnPost[]> {
   }
 }
 
-export function knownPosts({ placeholderTs, stream }: Task): OwnPost[] {
+export function knownPosts({ placeholder, stream }: Task): OwnPost[] {
   const streams = (stream?.messages ?? []).map(({ ts }) => ({ ts, part: streamPart }));
-  return placeholderTs === undefined ? streams : [{ ts: placeholderTs, part: placeholderPart }, ...streams];
+  return placeholder === undefined ? streams : [{ ts: placeholder.ts, part: placeholderPart }, ...streams];
 }
 
 /** The ids of the answer's files that Slack has. */
@@ -78,20 +77,20 @@ export function uploadsOf({ outcome }: Task): string[] {
  * and before the next task of the thread showed itself.
  */
 function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMessage; nextTs: number }): boolean {
-  const { stream, placeholderTs } = task;
+  const { stream, placeholder } = task;
   const { ts, fileIds } = message;
   if (stream === undefined || fileIds.length > 0) return false;
   if (stream.messages.some((known) => known.ts === ts)) return true;
-  const isBetween = Number(ts) > Number(placeholderTs ?? Number.POSITIVE_INFINITY) && Number(ts) < nextTs;
+  const isBetween = Number(ts) > Number(placeholder?.ts ?? Number.POSITIVE_INFINITY) && Number(ts) < nextTs;
   return stream.inDoubt === true && isBetween;
 }
 
 /** Until it has left its thread, or was passed, nobody else streams there. What it began itself is there before it is passed. */
-function passedTs({ history, placeholderTs, announcedAtMs, deadlineAtMs = Number.POSITIVE_INFINITY }: Task): number {
+function passedTs({ history, placeholder, call }: Task): number {
   const outcomeAtMs = concludedAtMs({ history }) ?? Number.POSITIVE_INFINITY;
+  const deadlineAtMs = call?.deadlineAtMs ?? Number.POSITIVE_INFINITY;
   const passedAtMs = Math.min(outcomeAtMs + threadReleaseMs, deadlineAtMs + graceMs + deliveryMs);
-  const isTold = placeholderTs !== undefined && announcedAtMs !== undefined;
-  const slackAheadMs = isTold ? Number(placeholderTs) * 1000 - announcedAtMs : 0;
+  const slackAheadMs = placeholder === undefined ? 0 : Number(placeholder.ts) * 1000 - placeholder.postedAtMs;
   return (passedAtMs + slackAheadMs - clockErrorMs) / 1000;
 }
 
@@ -99,7 +98,8 @@ function hasLeft({ state, history }: Task): boolean {
   return state === "done" || history.some((entry) => entry.state === "done");
 }
 
-function nextTaskTs({ id, placeholderTs = "0" }: Task, messages: readonly PostedMessage[]): number {
+function nextTaskTs({ id, placeholder }: Task, messages: readonly PostedMessage[]): number {
+  const placeholderTs = placeholder?.ts ?? "0";
   const others = messages.filter(({ ts, key }) => key && key.requestId !== id && Number(ts) > Number(placeholderTs));
   return Math.min(...others.map(({ ts }) => Number(ts)));
 }

@@ -2,8 +2,8 @@
 
 import { ItemError } from "../../shared/engine/item-json.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { TaskText } from "../slack/messages/text.ts";
-import type { Question, Task } from "../task/task.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
+import type { AgentQuestion, Task } from "../task/task.ts";
 
 class PureStepError extends Error {
   constructor(cause: unknown) {
@@ -70,6 +70,6 @@ function withoutTexts({ progress: _, question, message, ...task }: Task): Task {
   return { ...task, message: { ...message, text: "" }, ...(question && { question: withoutText(question) }) };
 }
 
-function withoutText({ answer, ...question }: Question): Question {
+function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, text: undefined } }) };
 }

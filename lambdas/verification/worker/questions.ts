@@ -2,8 +2,8 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
-import { questionPart } from "../slack/messages/post-parts.ts";
-import type { TaskText } from "../slack/messages/text.ts";
+import { questionPart } from "../slack/messages/message-marks.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import { isSaidAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type GivenAnswer, installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
@@ -118,8 +118,8 @@ export function createQuestions({
   }: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
     const { message, id: from } = task;
     const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
-    const told = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => ({
-      type: "answer_given",
+    const told = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => ({
+      type: "reply_given",
       nowMs: now(),
       verdict,
     });

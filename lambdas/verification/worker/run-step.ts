@@ -10,8 +10,8 @@ import type { Gate } from "../gate/gate.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
 import type { TaskMessage } from "../task/messages.ts";
-import type { Policy } from "../task/policy.ts";
-import { type Step, wake, withHistory } from "../task/step.ts";
+import type { Policy } from "../task/routing.ts";
+import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import type { RunAct } from "./acts.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
@@ -94,7 +94,7 @@ export async function runStep(options: StepOptions, { task, event, seq, nowMs, s
   return true;
 }
 
-type Taken = Step & { event: TaskEvent };
+type Taken = Transition & { event: TaskEvent };
 
 function owe(taken: Taken): Taken {
   const act = taken.effects.find(isAct);
@@ -135,7 +135,7 @@ function itemErrorIn(thrown: unknown): ItemError {
 }
 
 /** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
-async function runEffects(options: StepOptions, first: Step, stop: AbortSignal | undefined): Promise<Step> {
+async function runEffects(options: StepOptions, first: Transition, stop: AbortSignal | undefined): Promise<Transition> {
   const { runAct, leaseMs, log, now = Date.now } = options;
   if (runAct === undefined) return first;
   const spans = spansOf(options);
@@ -174,7 +174,7 @@ function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Paramete
  * Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on.
  * False where the lease was over, and somebody else has gone on.
  */
-async function finishStep(options: ActlessOptions, { task, effects }: Step, seq: number): Promise<boolean> {
+async function finishStep(options: ActlessOptions, { task, effects }: Transition, seq: number): Promise<boolean> {
   const { store, queue, log, now = Date.now, random = Math.random } = options;
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
@@ -216,8 +216,8 @@ function spansOf({ telemetry }: ActlessOptions): Spans {
   return telemetry?.spans ?? noSpans;
 }
 
-function idsOf({ id, taskId, trace }: Task): LogFields {
-  return { request_id: id, task_id: taskId, trace_id: traceIdOf(trace) };
+function idsOf({ id, call, trace }: Task): LogFields {
+  return { request_id: id, task_id: call?.taskId, trace_id: traceIdOf(trace) };
 }
 
 function isAct(effect: TaskEffect): effect is Act {
@@ -266,11 +266,11 @@ function deliverySpan({ id, trace }: Task): SpanStart {
 }
 
 /**
- * A task is over when its answer stands in the thread; what is swept or delivered once more later lies below all the same.
+ * A task is over when its answer stands in the thread; what is cleaned up or delivered once more later lies below all the same.
  * Whoever dies between the record and this tells it never: a root that is missing is better than two.
  */
 function tellWhole({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
-  const { id, outcome, destination, receivedAtMs, trace, history } = task;
+  const { id, outcome, call, wait, receivedAtMs, trace, history } = task;
   const isDone = ({ state }: { state: string }) => state === "done";
   const end = history.find(isDone);
   if (end === undefined || before.history.some(isDone)) return;
@@ -285,11 +285,11 @@ function tellWhole({ spans, before, task }: { spans: Spans; before: Task; task: 
     failed,
     attributes: {
       "sekisho.request_id": id,
-      "sekisho.task_id": task.taskId,
-      "sekisho.destination": destination,
+      "sekisho.task_id": call?.taskId,
+      "sekisho.destination": call?.destination,
       "sekisho.outcome": labels.outcome,
       "sekisho.reason": labels.reason,
-      "sekisho.polls": task.polls,
+      "sekisho.polls": wait?.polls ?? 0,
     },
   });
 }

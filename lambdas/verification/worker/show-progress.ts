@@ -1,11 +1,11 @@
 /** The act that shows how far the agent is: in a native stream where it tells the answer so far, else in the placeholder. */
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { mostMessages } from "../slack/messages/long-answer.ts";
-import { placeholderPart } from "../slack/messages/post-parts.ts";
+import { mostMessages } from "../slack/messages/answer.ts";
+import { placeholderPart } from "../slack/messages/message-marks.ts";
 import { nextPiece, type Piece, type StreamShows } from "../slack/messages/stream-piece.ts";
-import type { TaskText } from "../slack/messages/text.ts";
-import type { Shown } from "../task/events.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
+import type { ProgressShown } from "../task/events.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 
 type Stream = NonNullable<Task["stream"]>;
@@ -19,7 +19,7 @@ const fullLength = 10_000;
 const timeoutMs = 5000;
 
 /** Never rejects: what cannot be shown is not shown, and the answer comes all the same. */
-export async function showProgress(request: Request & { streaming: boolean }): Promise<Shown> {
+export async function showProgress(request: Request & { streaming: boolean }): Promise<ProgressShown> {
   const { task, streaming } = request;
   const bounded = { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) };
   const partial = task.progress?.partialText;
@@ -27,14 +27,14 @@ export async function showProgress(request: Request & { streaming: boolean }): P
   return showStream(bounded, partial);
 }
 
-async function editPlaceholder({ slack, task, text, signal }: Request): Promise<Shown> {
-  if (task.placeholderTs === undefined) return {};
+async function editPlaceholder({ slack, task, text, signal }: Request): Promise<ProgressShown> {
+  if (task.placeholder?.ts === undefined) return {};
   const { channel } = placeOf(task);
   try {
     await slack.update({
       installation: installationOf(task),
       channel,
-      ts: task.placeholderTs,
+      ts: task.placeholder?.ts,
       content: text.placeholder(task),
       key: { requestId: task.id, part: placeholderPart },
       signal,
@@ -45,7 +45,7 @@ async function editPlaceholder({ slack, task, text, signal }: Request): Promise<
   }
 }
 
-async function showStream(request: Request, text: string): Promise<Shown> {
+async function showStream(request: Request, text: string): Promise<ProgressShown> {
   const { task, now } = request;
   const stream: Stream = task.stream ?? { messages: [], length: 0 };
   const latest = stream.messages.at(-1);
@@ -108,7 +108,7 @@ async function append({ slack, task, signal }: Request, { ts, markdown }: { ts: 
 }
 
 /** An edit that may still land is not to undo the answer; a Slack that is busy is left alone. */
-function afterFailure(thrown: unknown): Shown {
+function afterFailure(thrown: unknown): ProgressShown {
   if (!(thrown instanceof SlackError)) throw thrown;
   if (thrown.kind === "ambiguous") return { inDoubt: true };
   return thrown.kind === "rate_limited" ? { delayMs: thrown.retryAfterMs ?? 30_000 } : {};

@@ -1,19 +1,19 @@
 /** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
 import { changeRecord } from "../../shared/engine/change-record.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import type { Place } from "../task/events.ts";
+import type { ThreadPosition } from "../task/events.ts";
+import { requestIdOf } from "../task/ids.ts";
 import type { AskedMessage } from "../task/messages.ts";
-import { requestIdOf } from "../task/request-id.ts";
 import { concludedAtMs, threadReleaseMs } from "../task/step.ts";
 import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {
-  type Asking,
-  askingIn,
+  type AskingTasks,
+  addToThread,
   emptyThread,
-  hold,
-  joinThread,
-  leave,
+  findAskingTasks,
+  holdThread,
   markCanceled,
+  removeFromThread,
   type Thread,
   tasksBefore,
   threadIdOf,
@@ -21,12 +21,12 @@ import {
 
 export type Threads = {
   /** Resolves to undefined where the thread is full. Repeated, it gives the place that the task has by then. */
-  joinThread(request: { task: Task; turnMs: number; parallel: boolean }): Promise<Place | undefined>;
+  joinThread(request: { task: Task; turnMs: number; parallel: boolean }): Promise<ThreadPosition | undefined>;
   leave(request: { task: Task }): Promise<void>;
   /** The task has asked a person: it keeps its place until then, and messages may be the answer. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
   /** The tasks of its thread that may wait for the answer that this one's message may be. */
-  asking(request: { task: Task }): Promise<Asking>;
+  asking(request: { task: Task }): Promise<AskingTasks>;
   /**
    * Whether the bot was asked in the message's thread (within 30 days) before the message, by somebody who may. `undecided`: the
    * thread's first message asked it, and it is not known yet what becomes of that.
@@ -87,25 +87,25 @@ export function createThreads({
 
   return {
     joinThread: ({ task, turnMs, parallel }) =>
-      change<Place | undefined>(task, async (thread) => {
+      change<ThreadPosition | undefined>(task, async (thread) => {
         const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes({ thread, task });
-        const lined = joinThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
+        const lined = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
         return lined === undefined ? { thread, result: undefined } : { thread: lined.thread, result: lined.place };
       }),
     async leave({ task }) {
       const next = await change(task, (thread) => {
-        const left = leave({ thread, id: task.id, nowMs: now() });
+        const left = removeFromThread({ thread, id: task.id, nowMs: now() });
         return { thread: left.thread, result: left.next };
       });
       if (next === undefined) return;
       await queue.send({ body: JSON.stringify({ type: "thread_free", requestId: next }), group: queueGroupOf(task) });
     },
     async hold({ task, untilMs }) {
-      await change(task, (thread) => ({ thread: hold({ thread, id: task.id, untilMs }), result: undefined }));
+      await change(task, (thread) => ({ thread: holdThread({ thread, id: task.id, untilMs }), result: undefined }));
     },
     async asking({ task }) {
       const thread = await store.get({ id: threadIdOf(task) });
-      return thread === undefined ? { now: [], before: [] } : askingIn({ thread, id: task.id, nowMs: now() });
+      return thread === undefined ? { now: [], before: [] } : findAskingTasks({ thread, id: task.id, nowMs: now() });
     },
     async isKnown({ message }) {
       const thread = await store.get({ id: threadIdOf({ thread: threadKeyOf(message) }) });

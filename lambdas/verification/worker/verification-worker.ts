@@ -9,14 +9,12 @@ import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts
 import type { WorkerDestination } from "../destinations.ts";
 import type { Files } from "../files/files.ts";
 import { parseReadableRules } from "../gate/allowlist.ts";
-import { createGate, type Gate } from "../gate/gate.ts";
-import { parseUsage } from "../gate/quotas.ts";
+import { createGate, type Gate, parseUsage } from "../gate/gate.ts";
 import { parseRefusalRecord } from "../gate/refusals.ts";
 import { createPolicy, defaultLocaleOf } from "../gate/route.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
-import { createTaskText } from "../slack/messages/answer.ts";
-import type { TaskText } from "../slack/messages/text.ts";
-import type { Policy } from "../task/policy.ts";
+import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
+import type { Policy } from "../task/routing.ts";
 import { taskSchema } from "../task/task.ts";
 import { threadSchema } from "../task/thread.ts";
 import { parseHistoryEntry } from "../usage/entry.ts";

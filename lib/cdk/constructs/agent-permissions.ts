@@ -4,7 +4,7 @@ import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { AgentConfig } from "../../../lambdas/shared/config/schema.ts";
 import { acknowledge, shownPartition } from "./acknowledge.ts";
-import { readSecrets } from "./permissions.ts";
+import { secretsPermission } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
 
@@ -22,7 +22,7 @@ function permissionsOf(scope: Construct, agent: AgentConfig): PolicyStatement[] 
   if (typeof agent === "string") return [];
   if (agent.type === "bedrock") return bedrockPermissions(scope, agent);
   const { apiKey } = agent;
-  return apiKey !== undefined && "secretsManager" in apiKey ? [readSecrets(scope, [apiKey.secretsManager])] : [];
+  return apiKey !== undefined && "secretsManager" in apiKey ? [secretsPermission(scope, [apiKey.secretsManager])] : [];
 }
 
 /** ConverseStream is permitted as InvokeModelWithResponseStream (Service Authorization Reference, Amazon Bedrock). */

@@ -60,8 +60,8 @@ export function createAgentRuntime(
   });
   // AWS asks for both: one on the runtime, one on the endpoint.
   const caller = { callerRoleArn, stops };
-  letIn(scope, "RuntimePolicy", { ...caller, resourceArn: runtime.agentRuntimeArn });
-  letIn(scope, "EndpointPolicy", { ...caller, resourceArn: endpoint.agentRuntimeEndpointArn });
+  permitCaller(scope, "RuntimePolicy", { ...caller, resourceArn: runtime.agentRuntimeArn });
+  permitCaller(scope, "EndpointPolicy", { ...caller, resourceArn: endpoint.agentRuntimeEndpointArn });
   return { runtime, endpoint };
 }
 
@@ -95,7 +95,7 @@ export function createRuntimeRole(scope: Construct, { roleName }: { roleName: st
   return role;
 }
 
-function letIn(
+function permitCaller(
   scope: Construct,
   id: string,
   { callerRoleArn, stops, resourceArn }: { callerRoleArn: string; stops: boolean; resourceArn: string },

@@ -100,7 +100,7 @@ export function watchFunctions({ alarm, functions }: { alarm: AddAlarm; function
 
 type Asked = { name: MetricName; statistic: string; periodMinutes?: number };
 
-export type Measured = {
+export type ZoneMetrics = {
   /** One metric. `of` has a value for each label of one of the table's dimension sets. */
   metric(request: Asked & { of?: Record<string, string> }): Metric;
   /** A graph with a line for each combination of values of `by`, one of the table's dimension sets. */
@@ -108,13 +108,13 @@ export type Measured = {
 };
 
 /** Throws for dimensions that the functions do not write: an alarm on them would never hear of anything. */
-export function createMeasured({
+export function createZoneMetrics({
   namespace,
   zone,
 }: {
   namespace: string;
   zone: "verification" | "execution";
-}): Measured {
+}): ZoneMetrics {
   return {
     metric({ name, statistic, periodMinutes = 5, of = {} }) {
       requireDimensions(name, Object.keys(of));

@@ -4,7 +4,7 @@ import { AccountPrincipal, PolicyStatement, PrincipalWithConditions, type Role }
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { completionQueueNameOf } from "../names.ts";
+import { formatCompletionQueueName } from "../names.ts";
 import type { StageSettings } from "../stage-settings.ts";
 import { acknowledge, shownPartition } from "./acknowledge.ts";
 
@@ -22,7 +22,7 @@ export function createCompletionQueue(
   }: { stageName: string; key: Key; visibility: Duration; sender: { account: string; roleName: string } },
 ): Queue {
   const queue = new Queue(scope, id, {
-    queueName: completionQueueNameOf({ stageName }),
+    queueName: formatCompletionQueueName({ stageName }),
     encryption: QueueEncryption.KMS,
     encryptionMasterKey: key,
     enforceSSL: true,
@@ -62,7 +62,7 @@ export function permitCompletionPush(
 ): Record<string, string> {
   const stack = Stack.of(role);
   const { account, region } = verification;
-  const queueName = completionQueueNameOf({ stageName });
+  const queueName = formatCompletionQueueName({ stageName });
   const queueArn = stack.formatArn({ service: "sqs", account, region, resource: queueName });
   role.addToPolicy(new PolicyStatement({ actions: ["sqs:SendMessage"], resources: [queueArn] }));
   const key = (partition: string) => `arn:${partition}:kms:${region}:${account}:key/*`;

@@ -1,6 +1,6 @@
 /** What tells every function of a stage which log lines to write. */
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { metricsNamespaceOf } from "../names.ts";
+import { formatMetricsNamespace } from "../names.ts";
 import type { StageSettings } from "../stage-settings.ts";
 
 export function logEnvironment({ telemetry: { logs } }: Pick<Config, "telemetry">): Record<string, string> {
@@ -13,5 +13,5 @@ export function metricsEnvironment({
   stageName,
   config,
 }: Pick<StageSettings, "stageName" | "config">): Record<string, string> {
-  return config.telemetry.metrics ? { SEKISHO_METRICS_NAMESPACE: metricsNamespaceOf({ stageName }) } : {};
+  return config.telemetry.metrics ? { SEKISHO_METRICS_NAMESPACE: formatMetricsNamespace({ stageName }) } : {};
 }

@@ -6,16 +6,24 @@ import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { servesA2a } from "../../../lambdas/shared/config/stage-config.ts";
 import { defaultAgentConcurrency } from "../../../lambdas/shared/config/stage-schema.ts";
-import { metricsNamespaceOf } from "../names.ts";
+import { formatMetricsNamespace } from "../names.ts";
 import type { ExecutionEntry, StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
 import { createAlarms, watchFunctions } from "./alarms.ts";
 import { permitCompletionPush } from "./completions.ts";
 import { logEnvironment, metricsEnvironment } from "./environment.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
-import { consumeFrom, listTasks, permitSpans, readSecrets, sendTo, useKey, useTable } from "./permissions.ts";
+import {
+  consumePermission,
+  keyPermission,
+  permitSpans,
+  secretsPermission,
+  sendPermission,
+  tablePermission,
+  taskListPermission,
+} from "./permissions.ts";
 import { watchAgents } from "./watch-agents.ts";
-import { createQueue, visibilityOf } from "./work-queue.ts";
+import { createQueue, visibilityTimeout } from "./work-queue.ts";
 
 /** A call waits for the sync budget or for a long poll of 25 s at most; the rest is for a cold start and the store. */
 const urlMarginSeconds = 10;
@@ -48,7 +56,7 @@ export function createExecutionFunctions(
   const taskIds = {
     key,
     production,
-    visibility: visibilityOf(workerTimeout),
+    visibility: visibilityTimeout(workerTimeout),
     deadLetters: { queue: deadLetters, maxReceiveCount },
   };
   const queue = createQueue(stack, "TaskIds", taskIds);
@@ -73,15 +81,15 @@ export function createExecutionFunctions(
     memoryMb: urlMemoryMb,
   });
   for (const statement of [
-    useTable(table),
-    useKey(key, { sends: true, through: ["dynamodb", "sqs"] }),
-    sendTo(...queues),
+    tablePermission(table),
+    keyPermission(key, { sends: true, through: ["dynamodb", "sqs"] }),
+    sendPermission(...queues),
   ])
     url.addToRolePolicy(statement);
-  if (a2a) url.addToRolePolicy(listTasks(table));
+  if (a2a) url.addToRolePolicy(taskListPermission(table));
   const cardKey = config.execution.a2a.signature?.key;
   if (a2a && cardKey !== undefined && "secretsManager" in cardKey) {
-    url.addToRolePolicy(readSecrets(stack, [cardKey.secretsManager]));
+    url.addToRolePolicy(secretsPermission(stack, [cardKey.secretsManager]));
   }
   const functionUrl = url.addFunctionUrl({ authType: FunctionUrlAuthType.AWS_IAM });
   // Accounts, since a permission of Lambda cannot match the caller's ARN. The function itself refuses any other role.
@@ -106,13 +114,13 @@ export function createExecutionFunctions(
     role,
   });
   for (const statement of [
-    useTable(table, { creates: false }),
-    useKey(key, { sends: a2a, through: ["dynamodb", "sqs"] }),
-    consumeFrom(...queues),
+    tablePermission(table, { creates: false }),
+    keyPermission(key, { sends: a2a, through: ["dynamodb", "sqs"] }),
+    consumePermission(...queues),
   ]) {
     role.addToPolicy(statement);
   }
-  if (clientsQueue !== undefined) role.addToPolicy(sendTo(clientsQueue));
+  if (clientsQueue !== undefined) role.addToPolicy(sendPermission(clientsQueue));
   permitAgent(role, config.execution.agent);
   for (const sender of [url.role, role]) if (sender !== undefined) permitSpans(stack, { role: sender, config, layer });
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: agentConcurrency });
@@ -122,7 +130,7 @@ export function createExecutionFunctions(
   const alarm = createAlarms(stack, { key, email: stage.alarmEmail });
   watchFunctions({ alarm, functions: { Url: url, Worker: worker } });
   if (config.telemetry.metrics) {
-    watchAgents(stack, { alarm, namespace: metricsNamespaceOf({ stageName: settings.stageName }) });
+    watchAgents(stack, { alarm, namespace: formatMetricsNamespace({ stageName: settings.stageName }) });
   }
   alarm("TaskIdsDead", {
     metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: "Maximum" }),

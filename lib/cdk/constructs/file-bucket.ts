@@ -5,7 +5,7 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, ObjectOwnership } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
-import { removalOf } from "./zone-key.ts";
+import { removalPolicy } from "./zone-key.ts";
 
 /** S3 takes objects away at the first midnight (UTC) after this. */
 const life = Duration.days(1);
@@ -24,7 +24,7 @@ export function createFileBucket(
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
     enforceSSL: true,
     lifecycleRules: [{ expiration: life, abortIncompleteMultipartUploadAfter: life }],
-    removalPolicy: removalOf({ production }),
+    removalPolicy: removalPolicy({ production }),
   });
   acknowledge(bucket, {
     findings: ["AwsSolutions-S1"],

@@ -8,7 +8,7 @@ import type { Construct } from "constructs";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { installKeyPrefix } from "../../../lambdas/shared/engine/aws/table.ts";
 import { createNodeFunction } from "./node-function.ts";
-import { readSecrets, storeSecretsBelow, useKey } from "./permissions.ts";
+import { keyPermission, permitStoreSecretsBelow, secretsPermission } from "./permissions.ts";
 
 /** More than Slack and Secrets Manager may take together. */
 const timeout = Duration.seconds(20);
@@ -54,7 +54,7 @@ export function createInstallFlow(
     timeout,
     memoryMb,
   });
-  flow.addToRolePolicy(readSecrets(scope, [clientSecret.secretsManager]));
+  flow.addToRolePolicy(secretsPermission(scope, [clientSecret.secretsManager]));
   flow.addToRolePolicy(
     new PolicyStatement({
       actions: ["dynamodb:UpdateItem"],
@@ -62,7 +62,7 @@ export function createInstallFlow(
       conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": [`${installKeyPrefix}*`] } },
     }),
   );
-  flow.addToRolePolicy(useKey(key, { sends: false, through: ["dynamodb"] }));
-  if (flow.role !== undefined) storeSecretsBelow(flow.role, prefix);
+  flow.addToRolePolicy(keyPermission(key, { sends: false, through: ["dynamodb"] }));
+  if (flow.role !== undefined) permitStoreSecretsBelow(flow.role, prefix);
   return flow;
 }

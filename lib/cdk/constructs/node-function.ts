@@ -13,7 +13,7 @@ import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
-import { removalOf } from "./zone-key.ts";
+import { removalPolicy } from "./zone-key.ts";
 
 export function createNodeFunction(
   scope: Construct,
@@ -56,7 +56,7 @@ export function createNodeFunction(
 ): LambdaFunction {
   const logGroup = new LogGroup(scope, `${id}Logs`, {
     retention: logRetentionDays,
-    removalPolicy: removalOf({ production }),
+    removalPolicy: removalPolicy({ production }),
   });
   role.addToPrincipalPolicy(
     new PolicyStatement({

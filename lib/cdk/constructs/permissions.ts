@@ -10,7 +10,7 @@ import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 import { acknowledge, shownPartition } from "./acknowledge.ts";
 
 /** The task store's calls; whoever `creates` no task puts no item. */
-export function useTable(table: Pick<ITable, "tableArn">, { creates = true } = {}): PolicyStatement {
+export function tablePermission(table: Pick<ITable, "tableArn">, { creates = true } = {}): PolicyStatement {
   return new PolicyStatement({
     actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", ...(creates ? ["dynamodb:PutItem"] : [])],
     resources: [table.tableArn],
@@ -18,7 +18,7 @@ export function useTable(table: Pick<ITable, "tableArn">, { creates = true } = {
 }
 
 /** The tasks of one caller, which are read one by one afterwards. */
-export function listTasks(table: Pick<ITable, "tableArn">): PolicyStatement {
+export function taskListPermission(table: Pick<ITable, "tableArn">): PolicyStatement {
   const resources = [`${table.tableArn}/index/${taskTable.principals.indexName}`];
   return new PolicyStatement({ actions: ["dynamodb:Query"], resources });
 }
@@ -27,7 +27,7 @@ export function listTasks(table: Pick<ITable, "tableArn">): PolicyStatement {
  * The key of what is stored and queued: whoever reads decrypts, whoever sends to a queue also makes data keys. Only the named
  * services may use it for the role: with the role's credentials alone nothing can be decrypted.
  */
-export function useKey(
+export function keyPermission(
   key: IKey,
   { sends, through }: { sends: boolean; through: readonly ("dynamodb" | "s3" | "sqs")[] },
 ): PolicyStatement {
@@ -40,12 +40,12 @@ export function useKey(
   });
 }
 
-export function sendTo(...queues: IQueue[]): PolicyStatement {
+export function sendPermission(...queues: IQueue[]): PolicyStatement {
   return new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues.map((queue) => queue.queueArn) });
 }
 
 /** What an event source does in the name of its function. */
-export function consumeFrom(...queues: IQueue[]): PolicyStatement {
+export function consumePermission(...queues: IQueue[]): PolicyStatement {
   return new PolicyStatement({
     actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
     resources: queues.map((queue) => queue.queueArn),
@@ -53,12 +53,12 @@ export function consumeFrom(...queues: IQueue[]): PolicyStatement {
 }
 
 /** A function that says itself when a message that failed comes again. */
-export function retryFrom(queue: IQueue): PolicyStatement {
+export function retryPermission(queue: IQueue): PolicyStatement {
   return new PolicyStatement({ actions: ["sqs:ChangeMessageVisibility"], resources: [queue.queueArn] });
 }
 
 /** Secrets by name or ARN. To a name Secrets Manager adds six characters of its own. */
-export function readSecrets(scope: Construct, ids: readonly string[]): PolicyStatement {
+export function secretsPermission(scope: Construct, ids: readonly string[]): PolicyStatement {
   const resources = ids.map((id) =>
     id.startsWith("arn:")
       ? id
@@ -71,7 +71,7 @@ export function readSecrets(scope: Construct, ids: readonly string[]): PolicySta
  * For a secret that may be absent: of its name alone, since there are no six characters yet, so that AWS says that there is
  * none, and not that one may not ask.
  */
-export function askForSecret(scope: Construct, id: string): PolicyStatement {
+export function optionalSecretPermission(scope: Construct, id: string): PolicyStatement {
   const named = Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}` });
   return new PolicyStatement({
     actions: ["secretsmanager:GetSecretValue"],
@@ -80,12 +80,12 @@ export function askForSecret(scope: Construct, id: string): PolicyStatement {
 }
 
 /** Secrets whose names begin so, which come to be while the stage runs. */
-export function readSecretsBelow(role: IRole, prefix: string): void {
+export function permitReadSecretsBelow(role: IRole, prefix: string): void {
   permitBelow(role, { prefix, actions: ["secretsmanager:GetSecretValue"] });
 }
 
 /** To create one, or to write it anew, also one whose deletion was asked for; not to read it. */
-export function storeSecretsBelow(role: IRole, prefix: string): void {
+export function permitStoreSecretsBelow(role: IRole, prefix: string): void {
   const operations = ["CreateSecret", "RestoreSecret", "PutSecretValue"];
   permitBelow(role, { prefix, actions: operations.map((operation) => `secretsmanager:${operation}`) });
 }
@@ -101,7 +101,7 @@ function permitBelow(role: IRole, { prefix, actions }: { prefix: string; actions
   });
 }
 
-export function readParameter(scope: Construct, name: string): PolicyStatement {
+export function parameterPermission(scope: Construct, name: string): PolicyStatement {
   const resource = Stack.of(scope).formatArn({ service: "ssm", resource: "parameter", resourceName: name });
   return new PolicyStatement({ actions: ["ssm:GetParameter"], resources: [resource] });
 }
@@ -121,7 +121,7 @@ export function permitSpans(
     const secrets = Object.values(exporter.headers).flatMap((secret) =>
       "secretsManager" in secret ? [secret.secretsManager] : [],
     );
-    if (secrets.length > 0) role.addToPrincipalPolicy(readSecrets(scope, secrets));
+    if (secrets.length > 0) role.addToPrincipalPolicy(secretsPermission(scope, secrets));
   }
   if (exporter.type !== "xray" && layer === undefined) return;
   role.addToPrincipalPolicy(new PolicyStatement({ actions, resources: ["*"] }));

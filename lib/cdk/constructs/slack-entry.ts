@@ -13,7 +13,7 @@ import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
-import { removalOf } from "./zone-key.ts";
+import { removalPolicy } from "./zone-key.ts";
 
 /** People install an app now and then. More must not use up what is there for events. */
 const installLimit = { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 };
@@ -56,7 +56,7 @@ export function createSlackEntry(
   const installRoutes = installFlow === undefined ? [] : addInstallRoutes(api, installFlow);
   const logGroup = new LogGroup(scope, "EntryLogs", {
     retention: logRetentionDays,
-    removalPolicy: removalOf({ production }),
+    removalPolicy: removalPolicy({ production }),
   });
   const stage = new HttpStage(scope, "EntryStage", {
     httpApi: api,

@@ -3,7 +3,7 @@ import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } fr
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
 import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
-import { removalOf } from "./zone-key.ts";
+import { removalPolicy } from "./zone-key.ts";
 
 export function createTaskTable(
   scope: Construct,
@@ -27,7 +27,7 @@ export function createTaskTable(
     encryption: TableEncryption.CUSTOMER_MANAGED,
     encryptionKey: key,
     deletionProtection: production,
-    removalPolicy: removalOf({ production }),
+    removalPolicy: removalPolicy({ production }),
   });
   const { shards, principals } = taskTable;
   for (const { indexName, partitionKey, sortKey } of hasPrincipals ? [shards, principals] : [shards]) {

@@ -1,14 +1,14 @@
 /** What of the agents is watched where they run on Lambda, by the Execution zone's own metrics; and the dashboard of it. */
 import { Dashboard, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
-import { type AddAlarm, createMeasured } from "./alarms.ts";
+import { type AddAlarm, createZoneMetrics } from "./alarms.ts";
 
 /** A share of few says little. */
 const leastFailures = 5;
 const mostFailing = 0.5;
 
 export function watchAgents(scope: Construct, { alarm, namespace }: { alarm: AddAlarm; namespace: string }): void {
-  const { metric, graph } = createMeasured({ namespace, zone: "execution" });
+  const { metric, graph } = createZoneMetrics({ namespace, zone: "execution" });
   alarm("AgentFails", {
     metric: new MathExpression({
       label: "more than half of the runs fail",

@@ -1,6 +1,6 @@
 /** What of the tasks is watched, by the Verification zone's own metrics: that they end well, are delivered, and begin soon. */
 import { type IWidget, MathExpression } from "aws-cdk-lib/aws-cloudwatch";
-import { type AddAlarm, createMeasured } from "./alarms.ts";
+import { type AddAlarm, createZoneMetrics } from "./alarms.ts";
 
 /** A share of few says little. */
 const leastFailures = 5;
@@ -10,7 +10,7 @@ const longestWaitSeconds = 30;
 
 /** Adds the alarms; the rows are for the zone's dashboard. */
 export function watchTasks({ alarm, namespace }: { alarm: AddAlarm; namespace: string }): IWidget[][] {
-  const { metric, graph } = createMeasured({ namespace, zone: "verification" });
+  const { metric, graph } = createZoneMetrics({ namespace, zone: "verification" });
   alarm("TasksFail", {
     metric: new MathExpression({
       label: "more than half of the tasks fail",

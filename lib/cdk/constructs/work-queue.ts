@@ -4,10 +4,10 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
-import { removalOf } from "./zone-key.ts";
+import { removalPolicy } from "./zone-key.ts";
 
 /** AWS asks for six times the function's time-out, so that no message comes again while a retry of its batch is under way. */
-export function visibilityOf(functionTimeout: Duration): Duration {
+export function visibilityTimeout(functionTimeout: Duration): Duration {
   return Duration.seconds(6 * functionTimeout.toSeconds());
 }
 
@@ -31,7 +31,7 @@ export function createQueue(
     encryptionMasterKey: key,
     enforceSSL: true,
     retentionPeriod: Duration.days(14),
-    removalPolicy: removalOf({ production }),
+    removalPolicy: removalPolicy({ production }),
     ...(visibility === undefined ? {} : { visibilityTimeout: visibility }),
     ...(deadLetters === undefined ? {} : { deadLetterQueue: deadLetters }),
   });

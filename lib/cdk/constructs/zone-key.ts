@@ -11,12 +11,12 @@ export function createZoneKey(scope: Construct, id: string, { production }: { pr
   return new Key(scope, id, {
     enableKeyRotation: true,
     pendingWindow: production ? keptWindow : shortestWindow,
-    removalPolicy: removalOf({ production }),
+    removalPolicy: removalPolicy({ production }),
   });
 }
 
 // What becomes of data when its stack is deleted: kept in production, gone with the stack elsewhere.
 
-export function removalOf({ production }: { production: boolean }): RemovalPolicy {
+export function removalPolicy({ production }: { production: boolean }): RemovalPolicy {
   return production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
 }

@@ -10,7 +10,7 @@ import { atZone, type ZoneValues } from "../zone/zone.ts";
 import type { RulePlace } from "./rule-set.ts";
 
 /** What `work` gets of the place: its words, and the configuration's own rules. */
-export type AtPlace = {
+export type OpenedRulePlace = {
   place: RulePlace;
   configured: readonly AllowlistRule[];
   configName: string;
@@ -19,10 +19,10 @@ export type AtPlace = {
 };
 
 /** Runs `work` on the rules of the zone that the options name, and closes it. */
-export async function atRulePlace<T>(
+export async function withRulePlace<T>(
   run: Pick<CommandRun, "directory" | "signal">,
   values: ZoneValues,
-  work: (at: AtPlace) => Promise<T>,
+  work: (at: OpenedRulePlace) => Promise<T>,
 ): Promise<T> {
   const { stage, store, config } = values;
   const words = Object.entries({ stage, store, config });

@@ -24,7 +24,7 @@ export const fieldOptions = {
 type FieldValues = { [Field in keyof RuleFields]?: string | undefined };
 
 /** What is given but empty, such as a variable of a shell that is not set, is refused: without it the rule would be wider. */
-export function fieldsIn(values: FieldValues): RuleFields {
+export function readRuleFields(values: FieldValues): RuleFields {
   const given = fields.flatMap((field) => {
     const value = values[field];
     if (value === undefined) return [];
@@ -35,8 +35,8 @@ export function fieldsIn(values: FieldValues): RuleFields {
   return Object.fromEntries(given);
 }
 
-export function ruleIn({ label, ...values }: FieldValues & { label?: string | undefined }): AllowlistRule {
-  const rule = fieldsIn(values);
+export function readRule({ label, ...values }: FieldValues & { label?: string | undefined }): AllowlistRule {
+  const rule = readRuleFields(values);
   if (Object.keys(rule).length === 0) {
     throw new UsageError("Name at least one of --team, --channel, --user, --group: a rule without any is for nobody.");
   }
@@ -48,21 +48,21 @@ export function ruleIn({ label, ...values }: FieldValues & { label?: string | un
 }
 
 /** A message has all three. */
-export function askingIn(values: Omit<FieldValues, "group">): Asking {
-  const { team, channel, user } = fieldsIn(values);
+export function readRequester(values: Omit<FieldValues, "group">): Asking {
+  const { team, channel, user } = readRuleFields(values);
   if (team === undefined || channel === undefined || user === undefined) {
     throw new UsageError("--team, --channel and --user are needed: where the question is asked, and by whom.");
   }
   return { team, channel, user };
 }
 
-export function numberIn(text: string): number {
+export function readRuleNumber(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new UsageError(`"${text}" is no number of a rule. sekisho allow list shows them.`);
 }
 
 /** `team T1, channel C1 "for the release"`. */
-export function ruleText(rule: AllowlistRule): string {
+export function formatRule(rule: AllowlistRule): string {
   const given = fields.flatMap((field) => (rule[field] === undefined ? [] : [`${field} ${rule[field]}`]));
   // A label of the configuration may hold anything; the terminal is not to obey it.
   const label = rule.label === undefined ? "" : ` ${JSON.stringify(rule.label.replace(/\p{Cc}/gu, " "))}`;
@@ -70,6 +70,6 @@ export function ruleText(rule: AllowlistRule): string {
 }
 
 /** `--team T1 --channel C1`: how a command names them. */
-export function fieldText(given: RuleFields): string {
+export function formatRuleField(given: RuleFields): string {
   return fields.flatMap((field) => (given[field] === undefined ? [] : [`--${field} ${given[field]}`])).join(" ");
 }

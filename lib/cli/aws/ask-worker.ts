@@ -2,7 +2,7 @@
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type * as z from "zod";
 import type { OperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
-import { stackNameOf, verificationOutputs } from "../../cdk/names.ts";
+import { formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 
 /** Beyond the worker's own time limit: for the way there and back, and for a cold start. */
@@ -37,7 +37,7 @@ export async function askWorker<T>({
   const { workerFunction, region, stageName } = worker;
   const deploy = `npx cdk deploy --all -c stage=${stageName}`;
   if (workerFunction === "") {
-    const stack = stackNameOf({ stageName, zone: "Verification" });
+    const stack = formatStackName({ stageName, zone: "Verification" });
     throw new AwsFailure(`The stack ${stack} has no output ${verificationOutputs.workerFunction}. Run ${deploy}.`);
   }
   const lambda = new LambdaClient({ region });

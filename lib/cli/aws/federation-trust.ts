@@ -8,7 +8,7 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 export type Trust = { destination: string; authorizer: string; audience: string; lines: string[]; json?: unknown };
 
 /** Of all destinations whose calls begin with a token of AWS STS. */
-export function trustsOf({
+export function listTrusts({
   destinations,
   issuer,
   roleArn,
@@ -19,14 +19,14 @@ export function trustsOf({
     if (authorizer === undefined) return [];
     const audience = webIdentityRequestOf(authorizer)?.audience;
     if (audience === undefined) return [];
-    const told = toldTo({ authorizer, audience, issuer, roleArn, stageName });
+    const told = describeTrust({ authorizer, audience, issuer, roleArn, stageName });
     return [{ destination, authorizer: authorizer.type, audience, ...told }];
   });
 }
 
 type Told = { authorizer: AuthorizerConfig; audience: string; issuer: string; roleArn: string; stageName: string };
 
-function toldTo({ authorizer, ...told }: Told): Pick<Trust, "lines" | "json"> {
+function describeTrust({ authorizer, ...told }: Told): Pick<Trust, "lines" | "json"> {
   if (authorizer.type === "google")
     return { lines: googleCommands({ ...told, ...authorizer, audience: told.audience }) };
   if (authorizer.type === "azure") return azureCredential({ ...told, clientId: authorizer.clientId });

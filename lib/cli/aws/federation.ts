@@ -6,15 +6,15 @@ import {
 } from "@aws-sdk/client-iam";
 import type { CommandRun } from "../../../bin/commands/command.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { roleNameOf } from "../../cdk/names.ts";
+import { formatRoleName } from "../../cdk/names.ts";
 import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
-import { type Trust, trustsOf } from "./federation-trust.ts";
+import { listTrusts, type Trust } from "./federation-trust.ts";
 import type { NamedStage } from "./stage.ts";
 
 type Place = { region: string; signal: AbortSignal };
 
 /** Resolves to the account's issuer; undefined where it issues no tokens. */
-export async function issuerOf({ region, signal }: Place): Promise<string | undefined> {
+export async function readIssuer({ region, signal }: Place): Promise<string | undefined> {
   const iam = new IAMClient({ region });
   const { IssuerIdentifier, JwtVendingEnabled } = await callAws({
     doing: "ask whether the account issues tokens for others",
@@ -39,7 +39,7 @@ export async function enableFederation({ region, signal }: Place): Promise<{ iss
     if (errorNameOf(thrown).startsWith("FeatureEnabled")) return undefined;
     throw thrown;
   });
-  const issuer = enabled?.IssuerIdentifier ?? (await issuerOf({ region, signal }));
+  const issuer = enabled?.IssuerIdentifier ?? (await readIssuer({ region, signal }));
   if (issuer === undefined)
     throw new AwsFailure("AWS says that it is switched on, but names no issuer. Try again in a minute.");
   return { issuer, changed: enabled !== undefined };
@@ -75,7 +75,7 @@ export function federationReport({
     discovery: `${issuer}/.well-known/openid-configuration`,
     jwks: `${issuer}/.well-known/jwks.json`,
     roles,
-    destinations: trustsOf({ destinations: config.destinations, issuer, roleArn, stageName }),
+    destinations: listTrusts({ destinations: config.destinations, issuer, roleArn, stageName }),
   };
 }
 
@@ -104,7 +104,7 @@ export function printReport({
 }
 
 function roleArnOf({ stageName, account, region }: { stageName: string; account: string; region: string }): string {
-  return `arn:${partitionOf(region)}:iam::${account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+  return `arn:${partitionOf(region)}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 }
 
 function partitionOf(region: string): string {

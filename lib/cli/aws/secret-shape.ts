@@ -17,7 +17,7 @@ const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> 
 };
 
 /** What was expected, or undefined where nothing speaks against the value. */
-export function unexpectedShape({ use, value }: { use: SecretUse; value: string }): string | undefined {
+export function findExpectedShape({ use, value }: { use: SecretUse; value: string }): string | undefined {
   const shape = shapes[use];
   return shape === undefined || shape.pattern.test(value) ? undefined : shape.expected;
 }

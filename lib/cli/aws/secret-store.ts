@@ -12,7 +12,7 @@ export type SecretState = "absent" | "present" | "empty" | "deleted";
 
 type Secret = { id: string; region: string; signal: AbortSignal };
 
-export async function stateOfSecret({ id, region, signal }: Secret): Promise<SecretState> {
+export async function readSecretState({ id, region, signal }: Secret): Promise<SecretState> {
   const client = new SecretsManagerClient({ region });
   try {
     const secret = await callAws({

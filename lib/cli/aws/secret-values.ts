@@ -4,28 +4,28 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
 import { hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
-import { unexpectedShape } from "./secret-shape.ts";
+import { findExpectedShape } from "./secret-shape.ts";
 import type { SecretState } from "./secret-store.ts";
 import type { StageSecret } from "./stage-secrets.ts";
 
 /** A secret, and how it stands in Secrets Manager. */
-export type Looked = { secret: StageSecret; state: SecretState };
+export type SecretWithState = { secret: StageSecret; state: SecretState };
 
 /** All values before the first is written, so that nothing is half done. Undefined where the person ended the input. */
-export async function valuesOf(
+export async function readSecretValues(
   run: CommandRun,
-  { chosen, force }: { chosen: Looked[]; force: boolean },
-): Promise<(Looked & { value: string })[] | undefined> {
+  { chosen, force }: { chosen: SecretWithState[]; force: boolean },
+): Promise<(SecretWithState & { value: string })[] | undefined> {
   const missing = chosen.flatMap(({ secret: { env } }) => (env === undefined || hasSecret({ env }) ? [] : [env]));
   if (missing.length > 0 && process.stdin.isTTY !== true) {
     throw new UsageError(`Not set in the environment, and there is no terminal to ask on: ${missing.join(", ")}.`);
   }
-  const given: (Looked & { value: string })[] = [];
+  const given: (SecretWithState & { value: string })[] = [];
   const problems: string[] = [];
   for (const { secret, state } of chosen) {
     const value = await givenValue(run, secret);
     if (value === undefined) return undefined;
-    const expected = unexpectedShape({ use: secret.use, value });
+    const expected = findExpectedShape({ use: secret.use, value });
     if (expected !== undefined) problems.push(`${secret.env}: a ${secret.purpose} is ${expected}; this value is not.`);
     given.push({ secret, state, value });
   }

@@ -1,7 +1,7 @@
 /** What the Verification stack of a stage published about itself. */
 
 import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
-import { executionOutputs, stackNameOf, verificationOutputs } from "../../cdk/names.ts";
+import { executionOutputs, formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { requireVerificationAccount } from "./account.ts";
 import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import type { NamedStage } from "./stage.ts";
@@ -54,7 +54,7 @@ async function outputsOfStack({
   where: string;
   signal: AbortSignal;
 }): Promise<OutputsOfStack> {
-  const stack = stackNameOf({ stageName, zone });
+  const stack = formatStackName({ stageName, zone });
   const cloudFormation = new CloudFormationClient({ region });
   const toDeploy = `Run npx cdk deploy --all -c stage=${stageName}.`;
   const { Stacks = [] } = await callAws({

@@ -32,7 +32,7 @@ export type StageSecret = {
 };
 
 /** Each secret once per zone. The stage's own Execution zone is called with a signature and so needs none. */
-export function secretsOfStage({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
+export function listStageSecrets({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
   const { account, region } = stage.verification;
   const verification = { zone: "Verification" as const, account, region };
   const { signingSecret, botToken, install } = config.slack;

@@ -4,7 +4,7 @@ import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
 import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
-import { noStage } from "../../cdk/no-stage.ts";
+import { unknownStageText } from "../../cdk/unknown-stage.ts";
 
 export const stageOptions = { stage: { type: "string" }, config: { type: "string" } } as const;
 
@@ -23,6 +23,6 @@ export function readStage(
 export function chooseStage(config: Config, name: string | undefined): NamedStage {
   const stageName = name ?? Object.keys(config.stages)[0] ?? "dev";
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${noStage({ config, stageName })}`);
+  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${unknownStageText({ config, stageName })}`);
   return { stageName, stage };
 }

@@ -1,8 +1,8 @@
 /** What a case of the conformance command is, and the two ways in which it does not end well. */
 
 import type { TaskResult } from "../../../contracts/methods.ts";
-import type { Answer } from "./answer.ts";
-import type { Peer } from "./peer.ts";
+import type { PeerUnderTest } from "./peer.ts";
+import type { PeerAnswer } from "./peer-answer.ts";
 
 export type AcceptedTask = {
   requestId: string;
@@ -19,7 +19,7 @@ export type SlowTasks = {
   canceled(): Promise<AcceptedTask>;
 };
 
-export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: Answer };
+export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: PeerAnswer };
 
 /**
  * `required`: the Verification zone cannot work with a peer that does otherwise. `idempotent`: required of a peer that is
@@ -31,7 +31,7 @@ type Level = "required" | "optional" | "idempotent";
 export type Texts = { plain: string; slow: string; fail: string; ask: string };
 
 export type CaseRun = {
-  peer: Peer;
+  peer: PeerUnderTest;
   texts: Texts;
   slowTasks: SlowTasks;
   newId: () => string;

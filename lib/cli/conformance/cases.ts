@@ -1,11 +1,11 @@
 /** Every case of the conformance command, in the order in which they are run: what needs a task under way comes soon after it was accepted. */
 import type { ConformanceCase } from "./case.ts";
-import { acceptedCases, endedCases } from "./cases/accepted.ts";
+import { acceptedCases, completedTaskCases } from "./cases/accepted.ts";
 import { authenticationCases } from "./cases/authentication.ts";
 import { cancelCases } from "./cases/cancel.ts";
 import { discoverCases } from "./cases/discover.ts";
 import { envelopeCases } from "./cases/envelope.ts";
-import { errorCases, innardsCase } from "./cases/errors.ts";
+import { errorCases, internalsCase } from "./cases/errors.ts";
 import { executeCases } from "./cases/execute.ts";
 import { headerCases } from "./cases/headers.ts";
 import { idempotencyCases } from "./cases/idempotency.ts";
@@ -26,6 +26,6 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...acceptedCases,
   ...cancelCases,
   ...idempotencyCases,
-  ...endedCases,
-  innardsCase,
+  ...completedTaskCases,
+  internalsCase,
 ];

@@ -7,7 +7,7 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
 
-type Words = {
+type EndpointOptions = {
   url: string | undefined;
   auth: string | undefined;
   dialect: string | undefined;
@@ -16,7 +16,7 @@ type Words = {
 };
 
 /** Throws a UsageError or a ConfigError. */
-export function endpointOf({ url, auth, dialect, destination: name, place }: Words): Endpoint {
+export function findEndpoint({ url, auth, dialect, destination: name, place }: EndpointOptions): Endpoint {
   if ((url === undefined) === (name === undefined)) {
     throw new UsageError("Either a URL or --destination NAME is needed.");
   }
@@ -24,16 +24,16 @@ export function endpointOf({ url, auth, dialect, destination: name, place }: Wor
     if (auth !== undefined || dialect !== undefined) {
       throw new UsageError("--auth and --dialect are for a URL; a destination has its own.");
     }
-    return found({ config: loadConfig(place), name, called: `destination "${name}"` });
+    return findDestination({ config: loadConfig(place), name, called: `destination "${name}"` });
   }
   if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
   const destination = { transport: "https", url, authorizer: authorizerOf(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
-  return found({ config: checked(json), name: "endpoint", called: String(url) });
+  return findDestination({ config: parseEndpointConfig(json), name: "endpoint", called: String(url) });
 }
 
 /** What is wrong is told of the words that were written, not of the configuration that is made of them. */
-function checked(json: unknown): Config {
+function parseEndpointConfig(json: unknown): Config {
   try {
     return parseConfig({ json });
   } catch (thrown) {
@@ -49,7 +49,7 @@ function inText(problem: string): string {
     .replace(/^destinations\.endpoint\.dialect: /, "--dialect: ");
 }
 
-function found({ config, name, called }: Omit<Endpoint, "destination">): Endpoint {
+function findDestination({ config, name, called }: Omit<Endpoint, "destination">): Endpoint {
   const destination = config.destinations[name];
   if (destination?.transport === "a2a") {
     throw new UsageError(

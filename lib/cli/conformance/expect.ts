@@ -1,20 +1,20 @@
 /** What cases hold an answer against. Each gives what it found or throws a Deviation that says what came. */
 
-import { codesOf, type Dialect } from "../../../contracts/dialects.ts";
+import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
 import type { JsonRpcErrorObject, RequestId } from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { Reason } from "../../../contracts/errors.ts";
 import { type MethodName, methods, type ResultOf } from "../../../contracts/methods.ts";
-import type { Answer } from "./answer.ts";
 import { Deviation } from "./case.ts";
+import type { PeerAnswer } from "./peer-answer.ts";
 
 /** The method's result, in a Response with the id that was sent. */
-export function resultOf<M extends MethodName>({
+export function expectResult<M extends MethodName>({
   answer,
   method,
   id,
 }: {
-  answer: Answer;
+  answer: PeerAnswer;
   method: M;
   id: RequestId;
 }): ResultOf<M> {
@@ -34,25 +34,25 @@ export function expectError({
   ids,
   dialect,
 }: {
-  answer: Answer;
+  answer: PeerAnswer;
   reasons: readonly Reason[];
   ids: readonly (RequestId | null)[];
   dialect: Dialect;
 }): string {
-  const error = errorOf(answer);
+  const error = readPeerError(answer);
   if (error === undefined) throw new Deviation(answer.came);
-  if (!reasons.some((reason) => means({ error, reason, dialect }))) throw new Deviation(answer.came);
+  if (!reasons.some((reason) => hasReason({ error, reason, dialect }))) throw new Deviation(answer.came);
   const id = answer.response?.id ?? null;
   if (ids.includes(id)) return answer.came;
   throw new Deviation(`${answer.came}; the id is not ${ids.map((one) => JSON.stringify(one)).join(" or ")}`);
 }
 
-export function errorOf({ response }: Answer): JsonRpcErrorObject | undefined {
+export function readPeerError({ response }: PeerAnswer): JsonRpcErrorObject | undefined {
   return response !== undefined && "error" in response ? response.error : undefined;
 }
 
 /** By its number, and by what its `data` says where that says anything. */
-export function means({
+export function hasReason({
   error,
   reason,
   dialect,
@@ -62,5 +62,5 @@ export function means({
   dialect: Dialect;
 }): boolean {
   const decoded = decodeError({ error, dialect });
-  return codesOf({ reason, dialect }).includes(error.code) && (!decoded.exact || decoded.reason === reason);
+  return listErrorCodes({ reason, dialect }).includes(error.code) && (!decoded.exact || decoded.reason === reason);
 }

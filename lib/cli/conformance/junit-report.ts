@@ -4,7 +4,7 @@
  */
 import type { CaseReport } from "./run-cases.ts";
 
-export function junitReport({ endpoint, reports }: { endpoint: string; reports: readonly CaseReport[] }): string {
+export function formatJunitReport({ endpoint, reports }: { endpoint: string; reports: readonly CaseReport[] }): string {
   const failures = reports.filter(isFailure).length;
   const passed = reports.filter(({ outcome }) => outcome === "passed").length;
   const suite = {

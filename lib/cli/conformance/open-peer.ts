@@ -7,11 +7,11 @@ import type { Log } from "../../../lambdas/shared/log.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
 import { openDestination } from "../../local/open-destination.ts";
-import { createPeer, type Peer, type Strangers } from "./peer.ts";
+import { createPeerUnderTest, type PeerUnderTest, type Strangers } from "./peer.ts";
 
-export type OpenedPeer = { peer: Peer; close(): Promise<void> };
+export type OpenedPeerUnderTest = { peer: PeerUnderTest; close(): Promise<void> };
 
-export async function openPeer({
+export async function openPeerUnderTest({
   destination,
   name,
   sessionId,
@@ -28,14 +28,14 @@ export async function openPeer({
   sessionId: string;
   timeoutMs: number;
   signal: AbortSignal;
-}): Promise<OpenedPeer> {
+}): Promise<OpenedPeerUnderTest> {
   const opened = await openDestination({ ...dependencies, name });
   const strangers = strangersTo(destination);
   const { transport } = opened;
   const { dialect } = destination;
   const authorizer = authorizerOf(destination);
   return {
-    peer: createPeer({ transport, strangers, authorizer, dialect, sessionId, timeoutMs, signal }),
+    peer: createPeerUnderTest({ transport, strangers, authorizer, dialect, sessionId, timeoutMs, signal }),
     async close() {
       await opened.close();
       if (typeof strangers === "string") return;

@@ -7,9 +7,9 @@ import { abortable } from "../../../lambdas/shared/async/abortable.ts";
 import { newTrace, type Trace } from "../../../lambdas/shared/trace.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
-import { type Answer, answerOf, noAnswer } from "./answer.ts";
+import { createMissingAnswer, type PeerAnswer, readPeerAnswer } from "./peer-answer.ts";
 
-export type Sending = {
+export type PeerRequest = {
   body: string | Uint8Array;
   trace?: Trace;
   sessionId?: string;
@@ -20,19 +20,19 @@ export type Sending = {
 /** The same endpoint, reached without credentials and with wrong ones. */
 export type Strangers = { nobody: Transport; impostor: Transport };
 
-export type Peer = {
+export type PeerUnderTest = {
   dialect: Dialect;
   /** Rejects only when the command is interrupted. */
-  send(sending: Sending): Promise<Answer>;
+  send(sending: PeerRequest): Promise<PeerAnswer>;
   /** One well-formed Request. */
-  call(request: { method: string; params?: unknown; id: string | number }): Promise<Answer>;
+  call(request: { method: string; params?: unknown; id: string | number }): Promise<PeerAnswer>;
   /** Why strangers cannot be tried, where they cannot. */
   withoutStrangers: string | undefined;
   /** Every error object that has come so far. */
   errors: readonly JsonRpcErrorObject[];
 };
 
-export function createPeer({
+export function createPeerUnderTest({
   transport,
   strangers,
   authorizer,
@@ -49,10 +49,10 @@ export function createPeer({
   sessionId: string;
   timeoutMs: number;
   signal: AbortSignal;
-}): Peer {
+}): PeerUnderTest {
   const errors: JsonRpcErrorObject[] = [];
 
-  async function send({ body, trace = newTrace(), as, ...sending }: Sending): Promise<Answer> {
+  async function send({ body, trace = newTrace(), as, ...sending }: PeerRequest): Promise<PeerAnswer> {
     interrupt.throwIfAborted();
     const late = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([interrupt, late]);
@@ -60,15 +60,15 @@ export function createPeer({
     const carrier = as === undefined || typeof strangers === "string" ? transport : strangers[as];
     try {
       const promise = carrier.send({ sessionId, ...sending, body: bytes, trace, signal });
-      const answer = answerOf(await abortable({ promise, signal }));
+      const answer = readPeerAnswer(await abortable({ promise, signal }));
       if (answer.response !== undefined && "error" in answer.response) errors.push(answer.response.error);
       return answer;
     } catch (thrown) {
       interrupt.throwIfAborted();
       const error = SekishoError.from(thrown);
       const words = credentialText({ error, authorizer });
-      if (words !== undefined) return noAnswer({ failure: "no_credential", timeoutMs, words });
-      return noAnswer({ failure: late.aborted ? "late" : error.reason, timeoutMs });
+      if (words !== undefined) return createMissingAnswer({ failure: "no_credential", timeoutMs, words });
+      return createMissingAnswer({ failure: late.aborted ? "late" : error.reason, timeoutMs });
     }
   }
 

@@ -1,15 +1,16 @@
 /** One look before the cases: is there anything at all that could keep the contract? */
-import type { Answer } from "./answer.ts";
-import { errorOf, means } from "./expect.ts";
-import type { Peer } from "./peer.ts";
+
+import { hasReason, readPeerError } from "./expect.ts";
+import type { PeerUnderTest } from "./peer.ts";
+import type { PeerAnswer } from "./peer-answer.ts";
 
 /** Resolves to why no case can be run, for a person; undefined where they can. No agent is run for it. */
-export async function probe({ peer, id }: { peer: Peer; id: string }): Promise<string | undefined> {
+export async function probePeer({ peer, id }: { peer: PeerUnderTest; id: string }): Promise<string | undefined> {
   const answer = await peer.call({ method: "sekisho.no_such_method", params: {}, id });
   return answer.response === undefined ? withoutResponse(answer) : withoutRights({ answer, peer });
 }
 
-function withoutResponse({ failure, status, came }: Answer): string | undefined {
+function withoutResponse({ failure, status, came }: PeerAnswer): string | undefined {
   if (failure === "unavailable" || failure === "late") return `It cannot be reached: ${came}.`;
   if (failure === "no_credential") return `No credentials for it could be had. ${came}`;
   if (failure === "unauthenticated") return "What was given is no credential that could be sent. See --auth.";
@@ -19,10 +20,10 @@ function withoutResponse({ failure, status, came }: Answer): string | undefined 
   return undefined;
 }
 
-function withoutRights({ answer, peer: { dialect } }: { answer: Answer; peer: Peer }): string | undefined {
-  const error = errorOf(answer);
+function withoutRights({ answer, peer: { dialect } }: { answer: PeerAnswer; peer: PeerUnderTest }): string | undefined {
+  const error = readPeerError(answer);
   const isRefused =
     error !== undefined &&
-    (["unauthenticated", "permission_denied"] as const).some((reason) => means({ error, reason, dialect }));
+    (["unauthenticated", "permission_denied"] as const).some((reason) => hasReason({ error, reason, dialect }));
   return isRefused ? `It refuses the credentials: ${answer.came}. See --auth.` : undefined;
 }

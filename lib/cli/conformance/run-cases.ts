@@ -66,6 +66,6 @@ async function outcomeOf({
 }
 
 /** Whether the peer keeps everything that is required of it. */
-export function isKept(reports: readonly CaseReport[]): boolean {
+export function isConformant(reports: readonly CaseReport[]): boolean {
   return !reports.some(({ level, outcome }) => level === "required" && outcome === "failed");
 }

@@ -1,8 +1,8 @@
 /** One task of a case: executed, and polled where it was accepted, until its last answer. */
 import type { TaskResult } from "../../../contracts/methods.ts";
-import type { Answer } from "./answer.ts";
 import { type CaseRun, Deviation } from "./case.ts";
-import { resultOf } from "./expect.ts";
+import { expectResult } from "./expect.ts";
+import type { PeerAnswer } from "./peer-answer.ts";
 
 /** A task that is not over by then is no answer for a case. */
 const maxPolls = 120;
@@ -22,7 +22,7 @@ export async function runTask({
   run: Run;
   params: Readonly<Record<string, unknown>>;
   id: string;
-}): Promise<{ answer: Answer; id: string }> {
+}): Promise<{ answer: PeerAnswer; id: string }> {
   const answer = await run.peer.call({ method: "execute_task", params: { channel, ...params }, id });
   const first = acceptedIn(answer);
   return first === undefined
@@ -39,7 +39,7 @@ export async function followTask({
   run: Run;
   taskId: string;
   afterMs?: number | undefined;
-}): Promise<{ answer: Answer; id: string }> {
+}): Promise<{ answer: PeerAnswer; id: string }> {
   let waitMs = afterMs;
   for (let poll = 0; poll < maxPolls; poll++) {
     await sleep(Math.max(pollAfterMs.least, Math.min(waitMs ?? pollAfterMs.default, pollAfterMs.most)));
@@ -53,22 +53,22 @@ export async function followTask({
 }
 
 /** The success of a task with these params; what came, beside it. */
-export async function successOf(request: {
+export async function expectSuccess(request: {
   run: Run;
   params: Readonly<Record<string, unknown>>;
   id: string;
 }): Promise<{ result: Extract<TaskResult, { status: "success" }>; came: string }> {
   const { answer, id } = await runTask(request);
-  const result = resultOf({ answer, method: "execute_task", id });
+  const result = expectResult({ answer, method: "execute_task", id });
   if (result.status !== "success") throw new Deviation(answer.came);
   return { result, came: answer.came };
 }
 
-function acceptedIn(answer: Answer) {
+function acceptedIn(answer: PeerAnswer) {
   const { response } = answer;
   if (response === undefined || "error" in response || response.id === null) return undefined;
   const { id } = response;
   if (typeof Object(response.result) !== "object" || Object(response.result).status !== "accepted") return undefined;
-  const result = resultOf({ answer, method: "execute_task", id });
+  const result = expectResult({ answer, method: "execute_task", id });
   return result.status === "accepted" ? result : undefined;
 }

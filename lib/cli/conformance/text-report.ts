@@ -1,13 +1,13 @@
 /** The report as a person reads it. */
-import { countOf } from "./count.ts";
-import { type CaseReport, isKept } from "./run-cases.ts";
+import { countReports } from "./count-reports.ts";
+import { type CaseReport, isConformant } from "./run-cases.ts";
 
 const indent = " ".repeat(10);
 
-export function textReport({ endpoint, reports }: { endpoint: string; reports: readonly CaseReport[] }): string {
-  const { required, optional } = countOf(reports);
+export function formatTextReport({ endpoint, reports }: { endpoint: string; reports: readonly CaseReport[] }): string {
+  const { required, optional } = countReports(reports);
   const broken = reports.filter(({ level, outcome }) => level === "required" && outcome === "failed");
-  const verdict = isKept(reports)
+  const verdict = isConformant(reports)
     ? `${endpoint} keeps what is required of it.`
     : `${endpoint} does not keep: ${broken.map(({ name }) => name).join(", ")}.`;
   return [

@@ -10,7 +10,7 @@ const timeoutMs = 20_000;
 const maxPages = 20;
 const emptySha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-export function bucketFiles({
+export function createBucketFiles({
   bucket,
   aws: { region, credentials, endpointOf },
   signal,

@@ -2,9 +2,9 @@
 import { AwsFailure } from "../aws/aws-failure.ts";
 import type { PersonRecords } from "./find-person.ts";
 import type { Person, RecordPlace } from "./person.ts";
-import { allIds, partsOf, recentIds } from "./person-data.ts";
-import { placesInConfig, rulesNaming } from "./rules.ts";
-import { type Counts, countsOf } from "./text.ts";
+import { createDataParts, listAllIds, listRecentIds } from "./person-data.ts";
+import { listConfigPaths, listRulesOfPerson } from "./rules.ts";
+import { type Counts, countRecords } from "./text.ts";
 
 export async function countAll({
   place,
@@ -19,18 +19,18 @@ export async function countAll({
   nowMs: number;
   signal: AbortSignal;
 }): Promise<Counts> {
-  const { files, letters, execution } = partsOf({ place, person, signal });
-  const recent = recentIds({ found, nowMs });
-  const rules = await rulesNaming({ store: place.store, person });
+  const { files, letters, execution } = createDataParts({ place, person, signal });
+  const recent = listRecentIds({ found, nowMs });
+  const rules = await listRulesOfPerson({ store: place.store, person });
   return {
-    ...countsOf(found),
+    ...countRecords(found),
     files: await files?.count({ ids: recent.files }),
-    deadLetters: await letters?.count({ ids: allIds(found) }),
+    deadLetters: await letters?.count({ ids: listAllIds(found) }),
     execution: await execution.count({ ids: recent.execution }).catch((thrown: unknown) => {
       if (!(thrown instanceof AwsFailure) || signal.aborted) throw thrown;
       return `not read. ${thrown.message}`;
     }),
     rules: rules.map(({ number }) => number),
-    configuration: placesInConfig({ config: place.config(), person }),
+    configuration: listConfigPaths({ config: place.config(), person }),
   };
 }

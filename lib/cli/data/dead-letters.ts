@@ -4,7 +4,7 @@ import type { QueueMessage } from "../../../lambdas/verification/task/messages.t
 import { readLetter, withDeadLetters } from "../aws/dead-letters/archive.ts";
 import type { DataPart, Person } from "./person.ts";
 
-export function keptLetters({
+export function createArchivedLettersPart({
   person,
   ...archive
 }: {

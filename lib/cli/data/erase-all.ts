@@ -6,7 +6,7 @@ import { AwsFailure } from "../aws/aws-failure.ts";
 import { eraseRecords, type LeftTasks } from "./erase-records.ts";
 import type { PersonRecords } from "./find-person.ts";
 import type { Person, RecordPlace } from "./person.ts";
-import { allIds, executionFileOf, partsOf, recentIds } from "./person-data.ts";
+import { createDataParts, executionFilePath, listAllIds, listRecentIds } from "./person-data.ts";
 import { removeRules } from "./rules.ts";
 
 /**
@@ -31,14 +31,14 @@ export async function eraseAll({
   signal: AbortSignal;
 }): Promise<LeftTasks> {
   const { store } = place;
-  const { files, letters, execution } = partsOf({ place, person, signal });
-  const recent = recentIds({ found, nowMs });
+  const { files, letters, execution } = createDataParts({ place, person, signal });
+  const recent = listRecentIds({ found, nowMs });
   await execution.erase({ ids: recent.execution }).catch(async (thrown: unknown) => {
     if (!(thrown instanceof AwsFailure) || signal.aborted) throw thrown;
     await leftOver(recent.execution, thrown);
   });
   await files?.erase({ ids: recent.files });
-  await letters?.erase({ ids: allIds(found) });
+  await letters?.erase({ ids: listAllIds(found) });
   if (withRules) await removeRules({ store, person });
   const left = await eraseRecords({ store, person, found, nowMs, signal });
   if ("file" in place.at) rewriteFiles(place.at.file, nowMs);
@@ -46,7 +46,7 @@ export async function eraseAll({
 }
 
 function rewriteFiles(file: string, nowMs: number): void {
-  for (const each of [file, executionFileOf(file)]) rewriteFile({ file: each, nowMs });
+  for (const each of [file, executionFilePath(file)]) rewriteFile({ file: each, nowMs });
 }
 
 // Rewrites a sqlite file without what was deleted or has expired: sqlite itself only marks the space of it as free.

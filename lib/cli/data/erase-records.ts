@@ -4,7 +4,7 @@ import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { isAnsweredBy, isUnderWay, type PersonRecords } from "./find-person.ts";
 import type { Person, StoredRecord } from "./person.ts";
-import { tombstoneOf } from "./tombstone.ts";
+import { createTombstone } from "./tombstone.ts";
 
 /** Stands where a person's id stood. */
 const nobody = "";
@@ -53,7 +53,7 @@ type Decision = { replaceBy: Task } | "remove" | "leave" | "later";
 function erased({ task, nowMs }: { task: Task; nowMs: number }): Decision {
   // Somebody has redriven it meanwhile.
   if (isUnderWay({ task, nowMs })) throw new Error(`${task.id} is under way again. Run the command once more.`);
-  const replaceBy = tombstoneOf({ task, nowMs });
+  const replaceBy = createTombstone({ task, nowMs });
   return replaceBy === undefined ? "remove" : { replaceBy };
 }
 

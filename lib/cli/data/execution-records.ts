@@ -20,14 +20,14 @@ import { type DataPart, parseRecord, type StoredRecord } from "./person.ts";
 type Store = ErasableStore<StoredRecord>;
 
 /** After its end a host of ours keeps a task for a day; a little longer where clocks differ. */
-export const executionKeepsMs = 26 * 3600_000;
+export const executionRetentionMs = 26 * 3600_000;
 
 /** The longest time after which a host may be configured to give up a lease that has lapsed. */
 const lostAfterMs = 300_000;
 const leaseSchema = z.object({ untilMs: z.number() });
 
 /** Of the local run. Without its file there is nothing. */
-export function localExecution({ file, signal }: { file: string; signal: AbortSignal }): DataPart {
+export function createLocalExecutionPart({ file, signal }: { file: string; signal: AbortSignal }): DataPart {
   return part(signal, async (work) => {
     if (!existsSync(file)) return 0;
     const database = openDatabase({ file });
@@ -40,7 +40,7 @@ export function localExecution({ file, signal }: { file: string; signal: AbortSi
 }
 
 /** Of a stage. Rejects with an AwsFailure where the credentials are not of the Execution zone's account. */
-export function stageExecution({ stageName, stage, signal }: NamedStage & { signal: AbortSignal }): DataPart {
+export function createStageExecutionPart({ stageName, stage, signal }: NamedStage & { signal: AbortSignal }): DataPart {
   return part(signal, async (work) => {
     const place = executionPlaceOf(stage);
     if (place === undefined) return 0;

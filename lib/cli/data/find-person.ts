@@ -3,7 +3,7 @@ import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { StoreIndex, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
-import { nameOf, type Person, type StoredRecord } from "./person.ts";
+import { formatPerson, type Person, type StoredRecord } from "./person.ts";
 
 /** In the order in which tasks go through them: one that moves meanwhile is not missed. */
 const states = taskSchema.shape.state.options;
@@ -51,7 +51,7 @@ export async function findPerson({
     for await (const record of listRecords({ store, index: "state", key, signal })) {
       const { id, revision } = record;
       const task = taskSchema.safeParse(record).data;
-      const isOwn = record.principal === nameOf(person);
+      const isOwn = record.principal === formatPerson(person);
       if (task === undefined && isOwn && uuidPattern.test(id)) unreadable.add(id);
       if (task === undefined) continue;
       const { team, user } = task.message;
@@ -61,7 +61,7 @@ export async function findPerson({
         answered.set(id, { id, revision, isUnderWay: isUnderWay({ task, nowMs }) });
     }
   }
-  const quota = await store.get({ id: `usage:user:${nameOf(person)}` });
+  const quota = await store.get({ id: `usage:user:${formatPerson(person)}` });
   return {
     tasks: [...tasks.values()],
     answered: [...answered.values()],
@@ -82,8 +82,13 @@ export function isAnsweredBy({ task, person: { team, user } }: { task: Task; per
 }
 
 function whatMatters({ task, nowMs }: { task: Task; nowMs: number }): Omit<FoundTask, "id" | "revision"> {
-  const { receivedAtMs, destination } = task;
-  return { isUnderWay: isUnderWay({ task, nowMs }), receivedAtMs, destination, lastAtMs: lastAtMs(task) };
+  const { receivedAtMs, call } = task;
+  return {
+    isUnderWay: isUnderWay({ task, nowMs }),
+    receivedAtMs,
+    destination: call?.destination,
+    lastAtMs: lastAtMs(task),
+  };
 }
 
 function lastAtMs({ history, receivedAtMs }: Task): number {
@@ -100,7 +105,7 @@ async function entriesOf({
   signal: AbortSignal;
 }): Promise<FoundEntry[]> {
   const entries: FoundEntry[] = [];
-  for await (const record of listRecords({ store, index: "principal", key: nameOf(person), signal })) {
+  for await (const record of listRecords({ store, index: "principal", key: formatPerson(person), signal })) {
     const { id, revision, requestId, listedAtMs: endedAtMs } = parseHistoryEntry(record);
     entries.push({ id, revision, requestId, endedAtMs });
   }

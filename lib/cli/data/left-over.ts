@@ -8,7 +8,7 @@ import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts
 import type { NamedStage } from "../aws/stage.ts";
 
 /** Writes the request ids, which name nobody, into a file beside the configuration; lines that say what to run, and with what. */
-export async function leaveOver({
+export async function writeLeftOver({
   directory,
   config,
   ids,

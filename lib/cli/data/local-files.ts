@@ -3,7 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { DataPart } from "./person.ts";
 
-export function localFiles({ folder }: { folder: string }): DataPart {
+export function createLocalFiles({ folder }: { folder: string }): DataPart {
   async function namesOf(id: string): Promise<string[]> {
     return readdir(join(folder, id)).catch((thrown: NodeJS.ErrnoException) => {
       if (thrown.code === "ENOENT") return [];

@@ -2,46 +2,54 @@
 import { dirname, join } from "node:path";
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
 import { endpointsOf } from "../../../lambdas/shared/config/aws-environment.ts";
-import { bucketFiles } from "./bucket-files.ts";
-import { keptLetters } from "./dead-letters.ts";
-import { executionKeepsMs, localExecution, stageExecution } from "./execution-records.ts";
+import { createBucketFiles } from "./bucket-files.ts";
+import { createArchivedLettersPart } from "./dead-letters.ts";
+import { createLocalExecutionPart, createStageExecutionPart, executionRetentionMs } from "./execution-records.ts";
 import type { PersonRecords } from "./find-person.ts";
-import { localFiles } from "./local-files.ts";
+import { createLocalFiles } from "./local-files.ts";
 import type { DataPart, Person, RecordPlace } from "./person.ts";
 
 /** Files are kept for a day, and what expires goes a day or so later. */
 const filesKeepMs = 4 * 24 * 3600_000;
 
-export type Parts = { files: DataPart | undefined; letters: DataPart | undefined; execution: DataPart };
+export type DataParts = { files: DataPart | undefined; letters: DataPart | undefined; execution: DataPart };
 
 /** What is kept beside the store. On one machine dead letters are not kept. */
-export function partsOf({ place, person, signal }: { place: RecordPlace; person: Person; signal: AbortSignal }): Parts {
+export function createDataParts({
+  place,
+  person,
+  signal,
+}: {
+  place: RecordPlace;
+  person: Person;
+  signal: AbortSignal;
+}): DataParts {
   const { at } = place;
   if ("file" in at) {
     const folder = dirname(at.file);
     return {
-      files: localFiles({ folder: join(folder, "files") }),
+      files: createLocalFiles({ folder: join(folder, "files") }),
       letters: undefined,
-      execution: localExecution({ file: executionFileOf(at.file), signal }),
+      execution: createLocalExecutionPart({ file: executionFilePath(at.file), signal }),
     };
   }
   const { outputs, stage } = at;
   const { region } = stage.verification;
   const aws = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) };
   return {
-    files: outputs.filesBucket === "" ? undefined : bucketFiles({ bucket: outputs.filesBucket, aws, signal }),
-    letters: keptLetters({ person, queueUrl: outputs.deadLettersUrl, region, signal }),
-    execution: stageExecution({ ...at, signal }),
+    files: outputs.filesBucket === "" ? undefined : createBucketFiles({ bucket: outputs.filesBucket, aws, signal }),
+    letters: createArchivedLettersPart({ person, queueUrl: outputs.deadLettersUrl, region, signal }),
+    execution: createStageExecutionPart({ ...at, signal }),
   };
 }
 
 /** The Execution zone of the local run keeps its tasks beside. */
-export function executionFileOf(file: string): string {
+export function executionFilePath(file: string): string {
   return join(dirname(file), "execution.db");
 }
 
 /** Request ids of which something may lie elsewhere: all that is older has expired there. */
-export function recentIds({ found, nowMs }: { found: PersonRecords; nowMs: number }): {
+export function listRecentIds({ found, nowMs }: { found: PersonRecords; nowMs: number }): {
   files: Set<string>;
   execution: Set<string>;
 } {
@@ -50,9 +58,9 @@ export function recentIds({ found, nowMs }: { found: PersonRecords; nowMs: numbe
     ...found.history.map(({ requestId, endedAtMs }) => ({ id: requestId, atMs: endedAtMs })),
   ];
   const within = (ms: number) => new Set(ended.filter(({ atMs }) => nowMs - atMs < ms).map(({ id }) => id));
-  return { files: within(filesKeepMs), execution: within(executionKeepsMs) };
+  return { files: within(filesKeepMs), execution: within(executionRetentionMs) };
 }
 
-export function allIds({ tasks, history }: PersonRecords): Set<string> {
+export function listAllIds({ tasks, history }: PersonRecords): Set<string> {
   return new Set([...tasks.map(({ id }) => id), ...history.map(({ requestId }) => requestId)]);
 }

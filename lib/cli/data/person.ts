@@ -17,7 +17,7 @@ export const personHelp = `
   --user U       the id of the person there, such as U012AB3CD
 `.slice(1, -1);
 
-export function personIn({ team, user }: { team?: string | undefined; user?: string | undefined }): Person {
+export function readPerson({ team, user }: { team?: string | undefined; user?: string | undefined }): Person {
   const isId = (text: string | undefined): text is string => text !== undefined && /^[A-Z0-9]{1,64}$/.test(text);
   if (isId(team) && isId(user)) return { team, user };
   throw new UsageError(
@@ -25,7 +25,7 @@ export function personIn({ team, user }: { team?: string | undefined; user?: str
   );
 }
 
-export function nameOf(person: Person): string {
+export function formatPerson(person: Person): string {
   return personOf(person);
 }
 
@@ -61,7 +61,7 @@ export function parseRecord(json: unknown): StoredRecord {
 export type RecordPlace = Omit<OpenZone, "store"> & { store: ErasableStore<StoredRecord> };
 
 /** Runs `work` on the records of the zone that the options name, and closes it. */
-export async function atRecordPlace<T>(
+export async function withRecordPlace<T>(
   run: Pick<CommandRun, "directory" | "signal">,
   values: ZoneValues,
   work: (place: RecordPlace) => Promise<T>,

@@ -14,7 +14,7 @@ import type { Person, StoredRecord } from "./person.ts";
 /** A rule without a workspace fits the person in every one. */
 type Naming = { team?: string | undefined; user?: string | undefined };
 
-export async function rulesNaming({
+export async function listRulesOfPerson({
   store,
   person,
 }: {
@@ -49,7 +49,7 @@ export async function removeRules({
 }
 
 /** Where the configuration names the person: that is a file, which its owner edits. */
-export function placesInConfig({ config, person }: { config: Config; person: Person }): string[] {
+export function listConfigPaths({ config, person }: { config: Config; person: Person }): string[] {
   const places = [
     ["allowlist", config.allowlist],
     ["slack.admins", config.slack.admins],

@@ -19,7 +19,7 @@ export type Counts = {
   configuration: string[];
 };
 
-export function countsOf({ tasks, history, answered, quota }: PersonRecords) {
+export function countRecords({ tasks, history, answered, quota }: PersonRecords) {
   return {
     tasks: tasks.length,
     underWay: tasks.filter(({ isUnderWay }) => isUnderWay).length,
@@ -30,7 +30,7 @@ export function countsOf({ tasks, history, answered, quota }: PersonRecords) {
   };
 }
 
-export function countLines(counts: Counts): string[] {
+export function formatCounts(counts: Counts): string[] {
   const { history, quotas, files, deadLetters, execution, rules, configuration } = counts;
   const lines: [string, string | number | undefined][] = [
     ["tasks", withUnderWay(counts.tasks, counts.underWay)],
@@ -58,7 +58,7 @@ function withUnderWay(all: number, underWay: number): string | number {
 }
 
 /** What no command of ours can take away, and when it goes. */
-export const remains = [
+export const remainingDataText = [
   "What remains:",
   "  in Slack, the messages themselves and our answers: they are Slack's, and are deleted there",
   "  in log lines, spans and metrics: ids and times, no texts, until their retention ends",

@@ -7,7 +7,7 @@ const marginMs = 3600_000;
 const noTrace = `00-${"0".repeat(32)}-${"0".repeat(16)}-00`;
 
 /** A record without person, place and text; undefined where the message is too old to be taken again, so that nothing needs to stay. */
-export function tombstoneOf({ task, nowMs }: { task: Task; nowMs: number }): Task | undefined {
+export function createTombstone({ task, nowMs }: { task: Task; nowMs: number }): Task | undefined {
   const { id, revision, receivedAtMs, wakeSeq } = task;
   const expiresAtMs = receivedAtMs + maxAgeMs + marginMs;
   if (expiresAtMs <= nowMs) return undefined;
@@ -20,8 +20,6 @@ export function tombstoneOf({ task, nowMs }: { task: Task; nowMs: number }): Tas
     history: [],
     trace: { traceparent: noTrace },
     message: { appId: "", team: "", channel: "", user: "", ts: "", direct: false, text: "" },
-    mayHaveArrived: false,
-    polls: 0,
     cleanupDone: true,
     textsErased: true,
   };

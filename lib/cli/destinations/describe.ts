@@ -2,7 +2,7 @@
 import { addressOf, authorizerOf } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
-import { durationText } from "../tasks/text.ts";
+import { formatDuration } from "../tasks/text.ts";
 
 export type DestinationRow = {
   name: string;
@@ -18,7 +18,7 @@ export type DestinationRow = {
   needsDeploy: boolean;
 };
 
-export function rowOf({
+export function toDestinationRow({
   name,
   destination,
   routes,
@@ -51,7 +51,7 @@ export function rowOf({
 /** For whom the Execution zone of this machine is out of reach. */
 export const startOwnExecution = "npx sekisho execution or npm start starts it.";
 
-export function rowText({
+export function formatDestinationRow({
   name,
   transport,
   address,
@@ -66,7 +66,7 @@ export function rowText({
     ...(url === undefined ? [] : [`messages to ${url}`]),
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",
-    `deadline ${durationText(deadlineMs)}`,
+    `deadline ${formatDuration(deadlineMs)}`,
     row.routes.length === 0 ? "no route leads here" : row.routes.map(routeText).join(", "),
     ...(row.needsDeploy ? ["not deployed so: needs a deploy"] : []),
   ];

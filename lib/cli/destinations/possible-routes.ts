@@ -3,13 +3,19 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { routeOf } from "../../../lambdas/verification/gate/route.ts";
 
 /** What is known of the message. */
-export type Known = { team?: string | undefined; channel?: string | undefined; text?: string | undefined };
+export type KnownMessage = { team?: string | undefined; channel?: string | undefined; text?: string | undefined };
 
 /** `place` counts from 1; `certain` is only the last one, where nothing that is unknown keeps messages from it. */
 export type PossibleRoute = { place: number; destination: readonly string[]; certain: boolean };
 
 /** In their order: what a message may be for each of them is what keeps it from the ones before. */
-export function possibleRoutes({ routes, known }: { routes: Config["routes"]; known: Known }): PossibleRoute[] {
+export function listPossibleRoutes({
+  routes,
+  known,
+}: {
+  routes: Config["routes"];
+  known: KnownMessage;
+}): PossibleRoute[] {
   const found: PossibleRoute[] = [];
   for (const [index, { team, channel, word, destination }] of routes.entries()) {
     const asked = {

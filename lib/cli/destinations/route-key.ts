@@ -7,18 +7,18 @@ export type RouteKey = Pick<Route, "team" | "channel" | "word">;
 const fields = ["team", "channel", "word"] as const;
 
 /** Every message that fits `inner` fits `outer`. A word is one in any letter case. */
-export function covers(outer: RouteKey, inner: RouteKey): boolean {
+export function isCovering(outer: RouteKey, inner: RouteKey): boolean {
   return fields.every((field) => outer[field] === undefined || folded(outer[field]) === folded(inner[field]));
 }
 
 /** There are messages that fit both. */
-export function overlaps(a: RouteKey, b: RouteKey): boolean {
+export function isOverlapping(a: RouteKey, b: RouteKey): boolean {
   return fields.every(
     (field) => a[field] === undefined || b[field] === undefined || folded(a[field]) === folded(b[field]),
   );
 }
 
-export function keyText({ team, channel, word }: RouteKey): string {
+export function formatRouteKey({ team, channel, word }: RouteKey): string {
   const parts = [
     ...(team === undefined ? [] : [`team ${team}`]),
     ...(channel === undefined ? [] : [`channel ${channel}`]),

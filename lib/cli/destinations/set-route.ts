@@ -1,7 +1,7 @@
 /** Changes one route in the text of the configuration, and nothing else of the text. */
 import { applyEdits, type Edit, findNodeAtLocation, modify, type Node, parseTree } from "jsonc-parser";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
-import { covers, type RouteKey } from "./route-key.ts";
+import { isCovering, type RouteKey } from "./route-key.ts";
 
 /** `before`: where the route led; undefined where there was none. `place` counts from 1. */
 export type RouteChange = { text: string; place: number; before: readonly string[] | undefined };
@@ -21,9 +21,9 @@ export function setRoute({
   key: RouteKey;
   destination: readonly string[];
 }): RouteChange {
-  const known = routes.findIndex((route) => covers(route, key) && covers(key, route));
+  const known = routes.findIndex((route) => isCovering(route, key) && isCovering(key, route));
   const before = routes[known]?.destination;
-  const above = routes.findIndex((route) => covers(route, key));
+  const above = routes.findIndex((route) => isCovering(route, key));
   const index = known >= 0 ? known : above >= 0 ? above : routes.length;
   const done = (edits: Edit[]): RouteChange => ({ text: applyEdits(text, edits), place: index + 1, before });
 

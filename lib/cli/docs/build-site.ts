@@ -2,10 +2,10 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createLinks } from "./links.ts";
-import { pageDocument, type SitePage } from "./page-document.ts";
+import { createPageDocument, type SitePage } from "./page-document.ts";
 import { type PlannedPage, planPages } from "./plan.ts";
 import { renderMarkdown } from "./render-markdown.ts";
-import { searchScript, sectionsOf } from "./search-index.ts";
+import { listSearchEntries, searchScript } from "./search-index.ts";
 
 const assets = ["site.css", "document.css", "site.js"];
 
@@ -16,10 +16,10 @@ export function buildSite({ root, out }: { root: string; out: string }): { pages
   const copies = new Map<string, string>();
   const pages = planned.map((page) => renderPage({ root, page, targets, copies }));
   requireAnchors(pages);
-  for (const page of pages) write(join(out, page.target), pageDocument({ page, pages }));
+  for (const page of pages) write(join(out, page.target), createPageDocument({ page, pages }));
   for (const [file, copy] of copies) copyTo(join(root, file), join(out, copy));
   for (const name of assets) copyTo(join(import.meta.dirname, "assets", name), join(out, "assets", name));
-  write(join(out, "assets/search.js"), searchScript(pages.flatMap(sectionsOf)));
+  write(join(out, "assets/search.js"), searchScript(pages.flatMap(listSearchEntries)));
   return { pages: pages.map(({ target }) => target) };
 }
 

@@ -7,7 +7,7 @@ export function escapeHtml(text: string): string {
 }
 
 /** The words of HTML that this builder has written itself. */
-export function textOfHtml(html: string): string {
+export function readHtmlText(html: string): string {
   const words = html.replaceAll(/<svg[\s\S]*?<\/svg>|<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
   return words.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => signOf(entity)).trim();
 }

@@ -8,7 +8,7 @@ import { searchMarkup } from "./search-index.ts";
 
 export type SitePage = PlannedPage & { title: string; html: string; headings: Heading[] };
 
-export function pageDocument({ page, pages }: { page: SitePage; pages: SitePage[] }): string {
+export function createPageDocument({ page, pages }: { page: SitePage; pages: SitePage[] }): string {
   const to = (target: string) => escapeHtml(relativeTo(page.target, target));
   const title = page.target === "index.html" ? page.title : `${page.title} · Sekisho`;
   return `<!doctype html>

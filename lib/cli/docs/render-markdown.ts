@@ -1,6 +1,6 @@
 /** One document as HTML: its headings with anchors, its links rewritten; HTML that it holds itself stays text. */
 import { Marked, type Tokens } from "marked";
-import { escapeHtml, textOfHtml } from "./html.ts";
+import { escapeHtml, readHtmlText } from "./html.ts";
 import type { Links } from "./links.ts";
 
 export type Heading = { depth: number; anchor: string; text: string };
@@ -23,7 +23,7 @@ export function renderMarkdown({
     renderer: {
       heading({ tokens, depth }) {
         const inner = this.parser.parseInline(tokens);
-        const words = textOfHtml(inner);
+        const words = readHtmlText(inner);
         const anchor = anchorOf(words);
         headings.push({ depth, anchor, text: words });
         const mark = `<a class="anchor" href="#${escapeHtml(anchor)}" aria-label="Link to this section">#</a>`;

@@ -1,14 +1,22 @@
 /** What the search of the site looks through: every section of every page, with its words. */
-import { escapeHtml, textOfHtml } from "./html.ts";
+import { escapeHtml, readHtmlText } from "./html.ts";
 
 export type SearchEntry = { page: string; section: string; url: string; text: string };
 
-export function sectionsOf({ title, target, html }: { title: string; target: string; html: string }): SearchEntry[] {
+export function listSearchEntries({
+  title,
+  target,
+  html,
+}: {
+  title: string;
+  target: string;
+  html: string;
+}): SearchEntry[] {
   const pieces = html.split(/(?=<h[123] id=")/);
   return pieces.flatMap((piece) => {
     const [heading = "", anchor = "", inner = ""] = /^<h[123] id="([^"]*)">(.*?)<\/h[123]>/.exec(piece) ?? [];
-    const section = textOfHtml(inner).replace(/ #$/, "");
-    const text = textOfHtml(piece.slice(heading.length));
+    const section = readHtmlText(inner).replace(/ #$/, "");
+    const text = readHtmlText(piece.slice(heading.length));
     if (section === "" && text === "") return [];
     return [{ page: title, section: section || title, url: anchor === "" ? target : `${target}#${anchor}`, text }];
   });

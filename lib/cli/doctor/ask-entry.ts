@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { readResponseBody } from "../../../lambdas/shared/http/read-body.ts";
 import { signedHeaders } from "../../local/signed-events.ts";
-import { skewMsOf } from "./ask-slack.ts";
+import { readSkewMs } from "./ask-slack.ts";
 
 export type EntryAnswer = { status: number; body: string; skewMs: number | undefined };
 
@@ -60,7 +60,7 @@ async function post({
   try {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: bounded });
-    const skewMs = skewMsOf({ date: response.headers.get("date"), sentAtMs, receivedAtMs: now() });
+    const skewMs = readSkewMs({ date: response.headers.get("date"), sentAtMs, receivedAtMs: now() });
     const bytes = await readResponseBody({ response, maxBytes: maxAnswerBytes });
     if (bytes === "too_large") return undefined;
     return { status: response.status, body: new TextDecoder().decode(bytes), skewMs };

@@ -38,7 +38,7 @@ export async function askSlack({
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
-    const skewMs = skewMsOf({ date: response.headers.get("date"), sentAtMs, receivedAtMs: now() });
+    const skewMs = readSkewMs({ date: response.headers.get("date"), sentAtMs, receivedAtMs: now() });
     const fields = await fieldsOf(response);
     if (fields === undefined) return undefined;
     const scopes = response.headers
@@ -67,7 +67,7 @@ function errorOf({ ok, error }: Record<string, unknown>): string | undefined {
  * Returns how far this machine's clock is ahead of another one's, by the `Date` header of an HTTP answer (RFC 9110, section
  * 6.6.1). Negative: ours is behind. Undefined where the answer has no date.
  */
-export function skewMsOf({
+export function readSkewMs({
   date,
   sentAtMs,
   receivedAtMs,

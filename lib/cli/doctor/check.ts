@@ -18,24 +18,24 @@ export type Check = {
 
 export type CheckGroup = { group: string; checks: Check[] };
 
-export function ok(what: string): Finding {
+export function okFinding(what: string): Finding {
   return { verdict: "ok", what };
 }
 
-export function skipped(what: string): Finding {
+export function skippedFinding(what: string): Finding {
   return { verdict: "skipped", what };
 }
 
-export function warning(what: string, remedy: string): Finding {
+export function warningFinding(what: string, remedy: string): Finding {
   return { verdict: "warning", what, remedy };
 }
 
-export function failed(what: string, remedy: string): Finding {
+export function failedFinding(what: string, remedy: string): Finding {
   return { verdict: "failed", what, remedy };
 }
 
 /** The check as it is, or skipped with `words` where what it needs is not there: why not is told by another check. */
-export function onlyAfter(needed: () => Promise<unknown>, words: string, check: Check): Check {
+export function skipUnless(needed: () => Promise<unknown>, words: string, check: Check): Check {
   return {
     ...check,
     async run(request) {
@@ -43,16 +43,16 @@ export function onlyAfter(needed: () => Promise<unknown>, words: string, check: 
         () => true,
         () => false,
       );
-      return isThere ? check.run(request) : skipped(words);
+      return isThere ? check.run(request) : skippedFinding(words);
     },
   };
 }
 
 /** Of words that say both: the first sentence is what was found. `otherwise` is what to do where they do not say. */
-export function failedBy(words: string, otherwise: string): Finding {
+export function toFailedFinding(words: string, otherwise: string): Finding {
   const [, what = words, remedy = otherwise] =
     /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(words.trim()) ?? [];
-  return failed(what.replace(/;$/, "."), remedy);
+  return failedFinding(what.replace(/;$/, "."), remedy);
 }
 
 // What several checks need is asked for once, when the first of them does.

@@ -2,7 +2,7 @@
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { addressOf } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { skewMsOf } from "./ask-slack.ts";
+import { readSkewMs } from "./ask-slack.ts";
 import type { ClockSource } from "./checks/machine.ts";
 import type { SlackSide } from "./slack-side.ts";
 
@@ -23,12 +23,12 @@ export function destinationClocks({ config, signal }: { config: Config; signal: 
   return Object.entries(config.destinations).flatMap(([name, destination]) => {
     const url = URL.parse(addressOf(destination) ?? "");
     if (url === null || !/^https?:$/.test(url.protocol) || isLoopbackHost(url.hostname)) return [];
-    return [{ who: `destination ${name}`, skewMs: () => skewOf({ url: url.origin, signal }) }];
+    return [{ who: `destination ${name}`, skewMs: () => measureSkew({ url: url.origin, signal }) }];
   });
 }
 
 /** Resolves to undefined where nothing answers, or the answer has no date. */
-export async function skewOf({
+export async function measureSkew({
   url,
   signal,
   now = Date.now,
@@ -41,7 +41,7 @@ export async function skewOf({
   try {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await fetch(url, { method: "HEAD", redirect: "manual", signal: bounded });
-    return skewMsOf({ date: response.headers.get("date"), sentAtMs, receivedAtMs: now() });
+    return readSkewMs({ date: response.headers.get("date"), sentAtMs, receivedAtMs: now() });
   } catch {
     return undefined;
   }

@@ -22,7 +22,7 @@ export type Entry = {
 };
 
 /** `closes` gets what is to be done when all checks are over. */
-export async function openEntryHere({
+export async function openLocalEntry({
   port,
   use,
   isSecretKnown,
@@ -66,7 +66,7 @@ export async function openEntryHere({
   };
 }
 
-export function entryOfStage({
+export function openStageEntry({
   eventsUrl,
   stageName,
   signingSecret,

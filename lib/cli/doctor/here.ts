@@ -1,7 +1,7 @@
 /** What is looked at on this machine. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { secretsBesideSlack } from "../../../bin/commands/config.ts";
+import { listNonSlackSecrets } from "../../../bin/commands/config.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
 import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -10,8 +10,8 @@ import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
 import { countRules } from "../allow/place.ts";
 import { checkDependencies } from "../destinations/check-dependencies.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
-import { type CheckGroup, once, skipped } from "./check.ts";
-import { whoMayAsk } from "./checks/configuration.ts";
+import { type CheckGroup, once, skippedFinding } from "./check.ts";
+import { allowlistCheck } from "./checks/configuration.ts";
 import { destinationGroup } from "./checks/destinations.ts";
 import { queueFile, storeFile } from "./checks/engine-file.ts";
 import { entry } from "./checks/entry.ts";
@@ -19,13 +19,13 @@ import { clock, disk, portFree } from "./checks/machine.ts";
 import { secretsHere, signingSecret } from "./checks/secrets.ts";
 import { appToken, botToken, tokenScopes } from "./checks/slack-tokens.ts";
 import { destinationClocks, slackClock } from "./clock-sources.ts";
-import { openEntryHere } from "./entry-under-test.ts";
+import { openLocalEntry } from "./entry-under-test.ts";
 import { portUse } from "./port-use.ts";
 import { openSlackSide } from "./slack-side.ts";
 
-export type Closes = (() => Promise<void>)[];
+export type CloseSteps = (() => Promise<void>)[];
 
-export function groupsHere({
+export function createLocalGroups({
   config,
   environment,
   place,
@@ -36,7 +36,7 @@ export function groupsHere({
   environment: Environment;
   place: ConfigPlace;
   /** Gets what is to be done when all checks are over. */
-  closes: Closes;
+  closes: CloseSteps;
   signal: AbortSignal;
 }): CheckGroup[] {
   const { port, executionPort } = environment;
@@ -53,7 +53,7 @@ export function groupsHere({
     const use = await verificationUse();
     const isSecretKnown = hasSecret(reference);
     if (!isSecretKnown && use !== "zone") return { missing: whyNoEntry(config) };
-    return openEntryHere({ port, use, isSecretKnown, readSecret: () => readSecret(reference), closes });
+    return openLocalEntry({ port, use, isSecretKnown, readSecret: () => readSecret(reference), closes });
   });
   // A machine without any of Slack's secrets runs the fake Slack, which has secrets of its own.
   const ofSlack = isAnySet(config.slack) ? neededSecrets(config.slack) : [];
@@ -64,7 +64,7 @@ export function groupsHere({
     {
       group: "This machine",
       checks: [
-        secretsHere({ references: [...ofSlack, ...secretsBesideSlack(config)], readSecret }),
+        secretsHere({ references: [...ofSlack, ...listNonSlackSecrets(config)], readSecret }),
         clock({ trusted: [slackClock({ slack })], others: destinationClocks({ config, signal }) }),
         ...(ports.SEKISHO_PORT === 0
           ? []
@@ -99,9 +99,12 @@ export function groupsHere({
             appToken({ slack }),
             entry({ open: openEntry }),
             signingSecret({ slack, open: openEntry }),
-            whoMayAsk({ configured: config.allowlist.length, kept: () => rulesIn({ file: verificationFile, config }) }),
+            allowlistCheck({
+              configured: config.allowlist.length,
+              kept: () => rulesIn({ file: verificationFile, config }),
+            }),
           ]
-        : [{ name: "tokens", run: async () => skipped(fakeSlackText(config)) }, entry({ open: openEntry })],
+        : [{ name: "tokens", run: async () => skippedFinding(fakeSlackText(config)) }, entry({ open: openEntry })],
     },
     destinationGroup({ ...checkDependencies({ config, place, signal }), executionPort, isStarted }),
   ];

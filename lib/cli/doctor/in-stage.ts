@@ -7,13 +7,13 @@ import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { createReadStageSecret } from "../aws/read-stage-secret.ts";
 import { readStackOutputs, type StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
-import { secretsOfStage } from "../aws/stage-secrets.ts";
+import { listStageSecrets } from "../aws/stage-secrets.ts";
 import { stageDestinations } from "../destinations/check-in-stage.ts";
 import { readEffectiveConfig } from "../destinations/effective-config.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
 import { askUnsigned } from "./ask-entry.ts";
-import { type Check, type CheckGroup, once, onlyAfter, skipped } from "./check.ts";
-import { whoMayAsk } from "./checks/configuration.ts";
+import { type Check, type CheckGroup, once, skippedFinding, skipUnless } from "./check.ts";
+import { allowlistCheck } from "./checks/configuration.ts";
 import { stageDestinationCheck } from "./checks/destinations.ts";
 import { entry } from "./checks/entry.ts";
 import { clock } from "./checks/machine.ts";
@@ -29,11 +29,11 @@ import {
   workerCheck,
 } from "./checks/stage.ts";
 import { destinationClocks } from "./clock-sources.ts";
-import { entryOfStage } from "./entry-under-test.ts";
+import { openStageEntry } from "./entry-under-test.ts";
 import { openSlackSide } from "./slack-side.ts";
 import { openStageWorker, type StageWorkerSide } from "./stage-worker.ts";
 
-export async function groupsInStage({
+export async function createStageGroups({
   config,
   named,
   place,
@@ -59,11 +59,11 @@ export async function groupsInStage({
     const known = await outputs().catch(() => undefined);
     if (known === undefined) return { missing: "Its address is known when the stack is." };
     const { eventsUrl } = known;
-    return entryOfStage({ eventsUrl, stageName, signingSecret: config.slack.signingSecret });
+    return openStageEntry({ eventsUrl, stageName, signingSecret: config.slack.signingSecret });
   });
   const kept = async () => countRules(await openStageZone({ config, stage: stageName, signal }));
   const queue = { stageName, region, outputs };
-  const withStack = (check: Check) => onlyAfter(outputs, "It is found by the stack, which is not there.", check);
+  const withStack = (check: Check) => skipUnless(outputs, "It is found by the stack, which is not there.", check);
   const destinations = await destinationGroup({ config, stageName, outputs, worker });
   const entryClock = {
     who: "the deployed entry",
@@ -77,7 +77,7 @@ export async function groupsInStage({
       group: `Stage ${stageName}`,
       checks: [
         awsAccount({ own, caller }),
-        onlyAfter(own, "Credentials of the stage's account are needed.", stack({ stageName, outputs, inForce })),
+        skipUnless(own, "Credentials of the stage's account are needed.", stack({ stageName, outputs, inForce })),
         ...[
           liveSettings({ inForce }),
           stageQueue(queue),
@@ -85,8 +85,8 @@ export async function groupsInStage({
           taskTableCheck({ region, outputs }),
           workerCheck({ ask: worker.state, stageName, timeoutMs }),
         ].map(withStack),
-        ...secretsOfStage({ config, ...named }).map((secret) =>
-          onlyAfter(caller, "Credentials are needed.", stageSecret({ secret, caller, stageName })),
+        ...listStageSecrets({ config, ...named }).map((secret) =>
+          skipUnless(caller, "Credentials are needed.", stageSecret({ secret, caller, stageName })),
         ),
         clock({
           trusted: [entryClock],
@@ -101,7 +101,7 @@ export async function groupsInStage({
         tokenScopes({ slack, manifestText: `npx sekisho manifest --stage ${stageName}`, timeoutMs }),
         entry({ open: openEntry }),
         signingSecret({ slack, open: openEntry }),
-        withStack(whoMayAsk({ configured: config.allowlist.length, kept, stageName })),
+        withStack(allowlistCheck({ configured: config.allowlist.length, kept, stageName })),
       ],
     },
     destinations,
@@ -126,7 +126,10 @@ async function destinationGroup({
     () => undefined,
   );
   if (known === undefined) {
-    return { group, checks: [{ name: "destinations", run: async () => skipped("They are known when the stack is.") }] };
+    return {
+      group,
+      checks: [{ name: "destinations", run: async () => skippedFinding("They are known when the stack is.") }],
+    };
   }
   const { deployed, missing } = known;
   const { destinations: ask } = worker;

@@ -5,7 +5,7 @@ import type { Found } from "./run-checks.ts";
 const marks: Record<CheckStatus, string> = { ok: "✓", warning: "!", failed: "✗", skipped: "–" };
 
 /** One line for each check, below its group; what to do stands below it, the summary last. */
-export function textReport({ found, subject }: { found: readonly Found[]; subject: string }): string {
+export function formatDoctorText({ found, subject }: { found: readonly Found[]; subject: string }): string {
   const width = Math.max(0, ...found.map(({ name }) => name.length));
   const groups = [...new Set(found.map(({ group }) => group))];
   const blocks = groups.map((group) => {
@@ -16,14 +16,14 @@ export function textReport({ found, subject }: { found: readonly Found[]; subjec
 }
 
 /** `remedy` is null where nothing has to be done. */
-export function jsonReport(found: readonly Found[]): string {
+export function formatDoctorJson(found: readonly Found[]): string {
   const checks = found.map(({ group, name, verdict, what, ...rest }) => {
     return { group, name, verdict, what, remedy: "remedy" in rest ? rest.remedy : null };
   });
-  return JSON.stringify({ ok: isWell(found), checks }, null, 2);
+  return JSON.stringify({ ok: isHealthy(found), checks }, null, 2);
 }
 
-export function isWell(found: readonly Found[]): boolean {
+export function isHealthy(found: readonly Found[]): boolean {
   return found.every(({ verdict }) => verdict !== "failed");
 }
 
@@ -40,5 +40,5 @@ function summary(found: readonly Found[]): string {
     `${count("failed")} failed`,
     `${count("skipped")} skipped`,
   ];
-  return `${isWell(found) ? "Nothing failed" : "Something is wrong"}: ${counts.join(", ")}.`;
+  return `${isHealthy(found) ? "Nothing failed" : "Something is wrong"}: ${counts.join(", ")}.`;
 }

@@ -5,7 +5,7 @@ import { ConfigError } from "../../../lambdas/shared/config/load.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { type Check, type CheckGroup, type Finding, failed, failedBy } from "./check.ts";
+import { type Check, type CheckGroup, type Finding, failedFinding, toFailedFinding } from "./check.ts";
 
 export type Found = Finding & { group: string; name: string };
 
@@ -46,10 +46,10 @@ async function findingOf({
     // A check that forgets its signal must not hold up the others' report.
     return await abortable({ promise: check.run({ signal: limit }), signal: limit });
   } catch (thrown) {
-    if (signal.aborted) return failed("It was interrupted.", "Run the command again.");
+    if (signal.aborted) return failedFinding("It was interrupted.", "Run the command again.");
     if (timer.aborted) {
       const remedy = "Run the command again; if it stays so, look at the network, and at what is asked there.";
-      return failed(`It did not end within ${timeoutMs / 1000} s.`, remedy);
+      return failedFinding(`It did not end within ${timeoutMs / 1000} s.`, remedy);
     }
     return explained(thrown);
   }
@@ -58,12 +58,12 @@ async function findingOf({
 /** Only words that were written for a person are shown: any other text may hold anything. */
 function explained(thrown: unknown): Finding {
   if (thrown instanceof ConfigError) {
-    return failed(thrown.message.replaceAll(/\n\s*- /g, " "), "npx sekisho config check lists every problem.");
+    return failedFinding(thrown.message.replaceAll(/\n\s*- /g, " "), "npx sekisho config check lists every problem.");
   }
   if (thrown instanceof AwsFailure) {
-    return failedBy(thrown.message, "Try again; then look for the error's name in the documentation of AWS.");
+    return toFailedFinding(thrown.message, "Try again; then look for the error's name in the documentation of AWS.");
   }
-  if (thrown instanceof EngineFileError) return failedBy(thrown.message, "Look at the file.");
+  if (thrown instanceof EngineFileError) return toFailedFinding(thrown.message, "Look at the file.");
   const kind = errorKind(thrown);
-  return failed(`The check itself failed (${kind}).`, "Report it: that should not be.");
+  return failedFinding(`The check itself failed (${kind}).`, "Report it: that should not be.");
 }

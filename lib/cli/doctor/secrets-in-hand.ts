@@ -7,7 +7,7 @@ import { lacksCredentials } from "../aws/aws-failure.ts";
 export type SecretInHand = { value: string } | { missing: string };
 
 /** Never rejects. What the reading itself says may come from AWS, and is not repeated. */
-export async function secretInHand({
+export async function readSecretInHand({
   reference,
   readSecret,
 }: {

@@ -1,10 +1,10 @@
 /** What the checks of Slack share: the secrets, and the one call by which the bot token, its scopes and the clock are known. */
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
-import { unexpectedShape } from "../aws/secret-shape.ts";
+import { findExpectedShape } from "../aws/secret-shape.ts";
 import { askSlack, type SlackAnswer } from "./ask-slack.ts";
 import { once } from "./check.ts";
-import { type SecretInHand, secretInHand } from "./secrets-in-hand.ts";
+import { readSecretInHand, type SecretInHand } from "./secrets-in-hand.ts";
 
 /** `unreadable`: the deployed worker may not read it. `unfit`: it is no bot token, and so nobody is asked with it. */
 export type BotIdentity =
@@ -35,14 +35,14 @@ export function openSlackSide({
   now?: () => number;
 }): SlackSide {
   const { botToken, apiUrl } = config.slack;
-  const secret = (reference: SecretReference) => secretInHand({ reference, readSecret });
+  const secret = (reference: SecretReference) => readSecretInHand({ reference, readSecret });
   async function ask(): Promise<BotIdentity> {
     const token = await secret(botToken);
     if ("missing" in token) return token;
-    const expected = unexpectedShape({ use: "bot token", value: token.value });
+    const expected = findExpectedShape({ use: "bot token", value: token.value });
     // What is no token may be another secret, and is sent nowhere.
     if (expected !== undefined) return { unfit: expected };
-    if (!fitsHeader(token.value)) return { unfit: "a text without blanks" };
+    if (!isHeaderSafe(token.value)) return { unfit: "a text without blanks" };
     const answer = await askSlack({ method: "auth.test", token: token.value, apiUrl, signal, now });
     return answer === undefined ? { unreachable: true } : { answer };
   }
@@ -50,6 +50,6 @@ export function openSlackSide({
 }
 
 /** The token stands in a header. */
-export function fitsHeader(token: string): boolean {
+export function isHeaderSafe(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token);
 }

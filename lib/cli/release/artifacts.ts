@@ -5,9 +5,16 @@ import { contractVersion } from "../../../contracts/version.ts";
 import { configDirectory, loadExecutionConfig } from "../../../lambdas/shared/config/load.ts";
 import { bundleNames } from "../../cdk/bundle/entry.ts";
 import { releaseNotes, type Section } from "./changelog.ts";
-import { archiveOf, headOf } from "./git.ts";
-import { billOf, contentsOfBundle, contentsOfProject, kebab, lockOf, textOf } from "./sbom/bills.ts";
-import { tarOf } from "./tar.ts";
+import { createGitArchive, readHead } from "./git.ts";
+import {
+  createBill,
+  formatBill,
+  listBundleContents,
+  listProjectContents,
+  readLockFile,
+  toKebabCase,
+} from "./sbom/bills.ts";
+import { createTar } from "./tar.ts";
 
 /** By name, in the order of their names. */
 export type Artifacts = ReadonlyMap<string, Uint8Array>;
@@ -21,33 +28,33 @@ export function makeArtifacts({
   version: string;
   sections: readonly Section[];
 }): Artifacts {
-  const { revision, at } = headOf(directory);
+  const { revision, at } = readHead(directory);
   const prefix = `sekisho-${version}`;
   const files = new Map<string, Uint8Array>([
-    [`${prefix}.tar.gz`, compress(archiveOf({ directory, prefix }))],
+    [`${prefix}.tar.gz`, compress(createGitArchive({ directory, prefix }))],
     [`sekisho-contract-${contractVersion}.tar.gz`, compress(contractArchive({ directory, prefix }))],
     ["release-notes.md", text(releaseNotes({ sections, version }))],
   ]);
-  const lock = lockOf(directory);
-  const project = contentsOfProject(lock);
-  files.set(`${prefix}.cdx.json`, text(textOf(billOf({ contents: project, lock, at }))));
+  const lock = readLockFile(directory);
+  const project = listProjectContents(lock);
+  files.set(`${prefix}.cdx.json`, text(formatBill(createBill({ contents: project, lock, at }))));
   const place = { directory };
   const config = loadExecutionConfig(place);
   const bundles = bundleNames.map((name) => {
-    const contents = contentsOfBundle({ lock, name, config, configDirectory: configDirectory(place) });
+    const contents = listBundleContents({ lock, name, config, configDirectory: configDirectory(place) });
     const made = contents.bundle.files;
-    files.set(`sekisho-${kebab(name)}-${version}.cdx.json`, text(textOf(billOf({ contents, lock, at }))));
+    files.set(`sekisho-${toKebabCase(name)}-${version}.cdx.json`, text(formatBill(createBill({ contents, lock, at }))));
     if (name === "container") {
       const folder = `sekisho-execution-${version}`;
       const inFolder = new Map([...made].map(([file, content]) => [`${folder}/${file}`, content]));
-      files.set(`${folder}.tar.gz`, compress(tarOf({ files: inFolder, at: new Date(at) })));
+      files.set(`${folder}.tar.gz`, compress(createTar({ files: inFolder, at: new Date(at) })));
     }
     const hashes = [...made].map(([file, content]) => ({
       name: file,
       bytes: content.byteLength,
       sha256: sha256(content),
     }));
-    return { name: kebab(name), files: hashes };
+    return { name: toKebabCase(name), files: hashes };
   });
   const manifest = { version, contract: contractVersion, revision, at, node: process.version, bundles };
   files.set("release.json", text(`${JSON.stringify(manifest, null, 2)}\n`));
@@ -58,7 +65,7 @@ export function makeArtifacts({
 }
 
 function contractArchive({ directory, prefix }: { directory: string; prefix: string }): Buffer {
-  return archiveOf({ directory, prefix, path: `contracts/released/${contractVersion}` });
+  return createGitArchive({ directory, prefix, path: `contracts/released/${contractVersion}` });
 }
 
 /** Byte 9 of the head names the operating system: 255 is "unknown" (RFC 1952). Node writes no time. */

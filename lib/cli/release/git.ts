@@ -13,7 +13,7 @@ function git(directory: string, words: readonly string[]): Buffer {
 
 export type Commit = { revision: string /** RFC 3339, in UTC, to the second. */; at: string };
 
-export function headOf(directory: string): Commit {
+export function readHead(directory: string): Commit {
   const [revision = "", seconds = ""] = git(directory, ["log", "-1", "--format=%H %ct"]).toString().trim().split(" ");
   return { revision, at: new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z") };
 }
@@ -25,7 +25,15 @@ export function changedPaths(directory: string): string[] {
 }
 
 /** The files of the last commit as a tar archive with the commit's time, below the folder `prefix`. Of `path` alone, where it is given. */
-export function archiveOf({ directory, prefix, path }: { directory: string; prefix: string; path?: string }): Buffer {
+export function createGitArchive({
+  directory,
+  prefix,
+  path,
+}: {
+  directory: string;
+  prefix: string;
+  path?: string;
+}): Buffer {
   const words = ["-c", "tar.umask=0022", "archive", "--format=tar", `--prefix=${prefix}/`, "HEAD"];
   return git(directory, path === undefined ? words : [...words, "--", path]);
 }

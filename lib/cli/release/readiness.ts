@@ -7,14 +7,14 @@ import { checkContract } from "./contract/check-contract.ts";
 import { releasedVersions } from "./contract/read-contract.ts";
 import { generatedProblems } from "./generated-problems.ts";
 import { changedPaths } from "./git.ts";
-import { contentsOfProject, licenseProblems, lockOf } from "./sbom/bills.ts";
+import { licenseProblems, listProjectContents, readLockFile } from "./sbom/bills.ts";
 
 export type Readiness = { version: string; sections: readonly Section[]; problems: string[] };
 
-export function readinessOf(directory: string): Readiness {
+export function checkReadiness(directory: string): Readiness {
   const { version } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { version: string };
   const sections = readSections(readFileSync(join(directory, "CHANGELOG.md"), "utf8"));
-  const lock = lockOf(directory);
+  const lock = readLockFile(directory);
   const problems = [
     ...treeProblems(directory),
     ...(lock.version === version
@@ -25,7 +25,7 @@ export function readinessOf(directory: string): Readiness {
     ...generatedProblems(directory),
     ...checkContract({ directory, version: contractVersion }),
     ...frozenProblems(directory),
-    ...licenseProblems(contentsOfProject(lock).packages),
+    ...licenseProblems(listProjectContents(lock).packages),
   ];
   return { version, sections, problems };
 }

@@ -7,7 +7,7 @@ import { contractVersion } from "../../../contracts/version.ts";
 import { makeArtifacts } from "./artifacts.ts";
 import { checkContract } from "./contract/check-contract.ts";
 import { generatedProblems } from "./generated-problems.ts";
-import { readinessOf } from "./readiness.ts";
+import { checkReadiness } from "./readiness.ts";
 import { runScript } from "./run-script.ts";
 
 const help = `npm run release -- --check | --freeze | --out DIR
@@ -33,30 +33,30 @@ function main(words: string[]): number {
       help: { type: "boolean", short: "h" },
     },
   });
-  if (values.help) return say(0, help);
+  if (values.help) return printAndExit(0, help);
   const { check, freeze, out } = values;
   if ([check, freeze, out].filter((one) => one !== undefined).length !== 1) {
     throw new UsageError("Say one of --check, --freeze and --out DIR.");
   }
   if (freeze) {
     const frozen = freezeContract(directory);
-    return "done" in frozen ? say(0, frozen.done) : refuse(frozen.problems);
+    return "done" in frozen ? printAndExit(0, frozen.done) : refuse(frozen.problems);
   }
   const folder = out === undefined ? undefined : resolve(out);
   if (folder !== undefined && existsSync(folder) && readdirSync(folder).length > 0) {
     throw new UsageError(`${folder} is not empty. Name another folder by --out.`);
   }
-  const { version, sections, problems } = readinessOf(directory);
+  const { version, sections, problems } = checkReadiness(directory);
   if (problems.length > 0)
     return refuse([`${version} cannot be released yet:`, ...problems.map((one) => `  - ${one}`)]);
-  if (folder === undefined) return say(0, `${version} can be released: npm run release -- --out DIR`);
+  if (folder === undefined) return printAndExit(0, `${version} can be released: npm run release -- --out DIR`);
   const artifacts = makeArtifacts({ directory, version, sections });
   mkdirSync(folder, { recursive: true });
   for (const [name, content] of artifacts) {
     writeFileSync(join(folder, name), content);
-    say(0, `${String(Math.ceil(content.byteLength / 1000)).padStart(7)} KB   ${name}`);
+    printAndExit(0, `${String(Math.ceil(content.byteLength / 1000)).padStart(7)} KB   ${name}`);
   }
-  return say(0, toPublish({ folder, version }));
+  return printAndExit(0, toPublish({ folder, version }));
 }
 
 function toPublish({ folder, version }: { folder: string; version: string }): string {
@@ -67,7 +67,7 @@ function toPublish({ folder, version }: { folder: string; version: string }): st
   ].join("\n");
 }
 
-function say(code: number, text: string): number {
+function printAndExit(code: number, text: string): number {
   process.stdout.write(`${text}\n`);
   return code;
 }

@@ -6,7 +6,7 @@ import { UsageError } from "../../../bin/commands/command.ts";
 import { configDirectory, loadExecutionConfig } from "../../../lambdas/shared/config/load.ts";
 import { type BundleName, bundleNames } from "../../cdk/bundle/entry.ts";
 import { runScript } from "./run-script.ts";
-import { billOf, contentsOfBundle, contentsOfProject, lockOf, textOf } from "./sbom/bills.ts";
+import { createBill, formatBill, listBundleContents, listProjectContents, readLockFile } from "./sbom/bills.ts";
 
 const help = `node lib/cli/release/sbom.ts --out FILE [--bundle NAME] [--config FILE] [--at TIME]
 
@@ -42,16 +42,16 @@ function main(words: string[]): number {
     throw new UsageError("--at is no time, such as 2026-01-31T12:00:00Z.");
   }
   const name = values.bundle === undefined ? undefined : bundleNamed(values.bundle);
-  const lock = lockOf(project);
+  const lock = readLockFile(project);
   const place = { directory: process.cwd(), file: values.config };
   const contents =
     name === undefined
-      ? contentsOfProject(lock)
-      : contentsOfBundle({ lock, name, config: loadExecutionConfig(place), configDirectory: configDirectory(place) });
-  const bill = billOf({ contents, lock, at });
+      ? listProjectContents(lock)
+      : listBundleContents({ lock, name, config: loadExecutionConfig(place), configDirectory: configDirectory(place) });
+  const bill = createBill({ contents, lock, at });
   const file = resolve(values.out);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, textOf(bill));
+  writeFileSync(file, formatBill(bill));
   process.stdout.write(`${file}   (${bill.components.length} packages)\n`);
   return 0;
 }

@@ -3,7 +3,7 @@
 const blockBytes = 512;
 
 /** `files` are named by their paths in the archive: at most 100 characters of ASCII each. `at` is the time of all of them. */
-export function tarOf({ files, at }: { files: ReadonlyMap<string, Uint8Array>; at: Date }): Buffer {
+export function createTar({ files, at }: { files: ReadonlyMap<string, Uint8Array>; at: Date }): Buffer {
   const parts = [...files].flatMap(([name, content]) => [
     headerOf({ name, bytes: content.byteLength, at }),
     content,

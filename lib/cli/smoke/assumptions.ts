@@ -1,9 +1,9 @@
 /** Compares what the project assumes of AWS, without having seen it on an account, with what a stage shows. */
 
-import { type Assumption, hasData, isOfAgentCore, metricText } from "./checks.ts";
+import { type AssumptionCheck, hasData, isOfAgentCore, metricText } from "./checks.ts";
 import type { SmokeFacts } from "./facts.ts";
 
-export function assumptionsOf(facts: SmokeFacts): Assumption[] {
+export function checkAssumptions(facts: SmokeFacts): AssumptionCheck[] {
   return [
     availability(facts),
     loopDetection(facts),
@@ -15,40 +15,42 @@ export function assumptionsOf(facts: SmokeFacts): Assumption[] {
     {
       point: "errors of the AgentCore platform in A2A mode",
       assumed: "they carry x-amzn-ErrorType, as in HTTP mode",
-      ...hidden("A stage's runtime speaks HTTP mode, and the platform's errors cannot be caused from here."),
+      ...createHiddenResult(
+        "A stage's runtime speaks HTTP mode, and the platform's errors cannot be caused from here.",
+      ),
     },
     {
       point: "a token of GetWebIdentityToken at a runtime with an inbound JWT authorizer",
       assumed: "it is accepted",
-      ...hidden("A stage's runtime is called with SigV4."),
+      ...createHiddenResult("A stage's runtime is called with SigV4."),
     },
     {
       point: "durable functions in the region",
       assumed: "not needed",
-      ...hidden("Sekisho uses none."),
+      ...createHiddenResult("Sekisho uses none."),
     },
     {
       point: "prices",
       assumed: "as npx sekisho cost has them",
-      ...hidden("Cost Explorer shows them a day later: compare it with npx sekisho cost."),
+      ...createHiddenResult("Cost Explorer shows them a day later: compare it with npx sekisho cost."),
     },
   ];
 }
 
-function hidden(observed: string): Pick<Assumption, "observed" | "differs" | "todo"> {
+function createHiddenResult(observed: string): Pick<AssumptionCheck, "observed" | "differs" | "todo"> {
   return { observed: `Not shown by this stage. ${observed}`, differs: undefined, todo: "" };
 }
 
-function accepted({ stories }: SmokeFacts): number {
+function countPolledStories({ stories }: SmokeFacts): number {
   return stories.filter(({ polls }) => polls > 0).length;
 }
 
-function availability(facts: SmokeFacts): Assumption {
+function availability(facts: SmokeFacts): AssumptionCheck {
   const { kind, region } = facts;
   const point = "AgentCore Runtime in the region";
   const assumed = "it is available";
-  if (kind !== "agentcore") return { point, assumed, ...hidden(`Its Execution zone is of kind ${kind}.`) };
-  const count = accepted(facts);
+  if (kind !== "agentcore") return { point, assumed, ...createHiddenResult(`Its Execution zone is of kind ${kind}.`) };
+  const count = countPolledStories(facts);
   return {
     point,
     assumed,
@@ -58,7 +60,7 @@ function availability(facts: SmokeFacts): Assumption {
   };
 }
 
-function loopDetection({ stories, wakes, verification }: SmokeFacts): Assumption {
+function loopDetection({ stories, wakes, verification }: SmokeFacts): AssumptionCheck {
   const polls = stories.find(({ story }) => story === "wakes")?.polls ?? 0;
   const dropped = verification.metrics
     .filter(({ metric }) => metric.name === "RecursiveInvocationsDropped")
@@ -73,11 +75,11 @@ function loopDetection({ stories, wakes, verification }: SmokeFacts): Assumption
   };
 }
 
-function runtimeMetrics({ kind, execution, verification }: SmokeFacts): Assumption {
+function runtimeMetrics({ kind, execution, verification }: SmokeFacts): AssumptionCheck {
   const point = "names, dimensions and account of AgentCore's metrics";
   const assumed = "those that the alarms watch, in the account of the runtime or of the caller";
-  if (kind !== "agentcore") return { point, assumed, ...hidden(`Its Execution zone is of kind ${kind}.`) };
-  if ("skipped" in execution) return { point, assumed, ...hidden(execution.skipped) };
+  if (kind !== "agentcore") return { point, assumed, ...createHiddenResult(`Its Execution zone is of kind ${kind}.`) };
+  if ("skipped" in execution) return { point, assumed, ...createHiddenResult(execution.skipped) };
   const zones = [execution, verification];
   const watched = execution.metrics.filter(({ metric }) => isOfAgentCore(metric));
   const silent = watched.filter(({ metric }) => !hasData({ metric, zones }));
@@ -98,10 +100,10 @@ function runtimeMetrics({ kind, execution, verification }: SmokeFacts): Assumpti
   };
 }
 
-function concurrentInvokes({ kind, stories, execution, verification }: SmokeFacts): Assumption {
+function concurrentInvokes({ kind, stories, execution, verification }: SmokeFacts): AssumptionCheck {
   const point = "several invocations of one AgentCore session at once";
   const assumed = "polls and a cancel are answered while the agent runs";
-  if (kind !== "agentcore") return { point, assumed, ...hidden(`Its Execution zone is of kind ${kind}.`) };
+  if (kind !== "agentcore") return { point, assumed, ...createHiddenResult(`Its Execution zone is of kind ${kind}.`) };
   const zones = [verification, ...("skipped" in execution ? [] : [execution])];
   const errors = zones.flatMap((zone) => zone.errors.flatMap(({ lines }) => [...lines.keys()]));
   const canceled = stories.find(({ story }) => story === "cancel")?.ok === true;
@@ -115,11 +117,11 @@ function concurrentInvokes({ kind, stories, execution, verification }: SmokeFact
   };
 }
 
-function policies(facts: SmokeFacts): Assumption {
+function policies(facts: SmokeFacts): AssumptionCheck {
   const point = "policies that match a principal which did not exist when they were made";
   const assumed = "they let the Verification role in";
-  if (facts.kind === "external") return { point, assumed, ...hidden("It deploys no Execution zone.") };
-  const count = accepted(facts);
+  if (facts.kind === "external") return { point, assumed, ...createHiddenResult("It deploys no Execution zone.") };
+  const count = countPolledStories(facts);
   return {
     point,
     assumed,
@@ -129,7 +131,7 @@ function policies(facts: SmokeFacts): Assumption {
   };
 }
 
-function creation({ verification }: SmokeFacts): Assumption {
+function creation({ verification }: SmokeFacts): AssumptionCheck {
   const count = verification.alarms.length;
   return {
     point: "errors when resources are created",
@@ -143,11 +145,11 @@ function creation({ verification }: SmokeFacts): Assumption {
 /** New accounts have it; the defaults of a stage are made for it. */
 const leastConcurrency = 10;
 
-function concurrency({ lambdaConcurrency }: SmokeFacts): Assumption {
+function concurrency({ lambdaConcurrency }: SmokeFacts): AssumptionCheck {
   const point = "Lambda's concurrency in the Verification account";
   const assumed = `at least ${leastConcurrency}`;
   if (lambdaConcurrency === undefined)
-    return { point, assumed, ...hidden("The credentials lack lambda:GetAccountSettings.") };
+    return { point, assumed, ...createHiddenResult("The credentials lack lambda:GetAccountSettings.") };
   const differs = lambdaConcurrency < leastConcurrency;
   return {
     point,

@@ -7,7 +7,7 @@ import type { SmokeFacts, ZoneFacts } from "./facts.ts";
 export type SmokeCheck = { name: string; ok: boolean; what: string };
 
 /** `differs`: what was observed is not what was assumed. `undefined`: this stage cannot show it. */
-export type Assumption = {
+export type AssumptionCheck = {
   point: string;
   assumed: string;
   observed: string;
@@ -22,7 +22,7 @@ const rare: readonly RegExp[] = [
   /^sekisho_/,
 ];
 
-export function checksOf(facts: SmokeFacts): SmokeCheck[] {
+export function checkFacts(facts: SmokeFacts): SmokeCheck[] {
   const { stories, verification, execution, own, lines } = facts;
   const zones = [verification, ...("skipped" in execution ? [] : [execution])];
   return [

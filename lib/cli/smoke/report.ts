@@ -1,15 +1,15 @@
 /** The result of a smoke test, for a person or for a script. */
-import type { Assumption, SmokeCheck } from "./checks.ts";
+import type { AssumptionCheck, SmokeCheck } from "./checks.ts";
 
-export type SmokeReport = { ok: boolean; checks: SmokeCheck[]; assumptions: Assumption[] };
+export type SmokeReport = { ok: boolean; checks: SmokeCheck[]; assumptions: AssumptionCheck[] };
 
 /** Well where every check is, and nothing that was observed differs from what is assumed. */
-export function reportOf({ checks, assumptions }: Omit<SmokeReport, "ok">): SmokeReport {
+export function createSmokeReport({ checks, assumptions }: Omit<SmokeReport, "ok">): SmokeReport {
   const ok = checks.every((check) => check.ok) && assumptions.every(({ differs }) => differs !== true);
   return { ok, checks, assumptions };
 }
 
-export function textOf({ ok, checks, assumptions }: SmokeReport, stageName: string): string {
+export function formatSmokeReport({ ok, checks, assumptions }: SmokeReport, stageName: string): string {
   const lines = checks.map((check) => `  ${check.ok ? "✓" : "✗"} ${check.name}\n      ${check.what}`);
   const points = assumptions.flatMap(({ point, assumed, observed, differs, todo }) => [
     `  ${differs === undefined ? "–" : differs ? "✗" : "✓"} ${point}`,

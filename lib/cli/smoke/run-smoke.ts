@@ -3,19 +3,19 @@ import { setTimeout as wait } from "node:timers/promises";
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
-import { metricsNamespaceOf, stackNameOf } from "../../cdk/names.ts";
+import { formatMetricsNamespace, formatStackName } from "../../cdk/names.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { Found } from "../doctor/run-checks.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskPlace } from "../tasks/stored-task.ts";
 import { openCloudWatch, type WatchedMetric } from "./alarms.ts";
-import { assumptionsOf } from "./assumptions.ts";
-import { checksOf } from "./checks.ts";
+import { checkAssumptions } from "./assumptions.ts";
+import { checkFacts } from "./checks.ts";
 import type { SmokeFacts, ZoneFacts } from "./facts.ts";
 import { createIsIdle } from "./idle.ts";
 import { openLogs } from "./logs.ts";
-import { reportOf, type SmokeReport } from "./report.ts";
+import { createSmokeReport, type SmokeReport } from "./report.ts";
 import { runStory, type StoryDependencies, type StoryResult, type StorySettings, storyGroups } from "./run-story.ts";
 import { type StackResource, stackResources } from "./stack-resources.ts";
 
@@ -50,10 +50,10 @@ export type SmokeRequest = NamedStage &
 export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
   const { place, settings, note, stageName } = request;
   const fromMs = Date.now() - 60_000;
-  const begun: Begun[] = [];
+  const begun: BegunTask[] = [];
   const stop = new AbortController();
   const signal = AbortSignal.any([request.signal, stop.signal]);
-  const dependencies = { ...request, signal, onBegun: (each: Begun) => void begun.push(each) };
+  const dependencies = { ...request, signal, onBegun: (each: BegunTask) => void begun.push(each) };
   const results: StoryResult[] = [];
   for (const group of storyGroups) {
     const running = group.map((story) => runStory({ ...dependencies, story }));
@@ -72,13 +72,13 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
     if (some.some(({ ok }) => !ok)) await cancelBegun({ place, begun, settings, note });
   }
   note(`Waiting for what CloudWatch writes of it, ${Math.ceil(settings.settleMs / 60_000)} minutes at the longest.`);
-  const facts = await lookAt({ ...request, results, fromMs });
-  const report = reportOf({ checks: checksOf(facts), assumptions: assumptionsOf(facts) });
+  const facts = await collectFacts({ ...request, results, fromMs });
+  const report = createSmokeReport({ checks: checkFacts(facts), assumptions: checkAssumptions(facts) });
   note(report.ok ? `Stage ${stageName} is as it should be.` : `Stage ${stageName}: see the report.`);
   return report;
 }
 
-type Begun = Parameters<StoryDependencies["onBegun"]>[0];
+type BegunTask = Parameters<StoryDependencies["onBegun"]>[0];
 
 /** Says nothing of an ambiguous task that has no record after `recordPatienceMs`: the entry did not take it. */
 async function cancelBegun({
@@ -86,7 +86,7 @@ async function cancelBegun({
   begun,
   settings: { pollMs, recordPatienceMs },
   note,
-}: Pick<SmokeRequest, "place" | "settings" | "note"> & { begun: readonly Begun[] }): Promise<void> {
+}: Pick<SmokeRequest, "place" | "settings" | "note"> & { begun: readonly BegunTask[] }): Promise<void> {
   const endMs = performance.now() + recordPatienceMs;
   await Promise.all(
     begun.map(async ({ requestId: id, isAmbiguous }) => {
@@ -107,7 +107,7 @@ async function cancelBegun({
   );
 }
 
-async function lookAt(request: SmokeRequest & { results: StoryResult[]; fromMs: number }): Promise<SmokeFacts> {
+async function collectFacts(request: SmokeRequest & { results: StoryResult[]; fromMs: number }): Promise<SmokeFacts> {
   const { stageName, stage, results, fromMs, settings, signal, runDoctor, executionProfile: profile } = request;
   const { account, region } = stage.verification;
   const verification = openZone({ zone: "Verification", stageName, region, profile: undefined, signal, fromMs });
@@ -158,11 +158,11 @@ async function lookAt(request: SmokeRequest & { results: StoryResult[]; fromMs: 
   }
 }
 
-type Looked = Pick<SmokeFacts, "verification" | "own" | "lines">;
+type ObservedFacts = Pick<SmokeFacts, "verification" | "own" | "lines">;
 
 /** Metrics come minutes later, log lines seconds later. */
-function isSettled({ verification, own, lines }: Looked): boolean {
-  const [metrics] = checksOf({ ...empty, verification, own, lines }).filter(({ name }) =>
+function isSettled({ verification, own, lines }: ObservedFacts): boolean {
+  const [metrics] = checkFacts({ ...empty, verification, own, lines }).filter(({ name }) =>
     name.startsWith("metrics that"),
   );
   const counted = own.every(({ sum = 0, atLeast }) => sum >= atLeast);
@@ -202,7 +202,7 @@ function openZone({
   let resources: Promise<StackResource[]> | undefined;
 
   async function resourcesOf(type: string): Promise<StackResource[]> {
-    resources ??= stackResources({ stackName: stackNameOf({ stageName, zone }), ...place });
+    resources ??= stackResources({ stackName: formatStackName({ stageName, zone }), ...place });
     return (await resources).filter((resource) => resource.type === type);
   }
 
@@ -216,7 +216,7 @@ function openZone({
   }: {
     own: readonly { metric: WatchedMetric; atLeast: number }[];
     ids: readonly string[];
-  }): Promise<Looked> {
+  }): Promise<ObservedFacts> {
     const alarms = await cloudWatch.alarms({ names: await physicalIds("AWS::CloudWatch::Alarm") });
     const watched = alarms.flatMap(({ name, watches }) => watches.map((metric) => ({ metric, alarm: name })));
     const functions = await physicalIds("AWS::Lambda::Function");
@@ -259,7 +259,7 @@ function openZone({
 
 /** Counted by the functions themselves, whatever else the stage does meanwhile. */
 function ownMetrics({ stageName, tasks }: { stageName: string; tasks: number }) {
-  const namespace = metricsNamespaceOf({ stageName });
+  const namespace = formatMetricsNamespace({ stageName });
   const dimensions = { zone: "verification" };
   return ["sekisho_tasks_total", "sekisho_answers_delivered_total"].map((name) => ({
     metric: { namespace, name, dimensions },

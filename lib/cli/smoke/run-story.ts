@@ -1,6 +1,6 @@
 /** The tasks of the smoke test: each is a message that a person seems to have sent, followed in the stage's table to its end. */
 import { setTimeout as wait } from "node:timers/promises";
-import { requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { type Delivery, sendEvent } from "../../local/signed-events.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
@@ -77,40 +77,40 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
   let latest: Task | undefined;
   let requestId: string | undefined;
   const result = (ok: boolean, what: string): StoryResult => {
-    return { story, ok, what, requestId, polls: latest?.polls ?? 0 };
+    return { story, ok, what, requestId, polls: latest?.wait?.polls ?? 0 };
   };
   try {
     const { ts, bot } = await slack.post({ text: `Sekisho smoke test: ${titles[story]}` });
     requestId = requestIdOf({ appId: bot.appId, channel: dependencies.channel, ts });
     const id = requestId;
     const text = `<@${bot.botUser}> ${texts[story]}`;
-    const delivery = await deliver({ ...dependencies, bot, ts, text, type: "app_mention" });
-    if (isTaken(delivery) || delivery.isAmbiguous) {
+    const delivery = await deliverEvent({ ...dependencies, bot, ts, text, type: "app_mention" });
+    if (isAccepted(delivery) || delivery.isAmbiguous) {
       dependencies.onBegun({ requestId: id, isAmbiguous: delivery.isAmbiguous });
     }
-    requireTaken({ ...dependencies, delivery });
+    requireAccepted({ ...dependencies, delivery });
     const until = async (wanted: (task: Task) => boolean, what: string, moreMs = 0) => {
-      latest = await follow({ ...dependencies, story, requestId: id, wanted, what, moreMs });
+      latest = await followStory({ ...dependencies, story, requestId: id, wanted, what, moreMs });
       return latest;
     };
     switch (story) {
       case "wakes": {
         const { wakes, wakeTaskMs } = settings;
-        const task = await until(({ polls }) => polls > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
+        const task = await until(({ wait }) => (wait?.polls ?? 0) > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
         await sendCancel({ place: dependencies.place, task });
         await until(isOver, "its end");
-        return result(true, `woke itself ${latest?.polls ?? 0} times, and was canceled then`);
+        return result(true, `woke itself ${latest?.wait?.polls ?? 0} times, and was canceled then`);
       }
       case "long": {
         const task = await until(isOver, "its answer", settings.longTaskMs);
         requireAnswer(task);
-        return result(true, `answered after ${settings.longTaskMs / 1000} s, with ${task.polls} polls`);
+        return result(true, `answered after ${settings.longTaskMs / 1000} s, with ${task.wait?.polls ?? 0} polls`);
       }
       case "question": {
         await until(({ state, question }) => state === "asking" && question?.ts !== undefined, "its question");
         const reply = await slack.post({ text: "Sekisho smoke test: the reply is yes.", threadTs: ts });
         const replied = { ts: reply.ts, threadTs: ts, text: "yes", type: "message" } as const;
-        requireTaken({ ...dependencies, delivery: await deliver({ ...dependencies, bot, ...replied }) });
+        requireAccepted({ ...dependencies, delivery: await deliverEvent({ ...dependencies, bot, ...replied }) });
         const task = await until(isOver, "its answer");
         requireAnswer(task);
         if (task.answeredBy?.length !== 1) throw new StoryFailure("it ended without the reply");
@@ -123,7 +123,7 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
         return result(true, "answered with a file, which is in the thread");
       }
       case "cancel": {
-        const task = await until(({ state, polls }) => state === "waiting" && polls > 0, "its first poll");
+        const task = await until(({ state, wait }) => state === "waiting" && (wait?.polls ?? 0) > 0, "its first poll");
         await sendCancel({ place: dependencies.place, task });
         const ended = await until(isOver, "its end");
         const outcome = describeOutcome(ended);
@@ -155,19 +155,19 @@ function requireAnswer(task: Task): void {
   if (task.undelivered !== undefined) throw new StoryFailure("Slack did not take its answer");
 }
 
-function isTaken({ status }: Delivery): boolean {
+function isAccepted({ status }: Delivery): boolean {
   return status === 200;
 }
 
-function requireTaken({ delivery, signal }: Pick<StoryDependencies, "signal"> & { delivery: Delivery }): void {
-  if (isTaken(delivery)) return;
+function requireAccepted({ delivery, signal }: Pick<StoryDependencies, "signal"> & { delivery: Delivery }): void {
+  if (isAccepted(delivery)) return;
   signal.throwIfAborted();
   const { status } = delivery;
   throw new StoryFailure(status === undefined ? "the entry does not answer" : `the entry answers HTTP ${status}`);
 }
 
 /** A task that is over before it is as wanted, or not in time, fails its story. */
-async function follow({
+async function followStory({
   place,
   story,
   requestId,
@@ -190,7 +190,8 @@ async function follow({
     signal.throwIfAborted();
     const task = (await place.store.get({ id: requestId }))?.task;
     if (task !== undefined) {
-      const line = `${story}: ${task.state}${task.polls < 5 ? "" : `, ${task.polls - (task.polls % 5)} polls`}`;
+      const { polls } = task.wait ?? { polls: 0 };
+      const line = `${story}: ${task.state}${polls < 5 ? "" : `, ${polls - (polls % 5)} polls`}`;
       if (line !== shown) note(line);
       shown = line;
       if (wanted(task)) return task;
@@ -204,7 +205,7 @@ async function follow({
   }
 }
 
-async function deliver({
+async function deliverEvent({
   eventsUrl,
   signingSecret,
   channel,

@@ -1,8 +1,7 @@
 /** The smoke test in Slack, as the stage's bot: posts the messages that its tasks hang below, and reads their threads. */
 import * as z from "zod";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { callWebApi } from "../../../lambdas/verification/slack/api/call.ts";
-import { toSlackError } from "../../../lambdas/verification/slack/api/to-slack-error.ts";
+import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/call.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 
 /** The sender of a post, as Slack names it. */

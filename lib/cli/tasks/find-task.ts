@@ -15,7 +15,7 @@ const states = taskSchema.shape.state.options;
 const shownOfSeveral = 5;
 
 /** The one request id that stands behind a command's name. */
-export function idIn(positionals: string[]): string {
+export function readTaskId(positionals: string[]): string {
   const [id, ...more] = positionals;
   if (id === undefined || more.length > 0) throw new UsageError("One request id is needed, or the beginning of one.");
   const given = id.toLowerCase();

@@ -12,7 +12,7 @@ export function isOpen({ state }: Pick<Task, "state">): boolean {
 }
 
 /** Everything under one index key, oldest first. Ends early, without a word, when the signal aborts. */
-export async function* itemsOf({
+export async function* listItems({
   store,
   index,
   key,

@@ -2,8 +2,8 @@
 import { dirname } from "node:path";
 import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { isFolderLocked } from "../../local/engine.ts";
-import { itemsOf, openStates } from "./items.ts";
-import { oldestFirst } from "./oldest-first.ts";
+import { listItems, openStates } from "./items.ts";
+import { mergeOldestFirst } from "./oldest-first.ts";
 import type { TaskListings, TaskPlace } from "./stored-task.ts";
 
 export function localTasks({
@@ -18,11 +18,11 @@ export function localTasks({
   signal: AbortSignal;
 }): TaskListings {
   return {
-    openTasks: () => oldestFirst(openStates.map((key) => itemsOf({ store, index: "state", key, signal }))),
+    openTasks: () => mergeOldestFirst(openStates.map((key) => listItems({ store, index: "state", key, signal }))),
     newestIds: newestInFile({ database }),
     async idsLike({ state, prefix }) {
       const ids: string[] = [];
-      for await (const { id } of itemsOf({ store, index: "state", key: state, signal })) {
+      for await (const { id } of listItems({ store, index: "state", key: state, signal })) {
         if (id.startsWith(prefix)) ids.push(id);
       }
       return ids;

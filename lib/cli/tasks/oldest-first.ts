@@ -6,7 +6,7 @@ import type { StoredTask } from "./stored-task.ts";
  * Merges listings that are each in order of age; reads of each no further than it is asked for. A task that changes its
  * state meanwhile comes once; what is no task, or cannot be read, does not come.
  */
-export async function* oldestFirst(listings: AsyncGenerator<StoredTask, void, undefined>[]): AsyncGenerator<Task> {
+export async function* mergeOldestFirst(listings: AsyncGenerator<StoredTask, void, undefined>[]): AsyncGenerator<Task> {
   const seen = new Set<string>();
   const heads = await Promise.all(listings.map(nextTask));
   for (;;) {

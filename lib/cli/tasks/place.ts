@@ -8,7 +8,7 @@ import { localTasks } from "./local-place.ts";
 import { parseStored, type TaskPlace } from "./stored-task.ts";
 
 /** Runs `work` on the tasks of the zone that the options name, and closes it. */
-export async function atPlace<T>(
+export async function withTaskPlace<T>(
   run: Pick<CommandRun, "directory" | "signal">,
   values: ZoneValues,
   work: (place: TaskPlace) => Promise<T>,

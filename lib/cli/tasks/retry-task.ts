@@ -1,7 +1,7 @@
 /** Does what a task that is over was asked once more, as a new task. */
 import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
-import { retryIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "./stored-task.ts";
 
@@ -11,7 +11,7 @@ export function retryRefusal(task: Task): string | undefined {
   if (task.message.command) {
     return "was a slash command, which leaves no message to be read again. Use the command once more.";
   }
-  if (task.outcome?.type === "canceling" || (task.message.unaddressed && task.deadlineAtMs === undefined)) {
+  if (task.outcome?.type === "canceling" || (task.message.unaddressed && task.call?.deadlineAtMs === undefined)) {
     return "was the word to cancel. sekisho tasks cancel ends a task.";
   }
   return undefined;

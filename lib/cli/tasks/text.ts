@@ -9,16 +9,16 @@ const units = [
 ] as const;
 
 /** In the largest unit of which there is one: `850 ms`, `12 s`, `3 min`, `5 h`, `4 d`. */
-export function durationText(ms: number): string {
+export function formatDuration(ms: number): string {
   const unit = units.find((candidate) => Math.abs(ms) >= candidate.ms);
   return unit === undefined ? `${Math.trunc(ms)} ms` : `${Math.trunc(ms / unit.ms)} ${unit.name}`;
 }
 
-export function timeText(atMs: number): string {
+export function formatTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-export function nextText({ task, nowMs }: { task: Task; nowMs: number }): string {
+export function describeNextStep({ task, nowMs }: { task: Task; nowMs: number }): string {
   if (task.state === "done") return describeOutcome(task) ?? "over";
   if (task.lease !== undefined && task.lease.untilMs > nowMs) return `a worker is at it: ${stepText(task)}`;
   if (task.lease !== undefined) return `taken over from a worker that died: ${stepText(task)}`;
@@ -34,7 +34,7 @@ function stepText(task: Task): string {
     case "announced":
       return "send to its destination";
     case "sent":
-      return task.mayHaveArrived ? "ask whether it arrived" : "answer to its first call";
+      return task.call?.arrival === "in_doubt" ? "ask whether it arrived" : "answer to its first call";
     case "waiting":
       return task.cancelReason === undefined ? "poll" : "cancel at its destination";
     case "asking":

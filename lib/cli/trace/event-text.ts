@@ -5,18 +5,18 @@ type EventName = TaskEvent["type"];
 type Known = { [Name in EventName]?: (event: Extract<TaskEvent, { type: Name }>) => string };
 
 /** A step's title. Readers find the state behind the arrow. */
-export function titleOfEvent({ words, state }: { words: string; state: string }): string {
+export function formatStepTitle({ words, state }: { words: string; state: string }): string {
   return `${words} → ${state}`;
 }
 
 /** With what the event itself says. */
-export function wordsOfEvent(event: TaskEvent): string {
+export function describeEvent(event: TaskEvent): string {
   const tell = known[event.type] as ((event: TaskEvent) => string) | undefined;
   return tell?.(event) ?? names[event.type];
 }
 
 /** Where only the event's name was kept, as in a record's history; a name of another version stands for itself. */
-export function wordsOfName(name: string): string {
+export function describeEventName(name: string): string {
   return Object.hasOwn(names, name) ? names[name as EventName] : name.replaceAll("_", " ");
 }
 
@@ -24,8 +24,8 @@ const names: Record<EventName | "asked", string> = {
   asked: "message is in the queue",
   woken: "worker claims the task",
   permitted: "looked up whether the person may ask",
-  refusal_told: "person is told, or was told before",
-  answer_given: "looked up whether the thread waits for it",
+  refusal_shown: "person is told, or was told before",
+  reply_given: "looked up whether the thread waits for it",
   charged: "counted",
   thread_opened: "a thread for it is open",
   prepared: "what goes along is ready",
@@ -35,9 +35,9 @@ const names: Record<EventName | "asked", string> = {
   question_asked: "question is in the thread",
   question_shown: "question shows its answer",
   uploaded: "a file is uploaded",
-  lined_up: "has its place in the thread",
+  thread_joined: "has its place in the thread",
   thread_full: "too many wait in the thread",
-  left_thread: "left the thread to the next",
+  thread_left: "left the thread to the next",
   thread_canceled: "asked others of the thread to end",
   message_read: "message read again",
   busy: "destination has all its calls under way",
@@ -49,13 +49,13 @@ const names: Record<EventName | "asked", string> = {
   canceled: "canceled at the Execution zone",
   share_refused: "files may not be shown in the thread",
   delivered: "answer is in the thread",
-  swept: "thread looked at once more",
+  cleaned_up: "thread looked at once more",
   step_failed: "our own code failed on its data",
   dead_lettered: "queue gave up on the wake-up",
   redriven: "operator wants the task to go on",
 };
 
-const verdicts: Record<Extract<TaskEvent, { type: "answer_given" }>["verdict"], string> = {
+const verdicts: Record<Extract<TaskEvent, { type: "reply_given" }>["verdict"], string> = {
   taken: "it is the answer that the thread waits for",
   none: "the thread waits for no answer",
   not_yours: "the thread waits for somebody else's answer",
@@ -65,12 +65,12 @@ const verdicts: Record<Extract<TaskEvent, { type: "answer_given" }>["verdict"], 
 const known: Known = {
   woken: ({ resumed }) => (resumed ? "worker takes over from one that died" : names.woken),
   permitted: ({ allowed }) => (allowed ? "the person may ask" : "the person may not ask"),
-  answer_given: ({ verdict }) => verdicts[verdict],
+  reply_given: ({ verdict }) => verdicts[verdict],
   charged: ({ over }) => (over === undefined ? names.charged : `over the limit of that ${over.by}`),
   prepared: ({ context: { history = [], attachments = [] } }) =>
     `goes with ${history.length} earlier messages and ${attachments.length} files`,
   uploaded: ({ fileId }) => (fileId === undefined ? "a file cannot be uploaded" : names.uploaded),
-  lined_up: ({ queuePosition }) =>
+  thread_joined: ({ queuePosition }) =>
     queuePosition === 0 ? "it is its turn in the thread" : `waits for ${queuePosition} of its thread`,
   thread_canceled: ({ count }) => `asked ${count} of the thread to end`,
   answered: ({ result }) => `${names.answered} "${result.status}"`,

@@ -7,7 +7,7 @@ import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts
 import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
-import { roleNameOf } from "../../cdk/names.ts";
+import { formatRoleName } from "../../cdk/names.ts";
 import { openSqliteEngine } from "../../local/engine.ts";
 import { AwsFailure, callAws } from "../aws/aws-failure.ts";
 import { readExecutionTable } from "../aws/stack-outputs.ts";
@@ -60,7 +60,7 @@ export async function readStageRecord({
   try {
     const table = await readExecutionTable({ ...named, region: place.region, signal });
     const store = createDynamoTaskStore({ client, table, parse: parseRecord, signal });
-    const role = `${account}:role/${roleNameOf({ stageName, zone: "Verification" })}`;
+    const role = `${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
     const get = (id: string) =>
       callAws({ doing: "read the Execution zone's record", signal, call: () => store.get({ id }) });
     return await firstOf({ ids: possibleIds({ ...asked, principals: [role, "agentcore"] }), get });

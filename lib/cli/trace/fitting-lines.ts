@@ -4,7 +4,7 @@ import type { LogLine } from "./log-line.ts";
 type Ids = { requestId: string; taskId: string | undefined; traceId: string | undefined };
 
 /** In order of time, each once. A line that names another request is of another task, whatever trace both are of. */
-export function linesOf({ all, requestId, ...known }: Ids & { all: readonly LogLine[] }): Omit<Ids, "requestId"> & {
+export function selectLines({ all, requestId, ...known }: Ids & { all: readonly LogLine[] }): Omit<Ids, "requestId"> & {
   lines: LogLine[];
 } {
   const own = all.filter(({ fields }) => requestOf(fields) === requestId);
@@ -20,7 +20,7 @@ export function linesOf({ all, requestId, ...known }: Ids & { all: readonly LogL
 }
 
 /** The request ids of the lines that speak of an id: a request id or its beginning, a task id, a trace id. */
-export function requestIdsFor({ lines, id }: { lines: readonly LogLine[]; id: string }): string[] {
+export function findRequestIds({ lines, id }: { lines: readonly LogLine[]; id: string }): string[] {
   const found = lines.flatMap(({ fields }) => {
     const requestId = requestOf(fields);
     if (requestId === undefined) return [];

@@ -1,5 +1,5 @@
 /** A long task is polled dozens of times, each time alike: for a reader once is enough. */
-import { titleOfEvent, wordsOfName } from "./event-text.ts";
+import { describeEventName, formatStepTitle } from "./event-text.ts";
 import type { PictureStep } from "./picture-step.ts";
 
 /** Fewer are worth their lines. */
@@ -7,8 +7,8 @@ const leastPolls = 3;
 const pollTitle = "get_task";
 /** What comes with each poll. */
 const around = new Set([
-  titleOfEvent({ words: wordsOfName("woken"), state: "waiting" }),
-  titleOfEvent({ words: wordsOfName("answered"), state: "waiting" }),
+  formatStepTitle({ words: describeEventName("woken"), state: "waiting" }),
+  formatStepTitle({ words: describeEventName("answered"), state: "waiting" }),
   `answer to ${pollTitle}`,
 ]);
 

@@ -1,17 +1,18 @@
 /** What the Execution zone's record tells of a task's way. */
 import { isTerminal } from "../../../contracts/task.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { detailOf, type PictureStep, type SourceStep } from "./picture-step.ts";
+import { createDetail, type PictureStep, type SourceStep } from "./picture-step.ts";
 
 type State = ExecutionTask["state"];
 
-export function stepsOfExecutionTask({ task, nowMs }: { task: ExecutionTask; nowMs: number }): SourceStep[] {
+export function listExecutionSteps({ task, nowMs }: { task: ExecutionTask; nowMs: number }): SourceStep[] {
   const { createdAtMs, changedAtMs, state, a2a, outcome } = task;
   const passed = a2a?.passed ?? [];
   const entered = [...passed, { state, atMs: changedAtMs }].filter((each) => each.state !== "submitted");
-  const ending = outcome?.type === "failure" ? detailOf({ reason: outcome.reason, lost: outcome.lost && "yes" }) : {};
+  const ending =
+    outcome?.type === "failure" ? createDetail({ reason: outcome.reason, lost: outcome.lost && "yes" }) : {};
   return [
-    { step: execution({ atMs: createdAtMs, title: titleOfState("submitted") }) },
+    { step: execution({ atMs: createdAtMs, title: formatStateTitle("submitted") }) },
     ...entered.map((each) => stepOfState({ ...each, detail: each.state === state ? ending : {} })),
     ...leaseSteps({ task, nowMs }),
   ];
@@ -22,7 +23,7 @@ export function stateKey(state: string): string {
   return `state ${state}`;
 }
 
-export function titleOfState(state: string): string {
+export function formatStateTitle(state: string): string {
   return Object.hasOwn(words, state) ? `${words[state as State]} → ${state}` : `task → ${state}`;
 }
 
@@ -48,7 +49,7 @@ function stepOfState({
   const isFailed = state === "failed" || state === "rejected";
   const step = execution({
     atMs,
-    title: titleOfState(state),
+    title: formatStateTitle(state),
     detail,
     zone: "agent",
     ...(isFailed && { failed: true }),

@@ -1,14 +1,14 @@
 /** What log lines of either zone tell of a task's way. */
-import { titleOfEvent, wordsOfName } from "./event-text.ts";
-import { stateKey, titleOfState } from "./from-execution-task.ts";
-import { askedKey, callKey, decisionKey } from "./from-task.ts";
+import { describeEventName, formatStepTitle } from "./event-text.ts";
+import { formatStateTitle, stateKey } from "./from-execution-task.ts";
+import { callKey, decisionKey, receivedKey } from "./from-task.ts";
 import type { LogLine } from "./log-line.ts";
 import type { PictureStep, PictureZone, SourceStep } from "./picture-step.ts";
 
 /** Fields that the title, the time or the picture's head tells already. */
 const toldElsewhere = new Set(["request_id", "task_id", "trace_id", "correlation_id", "duration_ms", "event", "state"]);
 
-export function stepOfLine(line: LogLine): SourceStep {
+export function toLogStep(line: LogLine): SourceStep {
   const { fields, level } = line;
   const { key, title, zone, isSpan } = tell(line);
   const durationMs = typeof fields.duration_ms === "number" ? fields.duration_ms : undefined;
@@ -46,9 +46,9 @@ function tell({ message, service, fields }: LogLine): Told {
   const because = reason === undefined ? "" : ` (${reason})`;
   switch (message) {
     case "message_enqueued":
-      return { key: askedKey, title: wordsOfName("asked"), zone: "slack" };
+      return { key: receivedKey, title: describeEventName("asked"), zone: "slack" };
     case "task_step": {
-      const title = titleOfEvent({ words: `${wordsOfName(String(event))}${because}`, state: String(state) });
+      const title = formatStepTitle({ words: `${describeEventName(String(event))}${because}`, state: String(state) });
       return { key: decisionKey({ event: String(event), state: String(state) }), title, zone: "verification" };
     }
     case "call_answered":
@@ -61,12 +61,12 @@ function tell({ message, service, fields }: LogLine): Told {
         isSpan: true,
       };
     case "task_started":
-      return { key: stateKey("working"), title: titleOfState("working"), zone: "agent" };
+      return { key: stateKey("working"), title: formatStateTitle("working"), zone: "agent" };
     case "task_ended":
     case "task_asks":
-      return { key: stateKey(String(state)), title: titleOfState(String(state)), zone: "agent" };
+      return { key: stateKey(String(state)), title: formatStateTitle(String(state)), zone: "agent" };
     default:
-      return { title: `${wordsOfName(message)}${because}`, zone: zoneOf({ message, service }) };
+      return { title: `${describeEventName(message)}${because}`, zone: zoneOf({ message, service }) };
   }
 }
 

@@ -1,10 +1,10 @@
 /** What the local run saw of a task's way, frames included. */
-import type { Step } from "../../local/recorder/step-recorder.ts";
+import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
 import { callKey, decisionKey } from "./from-task.ts";
+import { hideTexts } from "./hide-texts.ts";
 import type { PictureStep, PictureZone, SourceStep } from "./picture-step.ts";
-import { withoutTexts } from "./without-texts.ts";
 
-const zones: Record<Step["kind"], PictureZone> = {
+const zones: Record<RecordedStep["kind"], PictureZone> = {
   event: "slack",
   delivery: "slack",
   claim: "verification",
@@ -13,14 +13,14 @@ const zones: Record<Step["kind"], PictureZone> = {
   response: "transport",
 };
 
-export function toRecordedStep({ atMs, kind, title, detail, failed }: Step): SourceStep {
+export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedStep): SourceStep {
   const step: PictureStep = { atMs, zone: zones[kind], title, detail: {}, ...(failed === true && { failed }) };
   switch (kind) {
     case "request":
-      return { key: callKey(title), step: { ...step, frame: withoutTexts(detail) } };
+      return { key: callKey(title), step: { ...step, frame: hideTexts(detail) } };
     case "response":
       // Its title may quote the agent's progress.
-      return { step: { ...step, title: `answer to ${title.replace(/:.*$/s, "")}`, frame: withoutTexts(detail) } };
+      return { step: { ...step, title: `answer to ${title.replace(/:.*$/s, "")}`, frame: hideTexts(detail) } };
     case "claim":
     case "decision":
       return { key: keyOfDecision({ title, detail }), step: { ...step, detail: nextOf(detail) } };
@@ -29,7 +29,7 @@ export function toRecordedStep({ atMs, kind, title, detail, failed }: Step): Sou
   }
 }
 
-function keyOfDecision({ title, detail }: Pick<Step, "title" | "detail">): string {
+function keyOfDecision({ title, detail }: Pick<RecordedStep, "title" | "detail">): string {
   const { event } = Object(detail) as { event?: { type?: unknown } };
   return decisionKey({ event: String(event?.type), state: title.split(" → ").at(-1) ?? "" });
 }

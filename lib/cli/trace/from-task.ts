@@ -1,9 +1,9 @@
 /** What the Verification zone's record tells of a task's way. */
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { titleOfEvent, wordsOfName } from "./event-text.ts";
-import { detailOf, type PictureStep, type SourceStep } from "./picture-step.ts";
+import { describeEventName, formatStepTitle } from "./event-text.ts";
+import { createDetail, type PictureStep, type SourceStep } from "./picture-step.ts";
 
-export function stepsOfTask(task: Task): SourceStep[] {
+export function listTaskSteps(task: Task): SourceStep[] {
   return [...task.history.map(stepOfEntry), ...pollSteps(task), ...questionSteps(task), ...progressSteps(task)];
 }
 
@@ -17,18 +17,19 @@ export function decisionKey({ event, state }: { event: string; state: string }):
   return `decision ${event} ${state}`;
 }
 
-export const askedKey = "asked";
+export const receivedKey = "asked";
 
 function stepOfEntry({ atMs, event, state }: Task["history"][number]): SourceStep {
   if (event === "asked") {
-    return { key: askedKey, step: { atMs, zone: "slack", title: wordsOfName(event), detail: {} } };
+    return { key: receivedKey, step: { atMs, zone: "slack", title: describeEventName(event), detail: {} } };
   }
-  const title = titleOfEvent({ words: wordsOfName(event), state });
+  const title = formatStepTitle({ words: describeEventName(event), state });
   return { key: decisionKey({ event, state }), step: verification({ atMs, title }) };
 }
 
 /** The record keeps how many there were, and when the latest was. */
-function pollSteps({ polls, polledAtMs }: Task): SourceStep[] {
+function pollSteps({ wait }: Task): SourceStep[] {
+  const { polls, polledAtMs } = wait ?? { polls: 0 };
   if (polledAtMs === undefined || polls === 0) return [];
   const title = polls === 1 ? "asked once how far it is" : `asked ${polls} times how far it is, now the latest time`;
   return [{ key: callKey("get_task"), step: { ...verification({ atMs: polledAtMs, title }), zone: "transport" } }];
@@ -41,15 +42,15 @@ function questionSteps({ question }: Task): SourceStep[] {
   const asks = verification({ atMs: askedAtMs, title: "the agent asks", detail });
   if (answer === undefined) return [{ step: asks }];
   const { user, option, atMs } = answer;
-  const given = detailOf({ question: index + 1, user, option: option === undefined ? undefined : option + 1 });
-  const title = answer.sentToAgent === true ? "a person answers, and the agent has it" : "a person answers";
+  const given = createDetail({ question: index + 1, user, option: option === undefined ? undefined : option + 1 });
+  const title = answer.arrival?.type === "arrived" ? "a person answers, and the agent has it" : "a person answers";
   return [{ step: asks }, { step: { ...verification({ atMs, title, detail: given }), zone: "slack" } }];
 }
 
 function progressSteps({ progress }: Task): SourceStep[] {
   if (progress === undefined) return [];
   const { shownAtMs: atMs, percent, partialText } = progress;
-  const detail = detailOf({ percent, partial_characters: partialText?.length });
+  const detail = createDetail({ percent, partial_characters: partialText?.length });
   return [{ step: { atMs, zone: "slack", title: "latest progress is shown", detail } }];
 }
 

@@ -5,12 +5,12 @@ import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { readStage } from "../aws/stage.ts";
 import { findTask } from "../tasks/find-task.ts";
-import { atPlace } from "../tasks/place.ts";
+import { withTaskPlace } from "../tasks/place.ts";
 import { type ZoneValues, zoneFile } from "../zone/zone.ts";
 import { type ExecutionRecord, readLocalRecord, readStageRecord } from "./execution-record.ts";
-import { linesOf, requestIdsFor } from "./fitting-lines.ts";
+import { findRequestIds, selectLines } from "./fitting-lines.ts";
 import type { LogLine } from "./log-line.ts";
-import type { KnownOfTask } from "./picture.ts";
+import type { PictureSources } from "./picture.ts";
 
 type Wanted = { id: string; values: ZoneValues; lines: readonly LogLine[] | undefined };
 
@@ -18,15 +18,18 @@ type Wanted = { id: string; values: ZoneValues; lines: readonly LogLine[] | unde
  * With log lines, what a store cannot tell is a note and not an error: they may be all that there is. Throws where no task is
  * found, or several are.
  */
-export async function gather(run: CommandRun, wanted: Wanted): Promise<Omit<KnownOfTask, "nowMs" | "stepRecorder">> {
+export async function gatherSources(
+  run: CommandRun,
+  wanted: Wanted,
+): Promise<Omit<PictureSources, "nowMs" | "stepRecorder">> {
   const { id, values, lines = [] } = wanted;
-  const requestId = onlyOne({ ids: requestIdsFor({ lines, id }), id });
+  const requestId = onlyOne({ ids: findRequestIds({ lines, id }), id });
   const task = await readTask(run, { ...wanted, requestId });
   const found = requestId ?? task?.id;
   if (found === undefined) throw new Error(`Nothing is known of ${id}.`);
   const taskIds = [
-    task?.taskId,
-    linesOf({ all: lines, requestId: found, taskId: undefined, traceId: undefined }).taskId,
+    task?.call?.taskId,
+    selectLines({ all: lines, requestId: found, taskId: undefined, traceId: undefined }).taskId,
   ];
   const asked = { requestId: found, taskIds: taskIds.filter((each) => each !== undefined) };
   const { task: execution, note } = await readExecution(run, { values, ...asked });
@@ -46,7 +49,7 @@ async function readTask(
   { id, values, lines, requestId }: Wanted & { requestId: string | undefined },
 ): Promise<Task | undefined> {
   try {
-    return await atPlace(run, values, async (place) =>
+    return await withTaskPlace(run, values, async (place) =>
       findTask({ place, id: requestId ?? id.toLowerCase(), note: run.note }),
     );
   } catch (error) {

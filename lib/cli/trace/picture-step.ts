@@ -20,7 +20,7 @@ export type PictureStep = {
 export type SourceStep = { key?: string | undefined; step: PictureStep };
 
 /** What is undefined is not shown. */
-export function detailOf(values: Record<string, string | number | undefined>): PictureStep["detail"] {
+export function createDetail(values: Record<string, string | number | undefined>): PictureStep["detail"] {
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
   );

@@ -2,14 +2,14 @@
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { traceIdOf } from "../../../lambdas/shared/trace.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { Step } from "../../local/recorder/step-recorder.ts";
+import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
 import { describeOutcome } from "../tasks/text.ts";
-import { titleOfEvent } from "./event-text.ts";
-import { linesOf } from "./fitting-lines.ts";
-import { stepsOfExecutionTask } from "./from-execution-task.ts";
-import { stepOfLine } from "./from-log-lines.ts";
-import { toRecordedStep } from "./from-recorder.ts";
-import { stepsOfTask } from "./from-task.ts";
+import { formatStepTitle } from "./event-text.ts";
+import { selectLines } from "./fitting-lines.ts";
+import { listExecutionSteps } from "./from-execution-task.ts";
+import { toLogStep } from "./from-log-lines.ts";
+import { toRecorderStep } from "./from-recorder.ts";
+import { listTaskSteps } from "./from-task.ts";
 import type { LogLine } from "./log-line.ts";
 import { mergeSteps } from "./merge-steps.ts";
 import type { PictureStep } from "./picture-step.ts";
@@ -30,46 +30,46 @@ export type Picture = {
   steps: PictureStep[];
 };
 
-export type KnownOfTask = {
+export type PictureSources = {
   requestId: string;
   task?: Task | undefined;
   execution?: ExecutionTask | undefined;
   /** Of any tasks: those that fit are taken. */
   lines?: readonly LogLine[];
   /** Of any tasks, too. */
-  stepRecorder?: readonly Step[];
+  stepRecorder?: readonly RecordedStep[];
   nowMs: number;
 };
 
 /** Undefined where nothing is known of it. */
-export function pictureOf({
+export function createPicture({
   requestId,
   task,
   execution,
   lines: all = [],
   stepRecorder: seen = [],
   nowMs,
-}: KnownOfTask): Picture | undefined {
+}: PictureSources): Picture | undefined {
   const recordTrace = task?.trace ?? execution?.trace;
-  const { lines, taskId, traceId } = linesOf({
+  const { lines, taskId, traceId } = selectLines({
     all,
     requestId,
-    taskId: task?.taskId ?? execution?.id,
+    taskId: task?.call?.taskId ?? execution?.id,
     traceId: recordTrace && traceIdOf(recordTrace),
   });
   const stepRecorder = seen.filter((step) => step.requestId === requestId);
   const steps = mergeSteps([
-    stepRecorder.map(toRecordedStep),
-    lines.map(stepOfLine),
-    task === undefined ? [] : stepsOfTask(task),
-    execution === undefined ? [] : stepsOfExecutionTask({ task: execution, nowMs }),
+    stepRecorder.map(toRecorderStep),
+    lines.map(toLogStep),
+    task === undefined ? [] : listTaskSteps(task),
+    execution === undefined ? [] : listExecutionSteps({ task: execution, nowMs }),
   ]);
   const [first] = steps;
   const last = steps.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const state = task?.state ?? stateOf(lines) ?? execution?.state ?? "unknown";
   const outcome = task && describeOutcome(task);
-  const destination = task?.destination ?? fieldOf({ lines, name: "destination" });
+  const destination = task?.call?.destination ?? fieldOf({ lines, name: "destination" });
   return {
     requestId,
     ...(taskId !== undefined && { taskId }),
@@ -84,7 +84,7 @@ export function pictureOf({
 }
 
 function isEnd({ zone, title }: PictureStep): boolean {
-  return zone === "verification" && title.endsWith(titleOfEvent({ words: "", state: "done" }));
+  return zone === "verification" && title.endsWith(formatStepTitle({ words: "", state: "done" }));
 }
 
 function stateOf(lines: readonly LogLine[]): string | undefined {

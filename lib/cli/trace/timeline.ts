@@ -1,7 +1,7 @@
 /** The picture as lines for a terminal: when, in which zone, what, how long. */
 import { styleText } from "node:util";
 import { safeLine } from "../../../lambdas/shared/safe-characters.ts";
-import { timeText } from "../tasks/text.ts";
+import { formatTime } from "../tasks/text.ts";
 import { foldPolls } from "./fold-polls.ts";
 import type { Picture } from "./picture.ts";
 import type { PictureStep, PictureZone } from "./picture-step.ts";
@@ -49,7 +49,7 @@ function headLines({ requestId, taskId, traceId, state, outcome, destination, st
     ["destination", destination],
     ["task id", taskId],
     ["trace id", traceId],
-    ["began", timeText(startedAtMs)],
+    ["began", formatTime(startedAtMs)],
     ["took", endedAtMs === undefined ? undefined : lengthText(endedAtMs - startedAtMs)],
   ];
   const lines = fields.flatMap(([name, value]) =>

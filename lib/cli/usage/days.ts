@@ -9,7 +9,7 @@ const daysByDefault = 30;
 const mostDays = 3660;
 
 /** The days from the first to the last, in their order; without words, the last thirty with today. */
-export function daysOf({
+export function listDays({
   from,
   to,
   nowMs,

@@ -5,7 +5,7 @@ import { listRecords } from "../data/find-person.ts";
 import type { StoredRecord } from "../data/person.ts";
 
 /** In the order in which tasks ended, to the second or so. `unread` is called for what another version wrote. */
-export async function* entriesOf({
+export async function* readEntries({
   store,
   days,
   team,

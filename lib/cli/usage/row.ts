@@ -24,7 +24,7 @@ export const columns = [
 /** What is not known is undefined. */
 type UsageRow = Record<(typeof columns)[number], string | number | undefined>;
 
-export function rowOf(entry: HistoryEntry): UsageRow {
+export function toUsageRow(entry: HistoryEntry): UsageRow {
   const { askedAtMs, listedAtMs: endedAtMs, tokens, texts } = entry;
   return {
     ended_at: new Date(endedAtMs).toISOString(),

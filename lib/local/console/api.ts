@@ -3,12 +3,12 @@ import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { NoSuchTask } from "../../cli/tasks/find-task.ts";
+import { type ActionResult, refuseAction } from "./action-result.ts";
 import type { Explain } from "./explain.ts";
-import { type Outcome, refused } from "./outcome.ts";
-import type { Source } from "./source.ts";
-import { olderTasks } from "./tasks/older-tasks.ts";
-import { oneTask } from "./tasks/one-task.ts";
-import { doToTask } from "./tasks/task-actions.ts";
+import type { ConsoleSource } from "./source.ts";
+import { listOlderTasks } from "./tasks/older-tasks.ts";
+import { runTaskAction } from "./tasks/task-actions.ts";
+import { readTaskDetail } from "./tasks/task-detail.ts";
 
 const namesSchema = z.object({ names: z.array(z.string().max(64)).max(100).optional() });
 const redriveSchema = z.union([
@@ -18,8 +18,8 @@ const redriveSchema = z.union([
 
 export type Api = {
   /** Undefined where there is nothing at that address. */
-  read(request: { path: string; query: URLSearchParams }): Promise<Outcome | undefined>;
-  act(request: { path: string; body: unknown; operator: string }): Promise<Outcome | undefined>;
+  read(request: { path: string; query: URLSearchParams }): Promise<ActionResult | undefined>;
+  act(request: { path: string; body: unknown; operator: string }): Promise<ActionResult | undefined>;
 };
 
 export function createApi({
@@ -29,7 +29,7 @@ export function createApi({
   log,
   now = Date.now,
 }: {
-  source: Source;
+  source: ConsoleSource;
   signsIn: boolean;
   explain: Explain;
   log: Log;
@@ -37,13 +37,13 @@ export function createApi({
 }): Api {
   const { place, pictureOf, health, letters } = source;
 
-  async function read({ path, query }: { path: string; query: URLSearchParams }): Promise<Outcome | undefined> {
+  async function read({ path, query }: { path: string; query: URLSearchParams }): Promise<ActionResult | undefined> {
     if (path === "where") return { done: { name: source.name, signsIn } };
     if (path === "destinations") return { done: await health.view() };
     if (path === "dead-letters") return { done: { about: letters.about, rows: await letters.list() } };
-    if (path === "tasks") return olderTasks({ place, query, nowMs: now() });
+    if (path === "tasks") return listOlderTasks({ place, query, nowMs: now() });
     const [, id] = /^tasks\/([^/]+)$/.exec(path) ?? [];
-    return id === undefined ? undefined : oneTask({ place, pictureOf, id: id.toLowerCase(), now });
+    return id === undefined ? undefined : readTaskDetail({ place, pictureOf, id: id.toLowerCase(), now });
   }
 
   async function act({
@@ -54,16 +54,16 @@ export function createApi({
     path: string;
     body: unknown;
     operator: string;
-  }): Promise<Outcome | undefined> {
+  }): Promise<ActionResult | undefined> {
     if (path === "destinations/check") {
       const asked = namesSchema.safeParse(body).data;
-      if (asked === undefined) return refused(400, "Names of destinations are needed, or none for all.");
+      if (asked === undefined) return refuseAction(400, "Names of destinations are needed, or none for all.");
       await health.check(asked.names);
       return { done: await health.view() };
     }
     if (path === "dead-letters/redrive") {
       const asked = redriveSchema.safeParse(body).data;
-      if (asked === undefined) return refused(400, "Request ids are needed, or all: true.");
+      if (asked === undefined) return refuseAction(400, "Request ids are needed, or all: true.");
       const redriven = await letters.redrive("all" in asked ? undefined : asked.requestIds);
       for (const { requestId } of redriven) {
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
@@ -72,16 +72,16 @@ export function createApi({
     }
     const [, id, name] = /^tasks\/([^/]+)\/([a-z]+)$/.exec(path) ?? [];
     if (id === undefined || name === undefined) return undefined;
-    return doToTask({ name, id: id.toLowerCase(), place, operator, log });
+    return runTaskAction({ name, id: id.toLowerCase(), place, operator, log });
   }
 
   return { read: (request) => orExplained(() => read(request)), act: (request) => orExplained(() => act(request)) };
 
-  async function orExplained(work: () => Promise<Outcome | undefined>): Promise<Outcome | undefined> {
+  async function orExplained(work: () => Promise<ActionResult | undefined>): Promise<ActionResult | undefined> {
     try {
       return await work();
     } catch (thrown) {
-      return refused(thrown instanceof NoSuchTask ? 404 : 502, explain(thrown));
+      return refuseAction(thrown instanceof NoSuchTask ? 404 : 502, explain(thrown));
     }
   }
 }

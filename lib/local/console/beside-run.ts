@@ -4,7 +4,7 @@ import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import type { StepRecorder } from "../recorder/step-recorder.ts";
 import type { Door } from "../web/door.ts";
-import { onLoopback } from "./admission/on-loopback.ts";
+import { createLoopbackAdmission } from "./admission/loopback-admission.ts";
 import { openLocalSource } from "./open-source.ts";
 import { createOperatorsPage } from "./operators-page.ts";
 
@@ -33,7 +33,7 @@ export function openPageBesideRun({
 }): PageBesideRun {
   const stop = new AbortController();
   const source = openLocalSource({ config, store, executionPort, steps: stepRecorder.steps, signal: stop.signal });
-  const page = createOperatorsPage({ source, admission: onLoopback({ door }), log });
+  const page = createOperatorsPage({ source, admission: createLoopbackAdmission({ door }), log });
   return {
     async handle(request, response) {
       // The local page is at home there.

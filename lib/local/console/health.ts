@@ -1,8 +1,8 @@
 /** The destinations with their health: checked when somebody looks, each at most once a minute unless it is asked for. */
 import type { Checked } from "../../../lambdas/verification/checks/check-destination.ts";
-import { type DestinationRow, rowOf } from "../../cli/destinations/describe.ts";
+import { type DestinationRow, toDestinationRow } from "../../cli/destinations/describe.ts";
 import type { EffectiveConfig } from "../../cli/destinations/effective-config.ts";
-import { keyText, orderText } from "../../cli/destinations/route-key.ts";
+import { formatRouteKey, orderText } from "../../cli/destinations/route-key.ts";
 
 type Health = { checkedAtMs: number; checked: Checked } | undefined;
 
@@ -36,7 +36,7 @@ export function createHealthBoard({
   /** Never rejects. */
   check: (request: { inForce: EffectiveConfig; name: string }) => Promise<Checked>;
   /** Where a destination without an address of its own leads. */
-  own: (inForce: EffectiveConfig) => Parameters<typeof rowOf>[0]["own"];
+  own: (inForce: EffectiveConfig) => Parameters<typeof toDestinationRow>[0]["own"];
   dueMs?: number;
   minMs?: number;
   now?: () => number;
@@ -83,11 +83,11 @@ export function createHealthBoard({
             own: own(found),
             needsDeploy: notDeployed.includes(name),
           };
-          return { ...rowOf(row), checking: checking.has(name), ...healthOf(healths.get(name)) };
+          return { ...toDestinationRow(row), checking: checking.has(name), ...healthOf(healths.get(name)) };
         }),
         routes: config.routes.map((route, index) => ({
           place: index + 1,
-          fits: keyText(route),
+          fits: formatRouteKey(route),
           leads: orderText(route.destination),
         })),
         routesFromFile,

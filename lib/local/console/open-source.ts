@@ -10,15 +10,15 @@ import { checkInStage, deployedWorker } from "../../cli/destinations/check-in-st
 import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
 import { localTaskPlace, taskPlace } from "../../cli/tasks/place.ts";
 import { readLocalRecord, readStageRecord } from "../../cli/trace/execution-record.ts";
-import { pictureOf } from "../../cli/trace/picture.ts";
+import { createPicture } from "../../cli/trace/picture.ts";
 import { openLocalZone } from "../../cli/zone/local-zone.ts";
 import { openStageZone } from "../../cli/zone/stage-zone.ts";
 import { zoneFile } from "../../cli/zone/zone.ts";
-import type { Step } from "../recorder/step-recorder.ts";
-import { archivedLetters } from "./dead-letters/archived.ts";
-import { undeliveredLetters } from "./dead-letters/undelivered.ts";
+import type { RecordedStep } from "../recorder/step-recorder.ts";
+import { createArchivedLetters } from "./dead-letters/archived.ts";
+import { createUndeliveredLetters } from "./dead-letters/undelivered.ts";
 import { createHealthBoard, type HealthBoard } from "./health.ts";
-import type { Source } from "./source.ts";
+import type { ConsoleSource } from "./source.ts";
 
 /** Nobody else is answered while a lock is waited for, which a zone holds for about a millisecond. */
 const busyTimeoutMs = 500;
@@ -35,10 +35,10 @@ export function openLocalSource({
   config: ConfigPlace;
   store?: string | undefined;
   executionPort?: number | undefined;
-  steps?: (() => readonly Step[]) | undefined;
+  steps?: (() => readonly RecordedStep[]) | undefined;
   signal: AbortSignal;
   now?: () => number;
-}): Source {
+}): ConsoleSource {
   const file = zoneFile({ directory: config.directory, store });
   const zone = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
   const place = localTaskPlace({ zone, signal });
@@ -46,14 +46,15 @@ export function openLocalSource({
     name: "this machine",
     place,
     async pictureOf({ task }) {
-      const { id: requestId, taskId } = task;
+      const { id: requestId, call } = task;
+      const taskId = call?.taskId;
       const taskIds = taskId === undefined ? [] : [taskId];
       const record = await readLocalRecord({ beside: file, requestId, taskIds });
       const seen = { execution: record.task, stepRecorder: steps?.() ?? [] };
-      return { picture: pictureOf({ requestId, task, ...seen, nowMs: now() }), note: record.note };
+      return { picture: createPicture({ requestId, task, ...seen, nowMs: now() }), note: record.note };
     },
     health: openHealth({ config, stage: undefined, executionPort, signal }),
-    letters: undeliveredLetters({ place }),
+    letters: createUndeliveredLetters({ place }),
     close: place.close,
   };
 }
@@ -69,7 +70,7 @@ export async function openStageSource({
   stage: string;
   signal: AbortSignal;
   now?: () => number;
-}): Promise<Source> {
+}): Promise<ConsoleSource> {
   const file = loadConfig(config);
   const named = chooseStage(file, stage);
   const place = await taskPlace({ zone: await openStageZone({ config: file, stage, signal }), signal });
@@ -77,12 +78,13 @@ export async function openStageSource({
     name: `stage ${named.stageName}`,
     place,
     async pictureOf({ task }) {
-      const { id: requestId, taskId } = task;
+      const { id: requestId, call } = task;
+      const taskId = call?.taskId;
       const record = await readStageRecord({ named, requestId, taskIds: taskId === undefined ? [] : [taskId], signal });
-      return { picture: pictureOf({ requestId, task, execution: record.task, nowMs: now() }), note: record.note };
+      return { picture: createPicture({ requestId, task, execution: record.task, nowMs: now() }), note: record.note };
     },
     health: openHealth({ config, stage, executionPort: undefined, signal }),
-    letters: archivedLetters({ named, place, signal }),
+    letters: createArchivedLetters({ named, place, signal }),
     close: place.close,
   };
 }

@@ -2,20 +2,20 @@
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
 import type { Picture } from "../../cli/trace/picture.ts";
-import type { Letters } from "./dead-letters/dead-letters.ts";
+import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { HealthBoard } from "./health.ts";
 
 /** `note`: what is not in the picture, and why. */
-export type PictureOf = (request: {
+export type CreatePicture = (request: {
   task: Task;
 }) => Promise<{ picture: Picture | undefined; note?: string | undefined }>;
 
-export type Source = {
+export type ConsoleSource = {
   /** In the page's head: "this machine", "stage prod". */
   name: string;
   place: TaskPlace;
-  pictureOf: PictureOf;
+  pictureOf: CreatePicture;
   health: HealthBoard;
-  letters: Letters;
+  letters: DeadLetters;
   close(): Promise<void>;
 };

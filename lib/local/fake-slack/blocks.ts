@@ -66,7 +66,7 @@ const blockSchema = z.discriminatedUnion("type", [
 const blocksSchema = z.array(blockSchema).max(maxBlocks);
 
 /** The blocks, or what is wrong with them in a sentence. Without the argument there are none. */
-export function readBlocks({
+export function parseBlocks({
   json,
   refusesMarkdown,
 }: {
@@ -90,7 +90,7 @@ export function readBlocks({
 }
 
 /** All buttons of a message, with the block that each is in. */
-export function buttonsOf(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackButton }[] {
+export function listButtons(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackButton }[] {
   return blocks.flatMap((block, index) => {
     const found = block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
     const blockIdOf = typeof block.block_id === "string" ? block.block_id : `b${index}`;

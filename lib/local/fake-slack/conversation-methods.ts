@@ -1,15 +1,22 @@
 /** `conversations.replies`, `conversations.history`, `conversations.open`. */
 import type { FakeSlackMessage } from "./messages.ts";
-import { channelFor, covers, failure, isTrue, type Method, type MethodArgs } from "./reply.ts";
-import { toSlack } from "./slack-message.ts";
+import {
+  errorReply,
+  type FakeSlackMethod,
+  findVisibleChannel,
+  hasAccessToTeam,
+  isTrue,
+  type MethodArgs,
+} from "./reply.ts";
+import { toSlackMessage } from "./slack-message.ts";
 import type { FakeSlackState } from "./state.ts";
-import { channels, personOf } from "./workspace.ts";
+import { channels, findFakePerson } from "./workspace.ts";
 
-export function conversationMethods(state: FakeSlackState): Record<string, Method> {
+export function conversationMethods(state: FakeSlackState): Record<string, FakeSlackMethod> {
   const { messages, rules } = state;
 
   function shown(message: FakeSlackMessage, { include_all_metadata }: MethodArgs) {
-    return toSlack({ message, withMetadata: isTrue(include_all_metadata), filesUrl: state.filesUrl() });
+    return toSlackMessage({ message, withMetadata: isTrue(include_all_metadata), filesUrl: state.filesUrl() });
   }
 
   /** One page of what is wanted, and the cursor of the next. */
@@ -21,36 +28,40 @@ export function conversationMethods(state: FakeSlackState): Record<string, Metho
     return { page: wanted.slice(from, end), rest: { has_more: next !== "", response_metadata: { next_cursor: next } } };
   }
 
-  const replies: Method = (args, caller) => {
+  const replies: FakeSlackMethod = (args, caller) => {
     const { channel, ts } = args;
-    if (channel === undefined || channelFor(caller, channel) === undefined) return failure("channel_not_found");
+    if (channel === undefined || findVisibleChannel(caller, channel) === undefined)
+      return errorReply("channel_not_found");
     const [parent, ...rest] = messages.thread({ channel, ts: ts ?? "" });
-    if (parent === undefined || parent.ts !== ts) return failure("thread_not_found");
+    if (parent === undefined || parent.ts !== ts) return errorReply("thread_not_found");
     const paged = pageOf(rest.filter(inRange(args)), args);
-    if (paged === undefined) return failure("invalid_cursor");
+    if (paged === undefined) return errorReply("invalid_cursor");
     // As Slack does it: the parent is on every page, however old it is.
     const page = [parent, ...paged.page];
     return { ok: true, messages: page.map((message) => shown(message, args)), ...paged.rest };
   };
 
-  const history: Method = (args, caller) => {
+  const history: FakeSlackMethod = (args, caller) => {
     const { channel } = args;
-    if (channel === undefined || channelFor(caller, channel) === undefined) return failure("channel_not_found");
+    if (channel === undefined || findVisibleChannel(caller, channel) === undefined)
+      return errorReply("channel_not_found");
     const roots = messages.all().filter((message) => message.channel === channel && message.threadTs === undefined);
     const newestFirst = roots.filter(inRange(args)).sort((a, b) => Number(b.ts) - Number(a.ts));
     const paged = pageOf(newestFirst, args);
-    if (paged === undefined) return failure("invalid_cursor");
+    if (paged === undefined) return errorReply("invalid_cursor");
     return { ok: true, messages: paged.page.map((message) => shown(message, args)), ...paged.rest };
   };
 
-  const open: Method = ({ users }, caller) => {
-    if (!users) return failure("users_list_not_supplied");
+  const open: FakeSlackMethod = ({ users }, caller) => {
+    if (!users) return errorReply("users_list_not_supplied");
     const [user, ...others] = users.split(",");
-    if (others.length > 0) return failure("method_not_supported_for_channel_type");
-    const person = personOf(user);
-    if (person === undefined) return failure("user_not_found");
-    const found = channels.find((each) => each.direct && covers(caller, each.team) && each.people.includes(person.id));
-    return found === undefined ? failure("user_not_visible") : { ok: true, channel: { id: found.id } };
+    if (others.length > 0) return errorReply("method_not_supported_for_channel_type");
+    const person = findFakePerson(user);
+    if (person === undefined) return errorReply("user_not_found");
+    const found = channels.find(
+      (each) => each.direct && hasAccessToTeam(caller, each.team) && each.people.includes(person.id),
+    );
+    return found === undefined ? errorReply("user_not_visible") : { ok: true, channel: { id: found.id } };
   };
 
   return { "conversations.replies": replies, "conversations.history": history, "conversations.open": open };

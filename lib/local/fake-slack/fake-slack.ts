@@ -4,17 +4,17 @@ import type { EphemeralChange, EphemeralState } from "./ephemeral.ts";
 import { createFaults, type Fault } from "./faults.ts";
 import { type FakeSlackFile, openFileFolder } from "./files.ts";
 import {
-  createMessages,
+  createFakeSlackMessages,
   type FakeSlackMessage,
-  keepMessages,
-  type Change as MessageChange,
-  readMessages,
+  type MessageChange,
+  persistMessages,
+  readStoredMessages,
 } from "./messages.ts";
 import { createMethods } from "./methods.ts";
 import { createPersons, type Persons } from "./persons.ts";
-import type { Caller } from "./reply.ts";
+import type { FakeSlackCaller } from "./reply.ts";
 import { createState, type Rules } from "./state.ts";
-import type { Installed } from "./tokens.ts";
+import type { FakeSlackInstallation } from "./tokens.ts";
 import { type FakeSlackCall, startWebApiServer } from "./web-api-server.ts";
 import { otherBot } from "./workspace.ts";
 
@@ -35,9 +35,9 @@ export type FakeSlack = Persons & {
   /** Another app posts. */
   postAsOtherBot(post: { channel: string; threadTs?: string; text: string }): FakeSlackMessage;
   /** Somebody allows the app to be installed there; the code is worth one `oauth.v2.access`. */
-  authorize(where: Caller): { code: string };
-  uninstall(where: Caller): void;
-  installations(): Installed[];
+  authorize(where: FakeSlackCaller): { code: string };
+  uninstall(where: FakeSlackCaller): void;
+  installations(): FakeSlackInstallation[];
   onChange(listener: (change: FakeSlackChange) => void): () => void;
   /** Each call that had a good token, after its effect. */
   onCall(listener: (call: FakeSlackCall) => void): () => void;
@@ -74,9 +74,12 @@ export async function startFakeSlack({
   log?: Log;
   now?: () => number;
 } & Partial<Omit<Rules, "pageSize">>): Promise<FakeSlack> {
-  const messages = createMessages({ now, stored: file === undefined ? undefined : readMessages({ file }) });
+  const messages = createFakeSlackMessages({
+    now,
+    stored: file === undefined ? undefined : readStoredMessages({ file }),
+  });
   const onFailure = (code: string) => log.error("fake_slack_not_stored", { cause_kind: code });
-  if (file !== undefined) keepMessages({ messages, file, onFailure });
+  if (file !== undefined) persistMessages({ messages, file, onFailure });
   const fileFolder = file === undefined ? undefined : openFileFolder({ folder: `${file}.files`, now, onFailure });
   let filesUrl = "";
   const state = createState({

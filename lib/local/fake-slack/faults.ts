@@ -37,7 +37,7 @@ export function createFaults(): Faults {
 // How a fault is answered, and how the fake Slack answers at all.
 
 /** Resolves to true where the fault has answered, and nothing is to be done any more. */
-export async function refuse({
+export async function applyFault({
   fault,
   request,
   response,
@@ -51,13 +51,13 @@ export async function refuse({
   switch (fault.type) {
     case "rate_limited":
       response.setHeader("retry-after", fault.retryAfterSeconds);
-      send(response, 429, { ok: false, error: "ratelimited" });
+      sendReply(response, 429, { ok: false, error: "ratelimited" });
       return true;
     case "status":
-      send(response, fault.status);
+      sendReply(response, fault.status);
       return true;
     case "error":
-      send(response, 200, { ok: false, error: fault.error });
+      sendReply(response, 200, { ok: false, error: fault.error });
       return true;
     case "reset":
       request.socket.destroy();
@@ -71,7 +71,7 @@ export async function refuse({
 }
 
 /** Without a reply it is a page, as Slack has them for what is no call. */
-export function send(response: ServerResponse, status: number, reply?: MethodReply): void {
+export function sendReply(response: ServerResponse, status: number, reply?: MethodReply): void {
   response.writeHead(status, { "content-type": reply === undefined ? "text/html" : "application/json; charset=utf-8" });
   response.end(reply === undefined ? "<html>not an API answer</html>" : JSON.stringify(reply));
 }

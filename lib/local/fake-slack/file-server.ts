@@ -1,12 +1,12 @@
 /** Slack's files over HTTP: the address that takes an upload, and the one that gives a file to whoever has the token. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readBody } from "../../../lambdas/shared/http/read-body.ts";
-import { type Faults, refuse, send } from "./faults.ts";
-import type { FileStore } from "./files.ts";
-import { covers } from "./reply.ts";
-import type { Tokens } from "./tokens.ts";
+import { applyFault, type Faults, sendReply } from "./faults.ts";
+import type { FakeSlackFiles } from "./files.ts";
+import { hasAccessToTeam } from "./reply.ts";
+import type { FakeSlackTokens } from "./tokens.ts";
 
-export type FileExchange = Pick<FileStore, "take" | "find">;
+export type FileExchange = Pick<FakeSlackFiles, "take" | "find">;
 
 const maxUploadBytes = 128 * 1024 * 1024;
 
@@ -22,7 +22,7 @@ export async function serveFiles({
   request: IncomingMessage;
   response: ServerResponse;
   files: FileExchange;
-  tokens: Tokens;
+  tokens: FakeSlackTokens;
   faults: Faults;
   signal: AbortSignal;
 }): Promise<boolean> {
@@ -31,19 +31,19 @@ export async function serveFiles({
   const [, id] = /^\/files-pri\/[A-Z0-9]+-([A-Z0-9]+)\/(?:download\/)?[^/]+$/.exec(path) ?? [];
   if (ticket === undefined && id === undefined) return false;
   const fault = faults.take(ticket === undefined ? "download" : "upload");
-  if (fault !== undefined && (await refuse({ fault, request, response, signal }))) return true;
+  if (fault !== undefined && (await applyFault({ fault, request, response, signal }))) return true;
   if (ticket !== undefined) await takeUpload(ticket);
   else if (id !== undefined) giveFile(id);
   return true;
 
   async function takeUpload(ticketOfUpload: string): Promise<void> {
-    if (request.method !== "POST") return send(response, 400);
+    if (request.method !== "POST") return sendReply(response, 400);
     const body = await readBody({ body: request, maxBytes: maxUploadBytes });
-    if (body === "too_large") return send(response, 400);
+    if (body === "too_large") return sendReply(response, 400);
     const bytes = await bytesOf({ body, type: request.headers["content-type"] });
     const isTaken = bytes !== undefined && files.take({ ticket: ticketOfUpload, bytes });
     if (fault?.type === "lost_answer") return void request.socket.destroy();
-    if (!isTaken) return send(response, 400);
+    if (!isTaken) return sendReply(response, 400);
     response.writeHead(200, { "content-type": "text/plain" });
     response.end(`OK - ${bytes.byteLength}`);
   }
@@ -53,10 +53,11 @@ export async function serveFiles({
     const caller = token === undefined ? undefined : tokens.of(token);
     const file = files.find(fileId);
     if (file === undefined) {
-      send(response, 404);
+      sendReply(response, 404);
       return;
     }
-    const isAtHome = caller !== undefined && caller !== "revoked" && (covers(caller, file.team) || isGuest(file.team));
+    const isAtHome =
+      caller !== undefined && caller !== "revoked" && (hasAccessToTeam(caller, file.team) || isGuest(file.team));
     // As Slack does it: who may not read a file gets a page to sign in, with 200.
     if (!isAtHome) {
       response.writeHead(200, { "content-type": "text/html; charset=utf-8" });

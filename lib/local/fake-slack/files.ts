@@ -14,7 +14,7 @@ export type FakeSlackFile = {
   user: string;
 };
 
-export type FileStore = {
+export type FakeSlackFiles = {
   /** A person's file, which is there at once. */
   add(file: Omit<FakeSlackFile, "id" | "size" | "title"> & { bytes: Uint8Array }): FakeSlackFile;
   /** First step of an upload; `ticket` is what the address of the second consists of. */
@@ -41,13 +41,13 @@ const mimetypes: Record<string, string> = {
 };
 
 /** With a `folder` the files outlive the process, once they are complete. */
-export function createFiles({
+export function createFakeSlackFiles({
   folder,
   newId = () => crypto.randomUUID(),
 }: {
   folder?: FileFolder | undefined;
   newId?: () => string;
-} = {}): FileStore {
+} = {}): FakeSlackFiles {
   const byId = new Map<string, Kept>();
 
   function nextId(): string {

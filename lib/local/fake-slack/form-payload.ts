@@ -4,12 +4,12 @@
  */
 import type { FakeSlackButton } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
-import { toSlack } from "./slack-message.ts";
-import { type FakeSlackChannel, organization, personOf, teamOf, workspace } from "./workspace.ts";
+import { toSlackMessage } from "./slack-message.ts";
+import { type FakeSlackChannel, findFakePerson, findFakeTeam, organization, workspace } from "./workspace.ts";
 
 const token = "retired-verification-token";
 
-export function commandForm({
+export function createCommandForm({
   channel,
   user,
   command,
@@ -22,7 +22,7 @@ export function commandForm({
   text: string;
   triggerId: string;
 }): Record<string, string> {
-  const team = teamOf(channel.team);
+  const team = findFakeTeam(channel.team);
   return {
     token,
     team_id: channel.team,
@@ -41,7 +41,7 @@ export function commandForm({
   };
 }
 
-export function pressForm({
+export function createClickForm({
   channel,
   message,
   pressed: { blockId, button },
@@ -58,12 +58,12 @@ export function pressForm({
   actionTs: string;
   filesUrl: string;
 }): { payload: string } {
-  const team = teamOf(channel.team);
+  const team = findFakeTeam(channel.team);
   const enterprise = team?.enterprise === undefined ? null : { id: team.enterprise, name: organization.name };
   const { threadTs } = message;
   const payload = {
     type: "block_actions",
-    user: { id: user, username: nameOf(user), name: nameOf(user), team_id: personOf(user)?.team ?? channel.team },
+    user: { id: user, username: nameOf(user), name: nameOf(user), team_id: findFakePerson(user)?.team ?? channel.team },
     api_app_id: workspace.app,
     token,
     container: {
@@ -82,7 +82,7 @@ export function pressForm({
     enterprise,
     is_enterprise_install: enterprise !== null,
     channel: { id: channel.id, name: channel.direct ? "directmessage" : channel.name },
-    message: toSlack({ message, withMetadata: true, filesUrl }),
+    message: toSlackMessage({ message, withMetadata: true, filesUrl }),
     state: { values: {} },
     response_url: "https://hooks.slack.invalid/actions/fake-slack",
     actions: [{ ...button, block_id: blockId, action_ts: actionTs }],
@@ -91,5 +91,5 @@ export function pressForm({
 }
 
 function nameOf(user: string): string {
-  return personOf(user)?.name.toLowerCase() ?? user.toLowerCase();
+  return findFakePerson(user)?.name.toLowerCase() ?? user.toLowerCase();
 }

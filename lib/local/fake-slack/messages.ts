@@ -26,14 +26,16 @@ export type FakeSlackMessage = {
   unfurls?: true | undefined;
 };
 
-export type Change = { type: "message"; message: FakeSlackMessage } | { type: "removed"; channel: string; ts: string };
+export type MessageChange =
+  | { type: "message"; message: FakeSlackMessage }
+  | { type: "removed"; channel: string; ts: string };
 
 /** `lastMicros` is the latest `ts` that was given out, its message removed or not. */
-export type Stored = { lastMicros: number; messages: readonly FakeSlackMessage[] };
+export type StoredMessages = { lastMicros: number; messages: readonly FakeSlackMessage[] };
 
 type Place = { channel: string; ts: string };
 
-export type Messages = {
+export type FakeSlackMessages = {
   add(
     message: Pick<
       FakeSlackMessage,
@@ -48,23 +50,23 @@ export type Messages = {
   all(): FakeSlackMessage[];
   /** A `ts` of its own for what is no message. */
   newTs(): string;
-  /** What a later `createMessages` goes on from. */
-  snapshot(): Stored;
+  /** What a later `createFakeSlackMessages` goes on from. */
+  snapshot(): StoredMessages;
   /** Calls back at each change, until the returned function is called. */
-  onChange(listener: (change: Change) => void): () => void;
+  onChange(listener: (change: MessageChange) => void): () => void;
 };
 
-export function createMessages({
+export function createFakeSlackMessages({
   now,
   stored = { lastMicros: 0, messages: [] },
 }: {
   now: () => number;
-  stored?: Stored | undefined;
-}): Messages {
+  stored?: StoredMessages | undefined;
+}): FakeSlackMessages {
   const byPlace = new Map<string, FakeSlackMessage>();
   /** Which messages each thread has beside its first one, so that reading one does not look at all. */
   const repliesOf = new Map<string, Set<string>>();
-  const listeners = new Set<(change: Change) => void>();
+  const listeners = new Set<(change: MessageChange) => void>();
   let { lastMicros } = stored;
 
   /** Slack's `ts`: seconds and microseconds, different for each message and growing. */
@@ -145,7 +147,7 @@ const storedSchema = z.object({
 const maxMessages = 1000;
 
 /** Undefined where there is no file yet. Throws, with what to do, for a file that holds something else. */
-export function readMessages({ file }: { file: string }): Stored | undefined {
+export function readStoredMessages({ file }: { file: string }): StoredMessages | undefined {
   try {
     const { lastMicros, messages } = storedSchema.parse(JSON.parse(readFileSync(file, "utf8")));
     return {
@@ -164,12 +166,12 @@ export function readMessages({ file }: { file: string }): Stored | undefined {
  * Writes at each change, before the call that made it is answered: what Slack has confirmed survives kill -9. The file is
  * replaced as a whole, and private to the user. `onFailure` gets the error's code where it cannot be written.
  */
-export function keepMessages({
+export function persistMessages({
   messages,
   file,
   onFailure,
 }: {
-  messages: Messages;
+  messages: FakeSlackMessages;
   file: string;
   onFailure: (code: string) => void;
 }): void {

@@ -4,16 +4,16 @@ import { chatMethods } from "./chat-methods.ts";
 import { conversationMethods } from "./conversation-methods.ts";
 import { fileMethods } from "./file-methods.ts";
 import { assistantMethods, reactionMethods } from "./indicator-methods.ts";
-import type { Messages } from "./messages.ts";
+import type { FakeSlackMessages } from "./messages.ts";
 import { peopleMethods } from "./people-methods.ts";
-import type { Method } from "./reply.ts";
+import type { FakeSlackMethod } from "./reply.ts";
 import { createState, type FakeSlackState } from "./state.ts";
 import { streamMethods } from "./stream-methods.ts";
 
 /** By messages alone it is one workspace whose pages hold `pageSize`. */
 export function createMethods(
-  given: FakeSlackState | { messages: Messages; pageSize: number },
-): ReadonlyMap<string, Method> {
+  given: FakeSlackState | { messages: FakeSlackMessages; pageSize: number },
+): ReadonlyMap<string, FakeSlackMethod> {
   const state =
     "rules" in given
       ? given

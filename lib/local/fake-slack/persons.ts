@@ -1,18 +1,25 @@
 /** What people do in the fake Slack: each deed changes the workspace and goes to the app as a signed request. */
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/escape.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
-import { assistantPayload, eventPayload } from "../event-payload.ts";
+import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { createAssistantPayload, createEventPayload } from "../event-payload.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
-import { buttonsOf } from "./blocks.ts";
+import { listButtons } from "./blocks.ts";
 import type { FakeSlackFile } from "./files.ts";
-import { commandForm, pressForm } from "./form-payload.ts";
+import { createClickForm, createCommandForm } from "./form-payload.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import type { FakeSlackState } from "./state.ts";
-import { channelOf, channels, type FakeSlackChannel, personOf, teamOf, workspace } from "./workspace.ts";
+import {
+  channels,
+  type FakeSlackChannel,
+  findFakeChannel,
+  findFakePerson,
+  findFakeTeam,
+  workspace,
+} from "./workspace.ts";
 
-export type Asked = {
+export type PostedByFakePerson = {
   message: FakeSlackMessage;
   requestId: string;
   /** Resolves when Slack would be done with the event: taken, or given up. */
@@ -38,9 +45,9 @@ export type Persons = {
    * A person posts `text` (in a channel with a mention of the bot before it), and the event goes to `eventsUrl` as Slack
    * would send it. `channel` is the fake Slack's channel if it is left out. Throws where channel or thread do not exist.
    */
-  ask(request: Post & Mention & { threadTs?: string | undefined }): Asked;
+  ask(request: Post & Mention & { threadTs?: string | undefined }): PostedByFakePerson;
   /** The same in a thread, without the mention. */
-  reply(request: Post & { threadTs: string }): Asked;
+  reply(request: Post & { threadTs: string }): PostedByFakePerson;
   /** A file that a person has chosen and not posted yet. */
   upload(file: FileOfPerson & { user?: string }): FakeSlackFile;
   /** A person presses a button of a message. Throws where it has none such. */
@@ -97,7 +104,7 @@ export function createPersons({
     bytes,
     user = workspace.person,
   }: FileOfPerson & { user?: string }) {
-    return store.add({ name, mimetype, bytes, user, team: personOf(user)?.team ?? workspace.team });
+    return store.add({ name, mimetype, bytes, user, team: findFakePerson(user)?.team ?? workspace.team });
   }
 
   function post({
@@ -109,8 +116,9 @@ export function createPersons({
     files = [],
     fileIds = [],
     mentions,
-    mention = teamOf(place.team)?.user ?? workspace.botUser,
-  }: Post & Mention & { place: FakeSlackChannel; threadTs: string | undefined; mentions: boolean }): Asked {
+    mention = findFakeTeam(place.team)?.user ?? workspace.botUser,
+  }: Post &
+    Mention & { place: FakeSlackChannel; threadTs: string | undefined; mentions: boolean }): PostedByFakePerson {
     const channel = place.id;
     if (threadTs !== undefined && messages.find({ channel, ts: threadTs }) === undefined) {
       throw new Error("The fake Slack has no such thread.");
@@ -135,7 +143,7 @@ export function createPersons({
     return {
       message,
       requestId: requestIdOf({ appId: workspace.app, channel, ts: message.ts }),
-      delivered: deliver(eventsUrl, eventPayload({ event, message, filesUrl: state.filesUrl() })),
+      delivered: deliver(eventsUrl, createEventPayload({ event, message, filesUrl: state.filesUrl() })),
     };
   }
 
@@ -151,11 +159,11 @@ export function createPersons({
     press({ eventsUrl, channel, ts, user, ...which }) {
       const place = placeOf(channel);
       const message = messages.find({ channel, ts });
-      const pressed = buttonsOf(message?.blocks ?? []).find(({ button }) =>
+      const pressed = listButtons(message?.blocks ?? []).find(({ button }) =>
         "actionId" in which ? button.action_id === which.actionId : button.text.text === which.label,
       );
       if (message === undefined || pressed === undefined) throw new Error("The fake Slack has no such button.");
-      const form = pressForm({
+      const form = createClickForm({
         channel: place,
         message,
         pressed,
@@ -171,7 +179,7 @@ export function createPersons({
       const place = placeOf(channel);
       const triggerId = nextTriggerId();
       const who = user ?? place.people[0] ?? workspace.person;
-      const form = commandForm({ channel: place, user: who, command, text: escapeMrkdwn(text), triggerId });
+      const form = createCommandForm({ channel: place, user: who, command, text: escapeMrkdwn(text), triggerId });
       return {
         requestId: requestIdOf({ appId: workspace.app, channel, ts: triggerId }),
         triggerId,
@@ -181,7 +189,7 @@ export function createPersons({
     openAssistant({ eventsUrl, user = workspace.person }) {
       const place = channels.find(({ direct, people }) => direct && people.includes(user));
       if (place === undefined) throw new Error("The fake Slack has no such person.");
-      const bot = teamOf(place.team)?.user ?? workspace.botUser;
+      const bot = findFakeTeam(place.team)?.user ?? workspace.botUser;
       const opening = {
         channel: place.id,
         threadTs: undefined,
@@ -190,14 +198,14 @@ export function createPersons({
         metadata: undefined,
       };
       const { ts: threadTs } = messages.add(opening);
-      const payload = assistantPayload({ channel: place.id, threadTs, user });
+      const payload = createAssistantPayload({ channel: place.id, threadTs, user });
       return { channel: place.id, threadTs, delivered: deliver(eventsUrl, payload) };
     },
   };
 }
 
 function placeOf(channel: string): FakeSlackChannel {
-  const place = channelOf(channel);
+  const place = findFakeChannel(channel);
   if (place === undefined) throw new Error("The fake Slack has no such channel.");
   return place;
 }

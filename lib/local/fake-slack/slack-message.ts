@@ -2,10 +2,10 @@
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import type { MethodArgs } from "./reply.ts";
-import { channelOf, isOwnBot, otherBot, personOf, workspace } from "./workspace.ts";
+import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workspace } from "./workspace.ts";
 
 /** `filesUrl` is where the fake Slack serves files from, ending with a slash. */
-export function toSlack({
+export function toSlackMessage({
   message: { channel, ts, threadTs, user, text, metadata, blocks, files, stream, edited, unfurls },
   withMetadata = true,
   filesUrl,
@@ -14,7 +14,7 @@ export function toSlack({
   withMetadata?: boolean;
   filesUrl: string;
 }) {
-  const team = personOf(user)?.team ?? channelOf(channel)?.team ?? workspace.team;
+  const team = findFakePerson(user)?.team ?? findFakeChannel(channel)?.team ?? workspace.team;
   return {
     type: "message",
     user,
@@ -25,14 +25,14 @@ export function toSlack({
     team,
     ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
     ...(blocks === undefined ? {} : { blocks }),
-    ...(files === undefined ? {} : { files: files.map((file) => fileToSlack({ file, filesUrl })), upload: true }),
+    ...(files === undefined ? {} : { files: files.map((file) => toSlackFile({ file, filesUrl })), upload: true }),
     ...(stream === undefined ? {} : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
     ...(edited ? { edited: { user, ts } } : {}),
     ...(withMetadata && metadata !== undefined ? { metadata } : {}),
   };
 }
 
-export function fileToSlack({ file, filesUrl }: { file: FakeSlackFile; filesUrl: string }) {
+export function toSlackFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl: string }) {
   const { id, name, title, mimetype, size, team, user } = file;
   const base = `${filesUrl}files-pri/${team}-${id}/`;
   return {
@@ -63,7 +63,7 @@ function botFields(user: string, team: string) {
 // Previews of addresses that a message names: Slack adds them unless a call says that it does not want any.
 
 /** `unfurls` says that a call let Slack add previews. */
-export function unfurling({ unfurl_links: links, unfurl_media: media }: MethodArgs): { unfurls?: true } {
+export function readUnfurling({ unfurl_links: links, unfurl_media: media }: MethodArgs): { unfurls?: true } {
   return links === "false" && media === "false" ? {} : { unfurls: true };
 }
 

@@ -1,8 +1,8 @@
 /** All that the fake Slack's methods work on. */
 import { createEphemeralState, type EphemeralState } from "./ephemeral.ts";
-import { createFiles, type FileFolder, type FileStore } from "./files.ts";
-import type { Messages } from "./messages.ts";
-import { createTokens, type Tokens } from "./tokens.ts";
+import { createFakeSlackFiles, type FakeSlackFiles, type FileFolder } from "./files.ts";
+import type { FakeSlackMessages } from "./messages.ts";
+import { createFakeSlackTokens, type FakeSlackTokens } from "./tokens.ts";
 
 /** How strict this Slack is, where the real one leaves it open or changes its mind. */
 export type Rules = {
@@ -22,10 +22,10 @@ export type Rules = {
 
 /** `filesUrl()` is where files are served from and uploaded to, ending with a slash. */
 export type FakeSlackState = {
-  messages: Messages;
-  files: FileStore;
+  messages: FakeSlackMessages;
+  files: FakeSlackFiles;
   ephemeral: EphemeralState;
-  tokens: Tokens;
+  tokens: FakeSlackTokens;
   rules: Rules;
   filesUrl: () => string;
   now: () => number;
@@ -40,7 +40,7 @@ export function createState({
   filesUrl = () => "http://127.0.0.1/",
   now = Date.now,
 }: {
-  messages: Messages;
+  messages: FakeSlackMessages;
   botToken: string;
   otherTokens?: { second?: string; organization?: string };
   rules: Partial<Rules> & { pageSize: number };
@@ -51,9 +51,9 @@ export function createState({
   const defaults = { streamLifeMs: 300_000, refusesMarkdown: false, completesUploadTwice: "refuse" } as const;
   return {
     messages,
-    files: createFiles({ folder: fileFolder }),
+    files: createFakeSlackFiles({ folder: fileFolder }),
     ephemeral: createEphemeralState(),
-    tokens: createTokens({ botToken, otherTokens }),
+    tokens: createFakeSlackTokens({ botToken, otherTokens }),
     rules: { ...defaults, ...rules },
     filesUrl,
     now,

@@ -1,20 +1,20 @@
 /** Where the app is installed, and with which tokens; OAuth codes become further ones. */
-import type { Caller } from "./reply.ts";
+import type { FakeSlackCaller } from "./reply.ts";
 import { organization, workspace } from "./workspace.ts";
 
-export type Installed = { token: string; caller: Caller };
+export type FakeSlackInstallation = { token: string; caller: FakeSlackCaller };
 
-export type Tokens = {
+export type FakeSlackTokens = {
   /** `revoked`: the token was good until the app was uninstalled there. */
-  of(token: string): Caller | "revoked" | undefined;
-  all(): Installed[];
+  of(token: string): FakeSlackCaller | "revoked" | undefined;
+  all(): FakeSlackInstallation[];
   /** A code that `redeem` takes once. */
-  authorize(caller: Caller): string;
-  redeem(code: string): Installed | undefined;
-  revoke(caller: Caller): void;
+  authorize(caller: FakeSlackCaller): string;
+  redeem(code: string): FakeSlackInstallation | undefined;
+  revoke(caller: FakeSlackCaller): void;
 };
 
-export function createTokens({
+export function createFakeSlackTokens({
   botToken,
   otherTokens = {},
   newToken = () => `xoxb-${crypto.randomUUID()}`,
@@ -23,10 +23,10 @@ export function createTokens({
   botToken: string;
   otherTokens?: { second?: string; organization?: string };
   newToken?: () => string;
-}): Tokens {
-  const codes = new Map<string, Caller>();
+}): FakeSlackTokens {
+  const codes = new Map<string, FakeSlackCaller>();
   const revoked = new Set<string>();
-  const callers = new Map<string, Caller>([[botToken, { team: workspace.team }]]);
+  const callers = new Map<string, FakeSlackCaller>([[botToken, { team: workspace.team }]]);
   if (otherTokens.second !== undefined) callers.set(otherTokens.second, { team: "TSECOND" });
   if (otherTokens.organization !== undefined) callers.set(otherTokens.organization, { enterprise: organization.id });
 

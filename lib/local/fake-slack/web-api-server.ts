@@ -2,10 +2,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readBody } from "../../../lambdas/shared/http/read-body.ts";
-import { type Faults, refuse, send } from "./faults.ts";
+import { applyFault, type Faults, sendReply } from "./faults.ts";
 import { type FileExchange, serveFiles } from "./file-server.ts";
-import { covers, failure, type Method, type MethodArgs, type MethodReply } from "./reply.ts";
-import { createTokens, type Tokens } from "./tokens.ts";
+import { errorReply, type FakeSlackMethod, hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
+import { createFakeSlackTokens, type FakeSlackTokens } from "./tokens.ts";
 
 /** A call as it was answered. */
 export type FakeSlackCall = { method: string; args: MethodArgs; reply: MethodReply };
@@ -21,17 +21,17 @@ export async function startWebApiServer({
   methods,
   faults,
   botToken,
-  tokens = createTokens({ botToken }),
+  tokens = createFakeSlackTokens({ botToken }),
   files,
   scopes,
   hostname,
   port,
   onCall,
 }: {
-  methods: ReadonlyMap<string, Method>;
+  methods: ReadonlyMap<string, FakeSlackMethod>;
   faults: Faults;
   botToken: string;
-  tokens?: Tokens;
+  tokens?: FakeSlackTokens;
   /** Without it there are no files. */
   files?: FileExchange;
   /** Of every token. */
@@ -46,42 +46,42 @@ export async function startWebApiServer({
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (files !== undefined && (await serveFiles({ request, response, files, tokens, faults, signal }))) return;
     const [, name = ""] = /^\/api\/([A-Za-z.0-9]+)$/.exec(request.url ?? "") ?? [];
-    if (request.method !== "POST" || name === "") return send(response, 404);
+    if (request.method !== "POST" || name === "") return sendReply(response, 404);
     const body = await readBody({ body: request, maxBytes: maxBodyBytes });
-    if (body === "too_large") return send(response, 413);
+    if (body === "too_large") return sendReply(response, 413);
     const fault = faults.take(name);
-    if (fault !== undefined && (await refuse({ fault, request, response, signal }))) return;
+    if (fault !== undefined && (await applyFault({ fault, request, response, signal }))) return;
     const reply = carryOut(name, request, body.toString());
     if (fault?.type === "lost_answer") return void request.socket.destroy();
     // Slack says so with every answer to a token that it knows.
     if (scopes !== undefined && !("ok" in callerOf(request.headers.authorization ?? ""))) {
       response.setHeader("x-oauth-scopes", scopes.join(","));
     }
-    send(response, 200, reply);
+    sendReply(response, 200, reply);
   }
 
   function carryOut(name: string, request: IncomingMessage, body: string): MethodReply {
     const method = methods.get(name);
-    if (method === undefined) return failure("unknown_method");
+    if (method === undefined) return errorReply("unknown_method");
     const { authorization = "", "content-type": type = "" } = request.headers;
     const caller = openMethods.has(name) ? { team: "" } : callerOf(authorization);
     if ("ok" in caller) return caller;
-    if (!type.startsWith("application/x-www-form-urlencoded")) return failure("invalid_form_data");
-    if (!isUtf8(body)) return failure("invalid_charset");
+    if (!type.startsWith("application/x-www-form-urlencoded")) return errorReply("invalid_form_data");
+    if (!isUtf8(body)) return errorReply("invalid_charset");
     const args: MethodArgs = { ...Object.fromEntries(new URLSearchParams(body)), ...basicArgs(authorization) };
-    if (jsonArgs.some((arg) => hasHalfCharacter(args[arg]))) return failure("invalid_arguments");
-    const isGranted = args.team_id === undefined || "team" in caller || covers(caller, args.team_id);
-    const reply = isGranted ? method(args, caller) : failure("team_access_not_granted");
+    if (jsonArgs.some((arg) => hasHalfCharacter(args[arg]))) return errorReply("invalid_arguments");
+    const isGranted = args.team_id === undefined || "team" in caller || hasAccessToTeam(caller, args.team_id);
+    const reply = isGranted ? method(args, caller) : errorReply("team_access_not_granted");
     onCall({ method: name, args, reply });
     return reply;
   }
 
   function callerOf(authorization: string) {
     const token = /^Bearer (.+)$/.exec(authorization)?.[1];
-    if (token === undefined) return failure("not_authed");
+    if (token === undefined) return errorReply("not_authed");
     const caller = tokens.of(token);
-    if (caller === "revoked") return failure("account_inactive");
-    return caller ?? failure("invalid_auth");
+    if (caller === "revoked") return errorReply("account_inactive");
+    return caller ?? errorReply("invalid_auth");
   }
 
   const server = createServer((request, response) => {

@@ -72,15 +72,15 @@ export const channels: readonly FakeSlackChannel[] = [
   { id: "CGRIDTWO", name: "grid-two", direct: false, team: "TGRIDTWO", people: ["UGRID"] },
 ];
 
-export function channelOf(id: string | undefined): FakeSlackChannel | undefined {
+export function findFakeChannel(id: string | undefined): FakeSlackChannel | undefined {
   return channels.find((channel) => channel.id === id);
 }
 
-export function personOf(id: string | undefined): FakeSlackPerson | undefined {
+export function findFakePerson(id: string | undefined): FakeSlackPerson | undefined {
   return people.find((person) => person.id === id);
 }
 
-export function teamOf(id: string | undefined): FakeSlackTeam | undefined {
+export function findFakeTeam(id: string | undefined): FakeSlackTeam | undefined {
   return teams.find((each) => each.id === id);
 }
 

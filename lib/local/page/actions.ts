@@ -2,13 +2,13 @@
 import * as z from "zod";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import { workspace } from "../fake-slack/workspace.ts";
-import { recordAsked, recordSigned } from "../recorder/slack-steps.ts";
+import { recordPost, recordSignedRequest } from "../recorder/slack-steps.ts";
 import type { StepRecorder } from "../recorder/step-recorder.ts";
 import type { PageRefusal } from "./respond.ts";
 
 /** What was done, or why it was not. */
-export type Done = { done: object } | { refused: PageRefusal };
-export type Deed = (body: unknown, eventsUrl: string) => Done;
+export type PageActionResult = { done: object } | { refused: PageRefusal };
+export type PageAction = (body: unknown, eventsUrl: string) => PageActionResult;
 
 const personSchema = z.string().default(workspace.person);
 const messageSchema = z
@@ -29,14 +29,14 @@ const command = /^(\/[a-z0-9_-]+)(?:\s+|$)/;
 const mention = /^@sekisho\b[,:]?\s*/i;
 
 /** By the last part of the address. */
-export function createDeeds({
+export function createPageActions({
   fakeSlack,
   stepRecorder,
 }: {
   fakeSlack: FakeSlack;
   stepRecorder: StepRecorder;
-}): Record<string, Deed> {
-  function post(body: unknown, eventsUrl: string): Done {
+}): Record<string, PageAction> {
+  function post(body: unknown, eventsUrl: string): PageActionResult {
     const parsed = messageSchema.safeParse(body).data;
     if (parsed === undefined) return { refused: "unreadable" };
     const { text, channel = workspace.channel.id, thread_ts: threadTs, user, file_ids: fileIds } = parsed;
@@ -44,33 +44,33 @@ export function createDeeds({
     if (typed !== undefined && name !== undefined && threadTs === undefined && fileIds.length === 0) {
       const sent = fakeSlack.command({ eventsUrl, command: name, text: text.slice(typed.length), channel, user });
       const what = { title: `Slack sends the command ${name}`, detail: { channel, user, command: name } };
-      recordSigned({ ...sent, ...what, stepRecorder });
+      recordSignedRequest({ ...sent, ...what, stepRecorder });
       return { done: { request_id: sent.requestId } };
     }
     const words = text.replace(mention, "");
     const place = { eventsUrl, text: words, channel, user, fileIds };
     const isReply = threadTs !== undefined && words === text;
     const asked = isReply ? fakeSlack.reply({ ...place, threadTs }) : fakeSlack.ask({ ...place, threadTs });
-    recordAsked({ asked, stepRecorder });
+    recordPost({ asked, stepRecorder });
     return { done: { request_id: asked.requestId, ts: asked.message.ts } };
   }
 
-  function press(body: unknown, eventsUrl: string): Done {
+  function press(body: unknown, eventsUrl: string): PageActionResult {
     const parsed = pressSchema.safeParse(body).data;
     if (parsed === undefined) return { refused: "no_button" };
     const { channel, ts, action_id: actionId, user } = parsed;
     const { delivered, requestId } = fakeSlack.press({ eventsUrl, channel, ts, actionId, user });
     if (requestId !== undefined) {
       const what = { title: "Slack sends a pressed button", detail: { channel, user, action_id: actionId } };
-      recordSigned({ requestId, delivered, ...what, stepRecorder });
+      recordSignedRequest({ requestId, delivered, ...what, stepRecorder });
     }
     return { done: {} };
   }
 
   return {
-    messages: orRefused(post, "no_place"),
-    presses: orRefused(press, "no_button"),
-    conversations: orRefused((body, eventsUrl) => {
+    messages: refuseOnThrow(post, "no_place"),
+    presses: refuseOnThrow(press, "no_button"),
+    conversations: refuseOnThrow((body, eventsUrl) => {
       const parsed = conversationSchema.safeParse(body).data;
       if (parsed === undefined) return { refused: "no_place" };
       const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl, user: parsed.user });
@@ -80,7 +80,7 @@ export function createDeeds({
 }
 
 /** The fake Slack throws where a place or a button does not exist. */
-function orRefused(deed: Deed, refused: PageRefusal): Deed {
+function refuseOnThrow(deed: PageAction, refused: PageRefusal): PageAction {
   return (body, eventsUrl) => {
     try {
       return deed(body, eventsUrl);

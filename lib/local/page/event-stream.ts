@@ -3,9 +3,9 @@ import type { ServerResponse } from "node:http";
 import { safeReplacer } from "../../../lambdas/shared/safe-characters.ts";
 import type { FakeSlack, FakeSlackChange } from "../fake-slack/fake-slack.ts";
 import { channels, people, workspace } from "../fake-slack/workspace.ts";
-import type { Step, StepRecorder } from "../recorder/step-recorder.ts";
-import { messageView, nameOf } from "./message-view.ts";
-import { mrkdwnTree } from "./mrkdwn-tree.ts";
+import type { RecordedStep, StepRecorder } from "../recorder/step-recorder.ts";
+import { createMessageView, findDisplayName } from "./message-view.ts";
+import { createMrkdwnTree } from "./mrkdwn-tree.ts";
 
 /** `streams` are the open ones; ending them lets a server close. */
 export type EventStream = { open(response: ServerResponse, until: { ended: AbortSignal }): void; close(): void };
@@ -66,13 +66,13 @@ function whoAndWhere() {
 }
 
 function fromChange(change: FakeSlackChange): object {
-  if (change.type === "message") return { type: "message", message: messageView(change.message) };
+  if (change.type === "message") return { type: "message", message: createMessageView(change.message) };
   if (change.type !== "ephemeral") return change;
   const { text, user, ...place } = change;
-  return { ...place, user, name: nameOf(user), shown: mrkdwnTree(text, nameOf) };
+  return { ...place, user, name: findDisplayName(user), shown: createMrkdwnTree(text, findDisplayName) };
 }
 
-function fromStep(step: Step): object {
+function fromStep(step: RecordedStep): object {
   return { type: "step", step };
 }
 

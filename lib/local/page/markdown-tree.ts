@@ -2,78 +2,78 @@
 
 import { parseMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
 import type { Block, Cell, Inline, List, Table } from "../../../lambdas/verification/slack/markdown/nodes.ts";
-import { decoded, link, node, type Shown } from "./shown.ts";
+import { createLinkNodes, createNode, type DisplayNode, decodeSlackEntities } from "./display-node.ts";
 
 /** HTML in it is text, like everything that is not understood. */
-export function markdownTree(text: string): Shown[] {
+export function createMarkdownTree(text: string): DisplayNode[] {
   return treeOf(parseMarkdown(text.replace(/\r\n?/g, "\n")).blocks);
 }
 
-function treeOf(blocks: readonly Block[]): Shown[] {
-  return blocks.flatMap((block) => (block.type === "html" ? [decoded(block.text)] : [blockTree(block)]));
+function treeOf(blocks: readonly Block[]): DisplayNode[] {
+  return blocks.flatMap((block) => (block.type === "html" ? [decodeSlackEntities(block.text)] : [blockTree(block)]));
 }
 
-function blockTree(block: Block): Shown {
+function blockTree(block: Block): DisplayNode {
   switch (block.type) {
     case "heading":
-      return node("h", inlineTree(block.children));
+      return createNode("h", inlineTree(block.children));
     case "paragraph":
-      return node("p", inlineTree(block.children));
+      return createNode("p", inlineTree(block.children));
     case "quote":
-      return node("blockquote", treeOf(block.blocks));
+      return createNode("blockquote", treeOf(block.blocks));
     case "hr":
-      return node("hr");
+      return createNode("hr");
     case "code":
-      return node("pre", [block.text], block.lang === "" ? {} : { lang: block.lang });
+      return createNode("pre", [block.text], block.lang === "" ? {} : { lang: block.lang });
     case "list":
       return listTree(block);
     case "table":
       return tableTree(block);
     case "html":
     case "as_written":
-      return node("p", [decoded(block.text)]);
+      return createNode("p", [decodeSlackEntities(block.text)]);
   }
 }
 
-function inlineTree(inlines: readonly Inline[]): Shown[] {
+function inlineTree(inlines: readonly Inline[]): DisplayNode[] {
   return inlines.flatMap((inline) => {
     switch (inline.type) {
       case "br":
-        return [node("br")];
+        return [createNode("br")];
       case "codespan":
-        return [node("code", [inline.text])];
+        return [createNode("code", [inline.text])];
       case "strong":
       case "em":
       case "del":
-        return [node(inline.type, inlineTree(inline.children))];
+        return [createNode(inline.type, inlineTree(inline.children))];
       case "link":
       case "image":
-        return link({ href: inline.href, children: inlineTree(inline.children) });
+        return createLinkNodes({ href: inline.href, children: inlineTree(inline.children) });
       default:
-        return [decoded(inline.text)];
+        return [decodeSlackEntities(inline.text)];
     }
   });
 }
 
-function listTree({ isOrdered, start, items }: List): Shown {
+function listTree({ isOrdered, start, items }: List): DisplayNode {
   const children = items.map(({ isChecked, blocks }) =>
-    node("li", [...(isChecked === undefined ? [] : [isChecked ? "☑ " : "☐ "]), ...itemTree(blocks)]),
+    createNode("li", [...(isChecked === undefined ? [] : [isChecked ? "☑ " : "☐ "]), ...itemTree(blocks)]),
   );
-  return node(isOrdered ? "ol" : "ul", children, isOrdered && start !== 1 ? { start } : {});
+  return createNode(isOrdered ? "ol" : "ul", children, isOrdered && start !== 1 ? { start } : {});
 }
 
 /** A paragraph of an item stands right behind its mark. */
-function itemTree(blocks: readonly Block[]): Shown[] {
+function itemTree(blocks: readonly Block[]): DisplayNode[] {
   return blocks.flatMap((block) =>
     block.type === "paragraph" && !block.isApart ? inlineTree(block.children) : [blockTree(block)],
   );
 }
 
-function tableTree({ header, rows }: Table): Shown {
+function tableTree({ header, rows }: Table): DisplayNode {
   const row = (tag: "th" | "td", cells: readonly Cell[]) =>
-    node(
+    createNode(
       "tr",
-      cells.map(({ children }) => node(tag, inlineTree(children))),
+      cells.map(({ children }) => createNode(tag, inlineTree(children))),
     );
-  return node("table", [row("th", header), ...rows.map((cells) => row("td", cells))]);
+  return createNode("table", [row("th", header), ...rows.map((cells) => row("td", cells))]);
 }

@@ -1,17 +1,17 @@
 /** A message of the fake Slack as the page shows it. */
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
-import { buttonsOf, type FakeSlackBlock } from "../fake-slack/blocks.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { type FakeSlackBlock, listButtons } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
-import { channelOf, isOwnBot, otherBot, personOf, workspace } from "../fake-slack/workspace.ts";
-import { markdownTree } from "./markdown-tree.ts";
-import { mrkdwnTree } from "./mrkdwn-tree.ts";
-import { emojiOf, node, type Shown } from "./shown.ts";
+import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workspace } from "../fake-slack/workspace.ts";
+import { createNode, type DisplayNode, findEmoji } from "./display-node.ts";
+import { createMarkdownTree } from "./markdown-tree.ts";
+import { createMrkdwnTree } from "./mrkdwn-tree.ts";
 
 /** A message's parts, one below the other. `style` is Slack's. */
 type Part =
-  | { type: "text" | "context"; shown: readonly Shown[] }
+  | { type: "text" | "context"; shown: readonly DisplayNode[] }
   | { type: "buttons"; buttons: readonly { actionId: string; label: string; style: string | undefined }[] };
 
 export type MessageView = {
@@ -32,24 +32,24 @@ export type MessageView = {
 /** Images that a browser shows and that cannot hold a script. */
 export const imageTypes: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-export function messageView(message: FakeSlackMessage): MessageView {
+export function createMessageView(message: FakeSlackMessage): MessageView {
   const { channel, ts, threadTs, user, text, edited, reactions, blocks, files = [], stream } = message;
   const parts: Part[] =
     blocks === undefined
       ? text === ""
         ? []
-        : [{ type: "text", shown: mrkdwnTree(text, nameOf) }]
+        : [{ type: "text", shown: createMrkdwnTree(text, findDisplayName) }]
       : blocks.flatMap((block) => partOf(block));
   return {
     channel,
     ts,
     threadTs,
-    author: { name: nameOf(user), kind: personOf(user) === undefined ? "bot" : "person" },
+    author: { name: findDisplayName(user), kind: findFakePerson(user) === undefined ? "bot" : "person" },
     user,
     // As in Slack: an edit of blocks is not marked.
     edited: edited && blocks === undefined,
     streaming: stream?.state === "open",
-    reactions: reactions.map((name) => ({ name, shown: emojiOf(name) })),
+    reactions: reactions.map((name) => ({ name, shown: findEmoji(name) })),
     parts,
     files: files.map(({ id, name, size, mimetype }) => ({ id, name, size, isImage: imageTypes.includes(mimetype) })),
     requestId: requestIdOfMessage(message),
@@ -58,7 +58,7 @@ export function messageView(message: FakeSlackMessage): MessageView {
 
 /** A person's message is a task's own; the bot's say which task they belong to. */
 function requestIdOfMessage({ user, channel, ts, metadata }: FakeSlackMessage): string | undefined {
-  if (personOf(user) !== undefined) return requestIdOf({ appId: workspace.app, channel, ts });
+  if (findFakePerson(user) !== undefined) return requestIdOf({ appId: workspace.app, channel, ts });
   return metadataSchema.parse(metadata)?.event_payload.request_id;
 }
 
@@ -66,17 +66,17 @@ function partOf(block: FakeSlackBlock): Part[] {
   const { text, elements } = block as { text?: unknown; elements?: unknown };
   switch (block.type) {
     case "markdown":
-      return [{ type: "text", shown: markdownTree(String(text)) }];
+      return [{ type: "text", shown: createMarkdownTree(String(text)) }];
     case "section":
       return [{ type: "text", shown: textOf(text) }, ...buttonPart(block)];
     case "header":
-      return [{ type: "text", shown: [node("h", textOf(text))] }];
+      return [{ type: "text", shown: [createNode("h", textOf(text))] }];
     case "context":
       return [{ type: "context", shown: (elements as unknown[]).flatMap(textOf) }];
     case "actions":
       return buttonPart(block);
     case "divider":
-      return [{ type: "text", shown: [node("hr")] }];
+      return [{ type: "text", shown: [createNode("hr")] }];
     case "table":
       return [{ type: "text", shown: [tableOf(block)] }];
     default:
@@ -84,29 +84,29 @@ function partOf(block: FakeSlackBlock): Part[] {
   }
 }
 
-function textOf(value: unknown): Shown[] {
+function textOf(value: unknown): DisplayNode[] {
   const { type, text } = Object(value) as { type?: unknown; text?: unknown };
-  return type === "mrkdwn" ? mrkdwnTree(String(text), nameOf) : [String(text)];
+  return type === "mrkdwn" ? createMrkdwnTree(String(text), findDisplayName) : [String(text)];
 }
 
 function buttonPart(block: FakeSlackBlock): Part[] {
-  const buttons = buttonsOf([block]).map(({ button: { action_id: actionId = "", text, style } }) => {
+  const buttons = listButtons([block]).map(({ button: { action_id: actionId = "", text, style } }) => {
     return { actionId, label: text.text, style };
   });
   return buttons.length === 0 ? [] : [{ type: "buttons", buttons }];
 }
 
-function tableOf({ rows }: FakeSlackBlock): Shown {
-  const cells = (row: unknown[]) => row.map((cell) => node("td", [String(Object(cell).text ?? "")]));
-  return node(
+function tableOf({ rows }: FakeSlackBlock): DisplayNode {
+  const cells = (row: unknown[]) => row.map((cell) => createNode("td", [String(Object(cell).text ?? "")]));
+  return createNode(
     "table",
-    (rows as unknown[][]).map((row) => node("tr", cells(row))),
+    (rows as unknown[][]).map((row) => createNode("tr", cells(row))),
   );
 }
 
 /** Of a user or a channel. */
-export function nameOf(id: string): string {
+export function findDisplayName(id: string): string {
   if (isOwnBot(id)) return "Sekisho";
   if (id === otherBot.user) return "Another app";
-  return personOf(id)?.name ?? channelOf(id)?.name ?? id;
+  return findFakePerson(id)?.name ?? findFakeChannel(id)?.name ?? id;
 }

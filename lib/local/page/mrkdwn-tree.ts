@@ -1,15 +1,15 @@
 /** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text) as the page draws it. */
-import { decoded, emojiOf, link, node, type Shown } from "./shown.ts";
+import { createLinkNodes, createNode, type DisplayNode, decodeSlackEntities, findEmoji } from "./display-node.ts";
 
 const pieces =
   /(```[\s\S]*?```|`[^`\n]+`|<[^<>\n]+>|(?<![\w*])\*[^*\n]+\*(?![\w*])|(?<![\w_])_[^_\n]+_(?![\w_])|(?<![\w~])~[^~\n]+~(?![\w~])|:[a-z0-9_+'-]+:)/;
 
 /** `nameOf` gives the name of a user or a channel that is mentioned. */
-export function mrkdwnTree(text: string, nameOf: (id: string) => string): Shown[] {
-  const shown: Shown[] = [];
+export function createMrkdwnTree(text: string, nameOf: (id: string) => string): DisplayNode[] {
+  const shown: DisplayNode[] = [];
   let quoted: string[] = [];
   const endQuote = () => {
-    if (quoted.length > 0) shown.push(node("blockquote", inline(quoted.join("\n"), nameOf)));
+    if (quoted.length > 0) shown.push(createNode("blockquote", inline(quoted.join("\n"), nameOf)));
     quoted = [];
   };
   // A code block may hold lines that look like a quote.
@@ -33,25 +33,26 @@ export function mrkdwnTree(text: string, nameOf: (id: string) => string): Shown[
   return shown.filter((each) => each !== "");
 }
 
-function inline(text: string, nameOf: (id: string) => string): Shown[] {
-  return text.split(pieces).flatMap((piece): Shown[] => {
+function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {
+  return text.split(pieces).flatMap((piece): DisplayNode[] => {
     const inner = piece.slice(1, -1);
-    if (piece.startsWith("```") && piece.length > 5) return [node("pre", [decoded(piece.slice(3, -3).trim())])];
-    if (/^`.+`$/.test(piece)) return [node("code", [decoded(inner)])];
+    if (piece.startsWith("```") && piece.length > 5)
+      return [createNode("pre", [decodeSlackEntities(piece.slice(3, -3).trim())])];
+    if (/^`.+`$/.test(piece)) return [createNode("code", [decodeSlackEntities(inner)])];
     if (/^<.+>$/.test(piece)) return special(inner, nameOf);
-    if (/^\*.+\*$/.test(piece)) return [node("strong", inline(inner, nameOf))];
-    if (/^_.+_$/.test(piece)) return [node("em", inline(inner, nameOf))];
-    if (/^~.+~$/.test(piece)) return [node("del", inline(inner, nameOf))];
-    if (/^:.+:$/.test(piece)) return [emojiOf(inner)];
-    return piece === "" ? [] : [decoded(piece)];
+    if (/^\*.+\*$/.test(piece)) return [createNode("strong", inline(inner, nameOf))];
+    if (/^_.+_$/.test(piece)) return [createNode("em", inline(inner, nameOf))];
+    if (/^~.+~$/.test(piece)) return [createNode("del", inline(inner, nameOf))];
+    if (/^:.+:$/.test(piece)) return [findEmoji(inner)];
+    return piece === "" ? [] : [decodeSlackEntities(piece)];
   });
 }
 
 /** Mentions, dates, broadcasts and links. */
-function special(inner: string, nameOf: (id: string) => string): Shown[] {
+function special(inner: string, nameOf: (id: string) => string): DisplayNode[] {
   const [target = "", label] = inner.split("|");
-  if (/^[@#]/.test(target)) return [node("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];
-  if (target.startsWith("!date^")) return [decoded(label ?? "")];
-  if (target.startsWith("!")) return [node("mention", [`@${label ?? target.slice(1)}`])];
-  return link({ href: decoded(target), children: [decoded(label ?? target)] });
+  if (/^[@#]/.test(target)) return [createNode("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];
+  if (target.startsWith("!date^")) return [decodeSlackEntities(label ?? "")];
+  if (target.startsWith("!")) return [createNode("mention", [`@${label ?? target.slice(1)}`])];
+  return createLinkNodes({ href: decodeSlackEntities(target), children: [decodeSlackEntities(label ?? target)] });
 }

@@ -2,10 +2,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readRequestBody } from "../../../lambdas/shared/http/read-body.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
-import { personOf } from "../fake-slack/workspace.ts";
+import { findFakePerson } from "../fake-slack/workspace.ts";
 import { commonHeaders, respondJson } from "../web/common-headers.ts";
 import { imageTypes } from "./message-view.ts";
-import { refuse } from "./respond.ts";
+import { respondRefusal } from "./respond.ts";
 
 type Exchange = { fakeSlack: FakeSlack; request: IncomingMessage; response: ServerResponse };
 
@@ -13,15 +13,15 @@ const maxFileBytes = 25 * 1024 * 1024;
 const maxNameLength = 255;
 
 /** `POST /local/files?name=…&type=…&user=…` with the bytes: the id for a message that brings the file along. */
-export async function takeFile({ fakeSlack, request, response }: Exchange): Promise<void> {
-  if (request.headers["content-type"] !== "application/octet-stream") return refuse(response, "not_bytes");
+export async function receiveFile({ fakeSlack, request, response }: Exchange): Promise<void> {
+  if (request.headers["content-type"] !== "application/octet-stream") return respondRefusal(response, "not_bytes");
   const { searchParams } = new URL(request.url ?? "", "http://127.0.0.1");
   const name = searchParams.get("name") ?? "";
   const mimetype = searchParams.get("type") || "application/octet-stream";
-  const person = personOf(searchParams.get("user") ?? undefined);
+  const person = findFakePerson(searchParams.get("user") ?? undefined);
   const body = await readRequestBody({ request, maxBytes: maxFileBytes });
-  if (typeof body === "string") return refuse(response, "file_too_large");
-  if (name === "" || name.length > maxNameLength || body.byteLength === 0) return refuse(response, "no_file");
+  if (typeof body === "string") return respondRefusal(response, "file_too_large");
+  if (name === "" || name.length > maxNameLength || body.byteLength === 0) return respondRefusal(response, "no_file");
   const { id } = fakeSlack.upload({
     name,
     mimetype,
@@ -32,10 +32,10 @@ export async function takeFile({ fakeSlack, request, response }: Exchange): Prom
 }
 
 /** Images are shown; everything else can only be saved, whatever it says that it is. */
-export function giveFile({ fakeSlack, id, response }: Omit<Exchange, "request"> & { id: string }): void {
+export function serveFile({ fakeSlack, id, response }: Omit<Exchange, "request"> & { id: string }): void {
   const file = fakeSlack.file(id);
   if (file === undefined) {
-    refuse(response, "not_found");
+    respondRefusal(response, "not_found");
     return;
   }
   const isImage = imageTypes.includes(file.mimetype);

@@ -6,13 +6,13 @@ import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import { watchFakeSlack } from "../recorder/slack-steps.ts";
 import type { StepRecorder } from "../recorder/step-recorder.ts";
 import { commonHeaders, respondJson } from "../web/common-headers.ts";
-import { type Door, tokenOf } from "../web/door.ts";
-import { isType, parseJson } from "../web/request.ts";
-import { createDeeds, type Deed } from "./actions.ts";
+import { type Door, readToken } from "../web/door.ts";
+import { hasContentType, parseJson } from "../web/request.ts";
+import { createPageActions, type PageAction } from "./actions.ts";
 import { filePath, loadDocument } from "./document.ts";
 import { createEventStream } from "./event-stream.ts";
-import { giveFile, takeFile } from "./page-files.ts";
-import { refuse } from "./respond.ts";
+import { receiveFile, serveFile } from "./page-files.ts";
+import { respondRefusal } from "./respond.ts";
 
 /** `handle` is for `startVerificationServer`; `close` before the server's, so that open streams do not hold it up. */
 export type LocalPage = { handle: Page; close(): void };
@@ -46,21 +46,21 @@ export function createPage({
   const stream = createEventStream({ fakeSlack, stepRecorder });
   watchFakeSlack({ fakeSlack, stepRecorder });
 
-  function taking(deed: Deed): Route {
+  function taking(deed: PageAction): Route {
     return {
       method: "POST",
       async answer(request, response) {
-        if (!isType(request, "application/json")) return refuse(response, "not_json");
+        if (!hasContentType(request, "application/json")) return respondRefusal(response, "not_json");
         const body = await readRequestBody({ request, maxBytes: maxBodyBytes });
-        if (typeof body === "string") return refuse(response, "too_large");
+        if (typeof body === "string") return respondRefusal(response, "too_large");
         const outcome = deed(parseJson(body), eventsUrlOf(request));
-        if ("refused" in outcome) return refuse(response, outcome.refused);
+        if ("refused" in outcome) return respondRefusal(response, outcome.refused);
         return respondJson(response, 202, outcome.done);
       },
     };
   }
 
-  const deeds = Object.entries(createDeeds({ fakeSlack, stepRecorder }));
+  const deeds = Object.entries(createPageActions({ fakeSlack, stepRecorder }));
   const routes = new Map<string, Route>([
     [
       "/",
@@ -74,7 +74,7 @@ export function createPage({
       },
     ],
     [eventsPath, { method: "GET", answer: (_request, response, ended) => stream.open(response, { ended }) }],
-    ["/local/files", { method: "POST", answer: (request, response) => takeFile({ fakeSlack, request, response }) }],
+    ["/local/files", { method: "POST", answer: (request, response) => receiveFile({ fakeSlack, request, response }) }],
     ...deeds.map(([name, deed]): [string, Route] => [`/local/${name}`, taking(deed)]),
     ...[...document.scripts].map(([path, script]): [string, Route] => [path, scriptRoute(script)]),
   ]);
@@ -82,14 +82,14 @@ export function createPage({
   function routeOf(path: string): Route | undefined {
     if (!path.startsWith(filePath)) return routes.get(path);
     const id = path.slice(filePath.length);
-    return { method: "GET", answer: (_request, response) => giveFile({ fakeSlack, id, response }) };
+    return { method: "GET", answer: (_request, response) => serveFile({ fakeSlack, id, response }) };
   }
 
   /** The address without the token is the one that the browser keeps. */
   function enter(request: IncomingMessage, response: ServerResponse, token: string): void {
     const cookie = door.enter(request, token);
     if (cookie === undefined) {
-      refuse(response, "no_session");
+      respondRefusal(response, "no_session");
       return;
     }
     response.writeHead(303, { ...commonHeaders, "set-cookie": cookie, location: "/" });
@@ -101,17 +101,19 @@ export function createPage({
       const path = request.url?.split("?", 1)[0] ?? "";
       const route = routeOf(path);
       if (route === undefined) {
-        refuse(response, "not_found");
+        respondRefusal(response, "not_found");
         return true;
       }
-      const token = path === "/" ? tokenOf(request) : undefined;
+      const token = path === "/" ? readToken(request) : undefined;
       if (token !== undefined) {
         enter(request, response, token);
         return true;
       }
       const admitted = door.admit(request, { isDocument: path === "/", isActivity: path !== eventsPath });
-      if ("refused" in admitted) refuse(response, admitted.refused === "no_session" ? "no_session" : "not_own_page");
-      else if (request.method !== route.method) refuse(response.setHeader("allow", route.method), "other_method");
+      if ("refused" in admitted)
+        respondRefusal(response, admitted.refused === "no_session" ? "no_session" : "not_own_page");
+      else if (request.method !== route.method)
+        respondRefusal(response.setHeader("allow", route.method), "other_method");
       else await route.answer(request, response, admitted.ended);
       return true;
     },

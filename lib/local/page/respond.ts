@@ -20,7 +20,7 @@ const refusals = {
 export type PageRefusal = keyof typeof refusals;
 
 /** Nothing of the request is repeated in it. */
-export function refuse(response: ServerResponse, why: PageRefusal): void {
+export function respondRefusal(response: ServerResponse, why: PageRefusal): void {
   const { status, text } = refusals[why];
   response.writeHead(status, { ...commonHeaders, "content-type": "text/plain; charset=utf-8" });
   response.end(`${text} Open the address that npm start printed, on this machine.\n`);

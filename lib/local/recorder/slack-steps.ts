@@ -1,12 +1,12 @@
 /** What goes on between Slack and us, as steps of a task's way: the signed requests, and the calls that bring the answer. */
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
-import type { Asked } from "../fake-slack/persons.ts";
-import { jsonOf } from "../fake-slack/reply.ts";
+import type { PostedByFakePerson } from "../fake-slack/persons.ts";
+import { readJson } from "../fake-slack/reply.ts";
 import type { FakeSlackCall } from "../fake-slack/web-api-server.ts";
-import { personOf, workspace } from "../fake-slack/workspace.ts";
+import { findFakePerson, workspace } from "../fake-slack/workspace.ts";
 import type { Delivery } from "../signed-events.ts";
 import type { StepRecorder } from "./step-recorder.ts";
 
@@ -32,15 +32,15 @@ export function watchFakeSlack({
 }
 
 /** The event of a message that was asked, and how it was taken. */
-export function recordAsked({ asked, stepRecorder }: { asked: Asked; stepRecorder: StepRecorder }): void {
+export function recordPost({ asked, stepRecorder }: { asked: PostedByFakePerson; stepRecorder: StepRecorder }): void {
   const { requestId, message, delivered } = asked;
   const { channel, user, ts, threadTs, files } = message;
   const detail = { channel, user, ts, thread_ts: threadTs, files: files?.map(({ id, size }) => ({ id, size })) };
-  recordSigned({ requestId, delivered, title: "Slack sends a signed event", detail, stepRecorder });
+  recordSignedRequest({ requestId, delivered, title: "Slack sends a signed event", detail, stepRecorder });
 }
 
 /** A signed request of Slack that belongs to the task, and how it was taken. */
-export function recordSigned({
+export function recordSignedRequest({
   requestId,
   delivered,
   title,
@@ -66,7 +66,7 @@ function requestIdOfCall({
   args: { channel: named, channel_id, ts, timestamp, oldest, thread_ts, metadata },
 }: Pick<FakeSlackCall, "args"> & { fakeSlack: FakeSlack }): string | undefined {
   const channel = named ?? channel_id ?? "";
-  const posted = metadataSchema.parse(metadata === undefined ? undefined : jsonOf(metadata));
+  const posted = metadataSchema.parse(metadata === undefined ? undefined : readJson(metadata));
   if (posted !== undefined) return posted.event_payload.request_id;
   const message = fakeSlack.messages().find((each) => each.channel === channel && each.ts === ts);
   const known = metadataSchema.parse(message?.metadata);
@@ -88,7 +88,7 @@ function requestIdOfThread({
   threadTs: string;
 }): string | undefined {
   const thread = fakeSlack.thread({ channel, ts: threadTs });
-  const asked = thread.findLast(({ user }) => personOf(user) !== undefined);
+  const asked = thread.findLast(({ user }) => findFakePerson(user) !== undefined);
   if (asked !== undefined) return requestIdOf({ appId: workspace.app, channel, ts: asked.ts });
   return metadataSchema.parse(thread[0]?.metadata)?.event_payload.request_id;
 }

@@ -1,16 +1,14 @@
-/** The way of each task, step by step, kept in memory for whoever watches. */
-import { redact } from "../../../lambdas/verification/transport/redact.ts";
-import type { TaskStep } from "../watch-tasks.ts";
-
+import { redact } from "../../../lambdas/verification/transport/tap.ts";
+import type { WatchedStep } from "../task-watch.ts";
 /** `event` and `delivery` are what passes between Slack and us. */
-export type Step = Omit<TaskStep, "kind"> & { kind: TaskStep["kind"] | "event" | "delivery" };
+export type RecordedStep = Omit<WatchedStep, "kind"> & { kind: WatchedStep["kind"] | "event" | "delivery" };
 
 export type StepRecorder = {
-  add(step: Omit<Step, "atMs"> & { atMs?: number }): void;
+  add(step: Omit<RecordedStep, "atMs"> & { atMs?: number }): void;
   /** Of all tasks that are kept, each task's in order. */
-  steps(): Step[];
+  steps(): RecordedStep[];
   /** Calls back at each new step, until the returned function is called. */
-  onStep(listener: (step: Step) => void): () => void;
+  onStep(listener: (step: RecordedStep) => void): () => void;
 };
 
 /**
@@ -28,15 +26,15 @@ export function createStepRecorder({
   maxSteps?: number;
   now?: () => number;
 } = {}): StepRecorder {
-  const byTask = new Map<string, Step[]>();
-  const listeners = new Set<(step: Step) => void>();
+  const byTask = new Map<string, RecordedStep[]>();
+  const listeners = new Set<(step: RecordedStep) => void>();
 
-  function stepsOf(requestId: string): Step[] {
+  function stepsOf(requestId: string): RecordedStep[] {
     const known = byTask.get(requestId);
     if (known !== undefined) return known;
     const [oldest] = byTask.keys();
     if (oldest !== undefined && byTask.size >= maxTasks) byTask.delete(oldest);
-    const steps: Step[] = [];
+    const steps: RecordedStep[] = [];
     byTask.set(requestId, steps);
     return steps;
   }
@@ -46,7 +44,7 @@ export function createStepRecorder({
       const steps = stepsOf(rest.requestId);
       if (steps.length >= maxSteps) return;
       // By way of JSON, so that what a watcher gets is a copy and nothing changes under it.
-      const step: Step = { ...rest, atMs, ...withoutSecrets({ title, detail }, secrets) };
+      const step: RecordedStep = { ...rest, atMs, ...withoutSecrets({ title, detail }, secrets) };
       steps.push(step);
       for (const listener of listeners) listener(step);
     },
@@ -59,9 +57,9 @@ export function createStepRecorder({
 }
 
 function withoutSecrets(
-  shown: Pick<Step, "title" | "detail">,
+  shown: Pick<RecordedStep, "title" | "detail">,
   secrets: readonly string[],
-): Pick<Step, "title" | "detail"> {
+): Pick<RecordedStep, "title" | "detail"> {
   let json = JSON.stringify(redact(shown));
   for (const secret of secrets) {
     if (secret !== "") json = json.replaceAll(JSON.stringify(secret).slice(1, -1), "[redacted]");

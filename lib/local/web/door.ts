@@ -1,9 +1,9 @@
 /** Lets only those use a page on loopback who have its printed address. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type Refusal, refusalOf } from "./guard.ts";
-import { one } from "./request.ts";
-import { endedCookie, sessionCookie, sessionIds } from "./session-cookie.ts";
+import { checkOrigin, type OriginRefusal } from "./guard.ts";
+import { joinHeader } from "./request.ts";
+import { expiredCookie, readSessionIds, sessionCookie } from "./session-cookie.ts";
 import { createSessions, type Session, type Sessions } from "./sessions.ts";
 
 /** A working day: the page is one's own. */
@@ -27,7 +27,7 @@ export type Door = {
   leave(request: IncomingMessage): string;
 };
 
-export type DoorRefusal = { refused: Refusal | "no_session" };
+export type DoorRefusal = { refused: OriginRefusal | "no_session" };
 
 export function createDoor({
   token = randomBytes(32).toString("base64url"),
@@ -40,25 +40,25 @@ export function createDoor({
     address: (url) => `${url}?${parameter}=${token}`,
     admit(request, { isDocument, isActivity }) {
       const { host, origin, "sec-fetch-site": fetchSite } = request.headers;
-      const site = isDocument ? undefined : one(fetchSite);
+      const site = isDocument ? undefined : joinHeader(fetchSite);
       const { method, socket } = request;
-      const refused = refusalOf({ method, host, origin, fetchSite: site, port: socket.localPort });
+      const refused = checkOrigin({ method, host, origin, fetchSite: site, port: socket.localPort });
       if (refused !== undefined) return { refused };
-      const found = sessionIds(request).map((id) => sessions.find(id, { isActivity }));
+      const found = readSessionIds(request).map((id) => sessions.find(id, { isActivity }));
       return found.find((session) => session !== undefined) ?? { refused: "no_session" };
     },
     enter(request, given) {
       return isSame(given, token) ? sessionCookie(request, sessions.open("loopback")) : undefined;
     },
     leave(request) {
-      for (const id of sessionIds(request)) sessions.close(id);
-      return endedCookie(request);
+      for (const id of readSessionIds(request)) sessions.close(id);
+      return expiredCookie(request);
     },
   };
 }
 
 /** The token of a printed address that is being opened. */
-export function tokenOf(request: IncomingMessage): string | undefined {
+export function readToken(request: IncomingMessage): string | undefined {
   if (request.method !== "GET") return undefined;
   return URL.parse(request.url ?? "", "http://page.invalid")?.searchParams.get(parameter) ?? undefined;
 }

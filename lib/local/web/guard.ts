@@ -1,13 +1,13 @@
 /** Who may use the page: the browser tab that this server gave it to, and no other site in the same browser. */
 
-export type Refusal = "other_host" | "other_origin";
+export type OriginRefusal = "other_host" | "other_origin";
 
 /**
  * `host` must name this server literally: a name that an attacker's DNS points to 127.0.0.1 is another host (DNS rebinding).
  * `origin`, which a browser sends with every POST and every request across sites, must be this server's; a POST without one is
  * refused, since no browser sends it (CSRF). `fetchSite` is Sec-Fetch-Site, where the browser sends it.
  */
-export function refusalOf({
+export function checkOrigin({
   method,
   host,
   origin,
@@ -19,7 +19,7 @@ export function refusalOf({
   origin: string | undefined;
   fetchSite: string | undefined;
   port: number | undefined;
-}): Refusal | undefined {
+}): OriginRefusal | undefined {
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
   if (host === undefined || !hosts.includes(host)) return "other_host";
   const isOwnOrigin = origin === `http://${host}`;

@@ -1,12 +1,12 @@
 /** How a page's server reads what a browser sends. Pure but for the request itself. */
 import type { IncomingMessage } from "node:http";
 
-export function isType(request: IncomingMessage, type: string): boolean {
+export function hasContentType(request: IncomingMessage, type: string): boolean {
   return request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim() === type;
 }
 
 /** One text of a header that may have come several times. */
-export function one(header: string | string[] | undefined): string | undefined {
+export function joinHeader(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(",") : header;
 }
 

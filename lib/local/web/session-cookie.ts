@@ -6,7 +6,7 @@ export function sessionCookie(request: IncomingMessage, id: string): string {
   return `${name}=${id}; ${attributes}`;
 }
 
-export function endedCookie(request: IncomingMessage): string {
+export function expiredCookie(request: IncomingMessage): string {
   const { name, attributes } = cookieFor(request);
   return `${name}=; Max-Age=0; ${attributes}`;
 }
@@ -15,7 +15,7 @@ export function endedCookie(request: IncomingMessage): string {
  * Ports of a host share their cookies, so a page of another port can set any number of that name, which the browser may send
  * before ours. Each is looked up, which costs a hash; Node bounds how many headers hold.
  */
-export function sessionIds(request: IncomingMessage): string[] {
+export function readSessionIds(request: IncomingMessage): string[] {
   const { name } = cookieFor(request);
   return (request.headers.cookie ?? "").split(";").flatMap((pair) => {
     const [key, value = ""] = pair.trim().split("=");

@@ -4,8 +4,8 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
-import { type Kind, readMeasuredCalls } from "../../../lib/cli/aws/cost/calls.ts";
-import { type Estimate, estimate, pollsOf, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
+import { type MeasuredKind, readMeasuredCalls } from "../../../lib/cli/aws/cost/calls.ts";
+import { countPolls, type Estimate, estimate, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
 import { costTable, withSection } from "../../../lib/cli/aws/cost/table.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { twoAccounts, writeConfig } from "./a-stage.ts";
@@ -18,14 +18,14 @@ const defaults = { kind: "agentcore", tasks: 100_000, taskSeconds: 30, idleSecon
 const estimateOf = (scenario: Partial<Scenario> = {}, from = measured) =>
   estimate({ ...defaults, ...scenario, measured: from });
 
-function monthOf({ months }: Estimate, kind: Kind) {
+function monthOf({ months }: Estimate, kind: MeasuredKind) {
   const month = months.find((each) => each.kind === kind);
   if (month === undefined) throw new Error(`No month of ${kind}.`);
   return month;
 }
 
 const schedule = { syncBudgetMs: 20_000, pollAfterMs: 1000, stepMs: 100 };
-const polls = (taskMs: number) => pollsOf({ ...schedule, taskMs });
+const polls = (taskMs: number) => countPolls({ ...schedule, taskMs });
 
 describe("the polls of a task", () => {
   it("are none where the first call brings the result, and else the last comes after the end", () => {

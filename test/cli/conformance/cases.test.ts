@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { Host } from "../../../lambdas/execution/host.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases.ts";
-import { createPeer } from "../../../lib/cli/conformance/peer.ts";
+import { createPeerUnderTest } from "../../../lib/cli/conformance/peer.ts";
 import { raw, result, success } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
 import { type Break, broken, error } from "./break.ts";
@@ -89,7 +89,7 @@ describe("the command", () => {
     const transport = { send: () => new Promise<never>(() => {}) };
     const signal = new AbortController().signal;
     const timing = { timeoutMs: 50, signal };
-    const peer = createPeer({
+    const peer = createPeerUnderTest({
       transport,
       strangers: "none",
       authorizer: "none",

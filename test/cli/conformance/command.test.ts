@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import type { Host } from "../../../lambdas/execution/host.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { endpointOf } from "../../../lib/cli/conformance/endpoint-text.ts";
+import { findEndpoint } from "../../../lib/cli/conformance/endpoint-text.ts";
 import type { JsonReport } from "../../../lib/cli/conformance/json-report.ts";
 import { json, raw, silence } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
@@ -210,7 +210,7 @@ describe("the words of --auth", () => {
   ])("%s is an authorizer of the configuration", (words, authorizer) => {
     const url = "https://agents.sekisho.invalid/";
     const place = { directory: folder };
-    const { destination } = endpointOf({ url, auth: words, dialect: "zone-strict", destination: undefined, place });
+    const { destination } = findEndpoint({ url, auth: words, dialect: "zone-strict", destination: undefined, place });
     expect(destination).toMatchObject({
       transport: "https",
       url,

@@ -7,7 +7,7 @@ import { createHost, type Host } from "../../../lambdas/execution/host.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases.ts";
-import { createPeer, type Strangers } from "../../../lib/cli/conformance/peer.ts";
+import { createPeerUnderTest, type Strangers } from "../../../lib/cli/conformance/peer.ts";
 import { type CaseReport, runCases } from "../../../lib/cli/conformance/run-cases.ts";
 import { createSlowTasks } from "../../../lib/cli/conformance/slow-tasks.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
@@ -59,7 +59,7 @@ export async function conform(asked: Asked): Promise<CaseReport[]> {
     impostor: reach("another-token"),
   };
   const sessionId = `conformance-${randomUUID()}`;
-  const peer = createPeer({
+  const peer = createPeerUnderTest({
     transport,
     strangers,
     authorizer: "bearer",

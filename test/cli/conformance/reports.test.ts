@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { answerOf } from "../../../lib/cli/conformance/answer.ts";
-import { jsonReport } from "../../../lib/cli/conformance/json-report.ts";
-import { junitReport } from "../../../lib/cli/conformance/junit-report.ts";
-import { type CaseReport, isKept } from "../../../lib/cli/conformance/run-cases.ts";
-import { textReport } from "../../../lib/cli/conformance/text-report.ts";
+import { formatJsonReport } from "../../../lib/cli/conformance/json-report.ts";
+import { formatJunitReport } from "../../../lib/cli/conformance/junit-report.ts";
+import { readPeerAnswer } from "../../../lib/cli/conformance/peer-answer.ts";
+import { type CaseReport, isConformant } from "../../../lib/cli/conformance/run-cases.ts";
+import { formatTextReport } from "../../../lib/cli/conformance/text-report.ts";
 import { parseXml } from "./parse-xml.ts";
 
 const endpoint = "https://agents.example.com/";
@@ -28,7 +28,7 @@ const levels = fc.constantFrom<CaseReport["level"]>("required", "optional");
 
 describe("the report for a person", () => {
   it("says of each case what was expected and what came, and never passes what was skipped", () => {
-    expect(textReport({ endpoint, reports }).split("\n")).toEqual([
+    expect(formatTextReport({ endpoint, reports }).split("\n")).toEqual([
       "passed    required  execute/answers",
       "          expected  an error",
       "          came      HTTP 200",
@@ -47,13 +47,13 @@ describe("the report for a person", () => {
       "https://agents.example.com/ does not keep: envelope/batch.",
     ]);
     const rest = reports.filter(({ name }) => name !== "envelope/batch");
-    expect(textReport({ endpoint, reports: rest })).toContain(`${endpoint} keeps what is required of it.`);
+    expect(formatTextReport({ endpoint, reports: rest })).toContain(`${endpoint} keeps what is required of it.`);
   });
 });
 
 describe("the report for a program", () => {
   it("holds every case and how many ended how", () => {
-    expect(JSON.parse(jsonReport({ endpoint, reports }))).toEqual({
+    expect(JSON.parse(formatJsonReport({ endpoint, reports }))).toEqual({
       endpoint,
       kept: false,
       count: {
@@ -69,7 +69,9 @@ describe("the report for a program", () => {
     fc.assert(
       fc.property(anyReports, (given) => {
         const broken = given.some(({ level, outcome }) => level === "required" && outcome === "failed");
-        return isKept(given) === !broken && JSON.parse(jsonReport({ endpoint, reports: given })).kept === !broken;
+        return (
+          isConformant(given) === !broken && JSON.parse(formatJsonReport({ endpoint, reports: given })).kept === !broken
+        );
       }),
     );
   });
@@ -77,7 +79,7 @@ describe("the report for a program", () => {
 
 describe("the report for a CI server", () => {
   it("fails the build for required cases alone", () => {
-    const [suites] = parseXml(junitReport({ endpoint, reports }));
+    const [suites] = parseXml(formatJunitReport({ endpoint, reports }));
     const [suite] = suites?.children ?? [];
     expect(suite).toMatchObject({ name: "testsuite", attributes: { tests: "4", failures: "1", skipped: "2" } });
     expect(suite?.children.map(({ attributes, children }) => [attributes, children.map(({ name }) => name)])).toEqual([
@@ -91,21 +93,21 @@ describe("the report for a CI server", () => {
   it("is well-formed XML whatever an endpoint says, and says it back", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (came) => {
-        const xml = junitReport({ endpoint, reports: [report({ outcome: "skipped", came })] });
+        const xml = formatJunitReport({ endpoint, reports: [report({ outcome: "skipped", came })] });
         const [skipped] = parseXml(xml)[0]?.children[0]?.children[0]?.children ?? [];
         const sayable = came.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd");
         return skipped?.attributes.message === sayable;
       }),
     );
     const nasty = '<b> & "x" \u0000\u001b\ud800 \ufffe]]> 関所 🏯\n';
-    const [suites] = parseXml(junitReport({ endpoint, reports: [report({ outcome: "skipped", came: nasty })] }));
+    const [suites] = parseXml(formatJunitReport({ endpoint, reports: [report({ outcome: "skipped", came: nasty })] }));
     const message = suites?.children[0]?.children[0]?.children[0]?.attributes.message;
     expect(message).toBe('<b> & "x" \ufffd\ufffd\ufffd \ufffd]]> 関所 🏯\n');
   });
 });
 
 describe("what came", () => {
-  const came = (body: string) => answerOf({ status: 200, body: Buffer.from(body) }).came;
+  const came = (body: string) => readPeerAnswer({ status: 200, body: Buffer.from(body) }).came;
   const response = (result: unknown) => JSON.stringify({ jsonrpc: "2.0", id: "1", result });
 
   it("is told in one line of bounded length, without what a terminal acts upon", () => {

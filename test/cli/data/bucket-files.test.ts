@@ -1,6 +1,6 @@
 /** Files of messages in a bucket, against a double that checks every signature. */
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { bucketFiles } from "../../../lib/cli/data/bucket-files.ts";
+import { createBucketFiles } from "../../../lib/cli/data/bucket-files.ts";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const filesIn = (bucket: string) =>
-  bucketFiles({
+  createBucketFiles({
     bucket,
     aws: { region, credentials: async () => credentials, endpointOf: () => new URL(server.url) },
     signal: new AbortController().signal,

@@ -8,7 +8,7 @@ import { entryOf, parseHistoryEntry } from "../../../lambdas/verification/usage/
 import { parseRecord } from "../../../lib/cli/data/person.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
-import { sampleTask } from "../../verification/task/sample.ts";
+import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
 
 const places = [
@@ -36,7 +36,13 @@ const data = (...words: string[]) => place.command("data", ...words);
 async function keep(number: number, { user = me(), ...changes }: Partial<Task> & { user?: string } = {}) {
   const { message } = sampleTask();
   const task = sampleTask({
-    ...{ id: idOf(number), state: "done", cleanupDone: true, principal: `T1/${user}`, destination: "far" },
+    ...{
+      id: idOf(number),
+      state: "done",
+      cleanupDone: true,
+      principal: `T1/${user}`,
+      call: sampleCall({ destination: "far" }),
+    },
     ...{ receivedAtMs: nowMs - 1000, expiresAtMs: nowMs + 20 * dayMs },
     message: { ...message, user, text: secretText },
     ...changes,
@@ -124,7 +130,7 @@ describe("sekisho data", () => {
   });
 
   it("does not say that all is deleted where an answer is left in somebody else's task", async () => {
-    const answer = { user: me(), atMs: 1, option: 0, callId: "c", sentToAgent: true as const };
+    const answer = { user: me(), atMs: 1, option: 0, callId: "c", arrival: { type: "arrived" as const } };
     const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
     await keep(1);
     await keep(2, { user: other(), state: "waiting", cleanupDone: false, question });

@@ -20,7 +20,7 @@ async function storeWithData() {
   const common = { state: "done" as const, cleanupDone: true, expiresAtMs: nowMs + 29 * dayMs, principal: "T1/U1" };
   const young = sampleTask({ ...common, id: idOf(1), receivedAtMs: nowMs - 1000 });
   const old = sampleTask({ ...common, id: idOf(2), receivedAtMs: nowMs - 3 * dayMs });
-  const answer = { user: "U1", atMs: 1, option: 0, callId: "c", sentToAgent: true as const };
+  const answer = { user: "U1", atMs: 1, option: 0, callId: "c", arrival: { type: "arrived" as const } };
   const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
   const other = { ...common, principal: "T1/U2", message: { ...message, user: "U2" } };
   for (const task of [young, old, sampleTask({ ...other, id: idOf(3), question })]) await store.create({ item: task });

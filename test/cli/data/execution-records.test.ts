@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { localExecution } from "../../../lib/cli/data/execution-records.ts";
+import { createLocalExecutionPart } from "../../../lib/cli/data/execution-records.ts";
 import { parseRecord } from "../../../lib/cli/data/person.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
 
@@ -24,7 +24,10 @@ afterEach(async () => {
 async function erase(changes: object): Promise<number> {
   const item = { id: "e1", revision: 1, requestId, expiresAtMs: Date.now() + hourMs, state: "working", ...changes };
   await engine.taskStore({ parse: parseRecord }).create({ item });
-  const execution = localExecution({ file: join(folder, "execution.db"), signal: new AbortController().signal });
+  const execution = createLocalExecutionPart({
+    file: join(folder, "execution.db"),
+    signal: new AbortController().signal,
+  });
   return execution.erase({ ids: new Set([requestId]) });
 }
 

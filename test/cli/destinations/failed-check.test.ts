@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { failedCheck } from "../../../lambdas/verification/checks/failed-check.ts";
-import { CredentialError } from "../../../lambdas/verification/transport/authorizer/credential-error.ts";
+import { CredentialError } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
 
 const secret = "a-secret-of-this-test";
 

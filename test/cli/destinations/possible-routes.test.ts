@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { routeOf } from "../../../lambdas/verification/gate/route.ts";
-import { possibleRoutes } from "../../../lib/cli/destinations/possible-routes.ts";
+import { listPossibleRoutes } from "../../../lib/cli/destinations/possible-routes.ts";
 
 const routes = [
   { channel: "C1", word: "deploy", destination: ["a", "b"] },
@@ -12,15 +12,15 @@ const routes = [
 
 describe("the routes that a message could take", () => {
   it("are those that nothing known rules out, up to the first that is certain", () => {
-    expect(possibleRoutes({ routes, known: { channel: "C1" } })).toEqual([
+    expect(listPossibleRoutes({ routes, known: { channel: "C1" } })).toEqual([
       { place: 1, destination: ["a", "b"], certain: false },
       { place: 2, destination: ["c"], certain: false },
       { place: 3, destination: ["b"], certain: true },
     ]);
-    expect(possibleRoutes({ routes, known: { channel: "C2", team: "T2" } })).toEqual([
+    expect(listPossibleRoutes({ routes, known: { channel: "C2", team: "T2" } })).toEqual([
       { place: 4, destination: ["d"], certain: true },
     ]);
-    expect(possibleRoutes({ routes: routes.slice(0, 2), known: { channel: "C2" } })).toEqual([
+    expect(listPossibleRoutes({ routes: routes.slice(0, 2), known: { channel: "C2" } })).toEqual([
       { place: 2, destination: ["c"], certain: false },
     ]);
   });
@@ -35,7 +35,7 @@ describe("the routes that a message could take", () => {
     fc.assert(
       fc.property(message, known, (asked, names) => {
         const part = Object.fromEntries(names.map((name) => [name, asked[name]]));
-        const possible = possibleRoutes({ routes, known: part });
+        const possible = listPossibleRoutes({ routes, known: part });
         expect(possible.map(({ destination }) => destination)).toContainEqual(routeOf({ routes, message: asked }));
         if (names.length === 3) expect(possible).toHaveLength(1);
       }),

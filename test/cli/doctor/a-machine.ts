@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { botScopes } from "../../../lambdas/verification/slack/api/bot-scopes.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { json } from "../../doubles/answers.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";

@@ -1,8 +1,17 @@
 /** Checks beside each other: one that fails, throws or never ends is nothing to the others; and what is told of it. */
 import { describe, expect, it } from "@jest/globals";
 import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
-import { type Check, failed, failedBy, ok, once, onlyAfter, skipped, warning } from "../../../lib/cli/doctor/check.ts";
-import { jsonReport, textReport } from "../../../lib/cli/doctor/report.ts";
+import {
+  type Check,
+  failedFinding,
+  okFinding,
+  once,
+  skippedFinding,
+  skipUnless,
+  toFailedFinding,
+  warningFinding,
+} from "../../../lib/cli/doctor/check.ts";
+import { formatDoctorJson, formatDoctorText } from "../../../lib/cli/doctor/report.ts";
 import { runChecks } from "../../../lib/cli/doctor/run-checks.ts";
 
 const never = new AbortController().signal;
@@ -15,9 +24,9 @@ describe("runChecks", () => {
   it("keeps the order, whichever ends first, and lets none stop the others", async () => {
     const slow = check("slow", async () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
-      return ok("at last");
+      return okFinding("at last");
     });
-    const found = await run([slow, throwing(new Error("no")), check("quick", async () => ok("at once"))]);
+    const found = await run([slow, throwing(new Error("no")), check("quick", async () => okFinding("at once"))]);
     expect(found.map(({ name, verdict }) => [name, verdict])).toEqual([
       ["slow", "ok"],
       ["throws", "failed"],
@@ -35,7 +44,7 @@ describe("runChecks", () => {
 
   it("gives each its own time, and tells the others'", async () => {
     const hanging = check("hangs", () => new Promise(() => {}));
-    const found = await run([hanging, check("well", async () => ok("yes"))], { timeoutMs: 20 });
+    const found = await run([hanging, check("well", async () => okFinding("yes"))], { timeoutMs: 20 });
     expect(found).toMatchObject([
       { verdict: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
       { verdict: "ok" },
@@ -50,13 +59,13 @@ describe("runChecks", () => {
   });
 });
 
-describe("onlyAfter", () => {
-  const inner = check("inner", async () => ok("looked"));
+describe("skipUnless", () => {
+  const inner = check("inner", async () => okFinding("looked"));
 
   it("leaves a check alone where what it needs is there, and skips it where it is not", async () => {
     const found = await run([
-      onlyAfter(async () => "there", "Not there.", inner),
-      onlyAfter(() => Promise.reject(new Error("no")), "Not there.", inner),
+      skipUnless(async () => "there", "Not there.", inner),
+      skipUnless(() => Promise.reject(new Error("no")), "Not there.", inner),
     ]);
     expect(found).toMatchObject([
       { verdict: "ok", what: "looked" },
@@ -78,7 +87,7 @@ describe("once", () => {
   });
 });
 
-describe("failedBy", () => {
+describe("toFailedFinding", () => {
   it.each([
     ["It is down. Start it.", "It is down.", "Start it."],
     ["There is no a.b.ts in /x. Run npx sekisho doctor.", "There is no a.b.ts in /x.", "Run npx sekisho doctor."],
@@ -86,7 +95,7 @@ describe("failedBy", () => {
     ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
     ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
   ])("tells %j apart into what was found and what to do", (words, what, remedy) => {
-    expect(failedBy(words, "Look.")).toEqual({ verdict: "failed", what, remedy });
+    expect(toFailedFinding(words, "Look.")).toEqual({ verdict: "failed", what, remedy });
   });
 });
 
@@ -94,17 +103,23 @@ describe("the report", () => {
   const found = async () =>
     await runChecks({
       groups: [
-        { group: "One", checks: [check("a", async () => ok("fine")), check("longer", async () => skipped("no"))] },
+        {
+          group: "One",
+          checks: [check("a", async () => okFinding("fine")), check("longer", async () => skippedFinding("no"))],
+        },
         {
           group: "Two",
-          checks: [check("b", async () => failed("bad", "mend it")), check("c", async () => warning("hm", "look"))],
+          checks: [
+            check("b", async () => failedFinding("bad", "mend it")),
+            check("c", async () => warningFinding("hm", "look")),
+          ],
         },
       ],
       signal: never,
     });
 
   it("groups the lines, puts what to do below each that needs it, and ends with a summary", async () => {
-    expect(textReport({ found: await found(), subject: "here" })).toBe(
+    expect(formatDoctorText({ found: await found(), subject: "here" })).toBe(
       `
 sekisho doctor: here
 
@@ -124,10 +139,10 @@ Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
 
   it("is one object for scripts, in which a warning is no failure", async () => {
     const all = await found();
-    expect(JSON.parse(jsonReport(all))).toMatchObject({
+    expect(JSON.parse(formatDoctorJson(all))).toMatchObject({
       ok: false,
       checks: [{ group: "One", name: "a", remedy: null }, {}, { remedy: "mend it" }, {}],
     });
-    expect(JSON.parse(jsonReport(all.filter(({ verdict }) => verdict !== "failed")))).toMatchObject({ ok: true });
+    expect(JSON.parse(formatDoctorJson(all.filter(({ verdict }) => verdict !== "failed")))).toMatchObject({ ok: true });
   });
 });

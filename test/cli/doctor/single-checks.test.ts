@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { skewMsOf } from "../../../lib/cli/doctor/ask-slack.ts";
+import { readSkewMs } from "../../../lib/cli/doctor/ask-slack.ts";
 import type { Check } from "../../../lib/cli/doctor/check.ts";
 import { type ClockSource, clock, disk, nodeVersion, portFree } from "../../../lib/cli/doctor/checks/machine.ts";
-import { destinationClocks, skewOf } from "../../../lib/cli/doctor/clock-sources.ts";
+import { destinationClocks, measureSkew } from "../../../lib/cli/doctor/clock-sources.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 
 const { signal } = new AbortController();
@@ -51,22 +51,22 @@ describe("the clock", () => {
         (ahead, out, back) => {
           const sentAtMs = 1_800_000_000_123;
           const date = new Date(sentAtMs + out - ahead).toUTCString();
-          const skewMs = skewMsOf({ date, sentAtMs, receivedAtMs: sentAtMs + out + back }) ?? Number.NaN;
+          const skewMs = readSkewMs({ date, sentAtMs, receivedAtMs: sentAtMs + out + back }) ?? Number.NaN;
           expect(Math.abs(skewMs - ahead)).toBeLessThanOrEqual(501 + Math.abs(out - back) / 2);
         },
       ),
     );
-    expect(skewMsOf({ date: "yesterday", sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
-    expect(skewMsOf({ date: null, sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
+    expect(readSkewMs({ date: "yesterday", sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
+    expect(readSkewMs({ date: null, sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
   });
 
   it("is asked of a destination whether it lets us in or not, and not of one on this machine", async () => {
     const date = new Date(Date.now() + 200_000).toUTCString();
     const peer = await startWebServer({ handle: async () => new Response(null, { status: 401, headers: { date } }) });
-    const skewMs = await skewOf({ url: peer.url, signal });
+    const skewMs = await measureSkew({ url: peer.url, signal });
     await peer.close();
     expect(Math.round((skewMs ?? 0) / 10_000)).toBe(-20);
-    expect(await skewOf({ url: peer.url, signal })).toBeUndefined();
+    expect(await measureSkew({ url: peer.url, signal })).toBeUndefined();
     const destinations = {
       here: { transport: "https", url: "http://127.0.0.1:9/" },
       far: {

@@ -1,9 +1,9 @@
 /** What a smoke test makes of what it saw: a healthy stage, and each thing that can be wrong or other than assumed. */
 import { describe, expect, it } from "@jest/globals";
-import { assumptionsOf } from "../../../lib/cli/smoke/assumptions.ts";
-import { checksOf } from "../../../lib/cli/smoke/checks.ts";
+import { checkAssumptions } from "../../../lib/cli/smoke/assumptions.ts";
+import { checkFacts } from "../../../lib/cli/smoke/checks.ts";
 import type { SmokeFacts, ZoneFacts } from "../../../lib/cli/smoke/facts.ts";
-import { reportOf, textOf } from "../../../lib/cli/smoke/report.ts";
+import { createSmokeReport, formatSmokeReport } from "../../../lib/cli/smoke/report.ts";
 import { stories } from "../../../lib/cli/smoke/run-story.ts";
 
 const runtime = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/r";
@@ -73,9 +73,10 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
   };
 }
 
-const bad = (facts: SmokeFacts) => checksOf(facts).filter(({ ok }) => !ok);
-const differing = (facts: SmokeFacts) => assumptionsOf(facts).filter(({ differs }) => differs === true);
-const report = (facts: SmokeFacts) => reportOf({ checks: checksOf(facts), assumptions: assumptionsOf(facts) });
+const bad = (facts: SmokeFacts) => checkFacts(facts).filter(({ ok }) => !ok);
+const differing = (facts: SmokeFacts) => checkAssumptions(facts).filter(({ differs }) => differs === true);
+const report = (facts: SmokeFacts) =>
+  createSmokeReport({ checks: checkFacts(facts), assumptions: checkAssumptions(facts) });
 
 describe("a smoke test", () => {
   it("finds a healthy stage well, and says of each open point what it saw or why it cannot", () => {
@@ -83,13 +84,13 @@ describe("a smoke test", () => {
     expect(bad(facts)).toEqual([]);
     expect(differing(facts)).toEqual([]);
     expect(report(facts).ok).toBe(true);
-    for (const { observed } of assumptionsOf(facts)) expect(observed).not.toBe("");
-    expect(textOf(report(facts), "dev")).toContain("The stage works as assumed.");
+    for (const { observed } of checkAssumptions(facts)) expect(observed).not.toBe("");
+    expect(formatSmokeReport(report(facts), "dev")).toContain("The stage works as assumed.");
   });
 
   it("does not claim that there are no errors where it read no log group", () => {
     const facts = healthy({ execution: zone({ zone: "Execution", errors: [] }) });
-    const said = checksOf(facts).filter(({ name }) => name.startsWith("log lines of errors"));
+    const said = checkFacts(facts).filter(({ name }) => name.startsWith("log lines of errors"));
     expect(said.map(({ what }) => what)).toEqual(["none in 1 log groups", expect.stringMatching(/^not looked at/)]);
   });
 
@@ -199,7 +200,7 @@ describe("a smoke test", () => {
   it("says what another kind of stage, or other credentials, cannot show", () => {
     const facts = healthy({ kind: "lambda", execution: { skipped: "It is elsewhere." }, lambdaConcurrency: undefined });
     expect(bad(facts)).toEqual([]);
-    const hidden = assumptionsOf(facts).filter(({ differs }) => differs === undefined);
+    const hidden = checkAssumptions(facts).filter(({ differs }) => differs === undefined);
     expect(hidden.length).toBeGreaterThan(5);
     for (const { observed } of hidden) expect(observed).toMatch(/^Not shown by this stage\. .+/);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { oldestFirst } from "../../../lib/cli/tasks/oldest-first.ts";
+import { mergeOldestFirst } from "../../../lib/cli/tasks/oldest-first.ts";
 import type { StoredTask } from "../../../lib/cli/tasks/stored-task.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 
@@ -25,7 +25,7 @@ describe("several listings", () => {
           }
         });
         const merged: number[] = [];
-        for await (const { receivedAtMs } of oldestFirst(listings)) merged.push(receivedAtMs);
+        for await (const { receivedAtMs } of mergeOldestFirst(listings)) merged.push(receivedAtMs);
         const all = lists.flat().filter(({ readable }) => readable);
         expect(merged).toEqual([...new Set(all.map(({ at }) => at))].sort((a, b) => a - b));
       }),
@@ -40,7 +40,7 @@ describe("several listings", () => {
         yield item(String(read), sampleTask({ id: String(read), receivedAtMs: read }));
       }
     }
-    const merged = oldestFirst([endless()]);
+    const merged = mergeOldestFirst([endless()]);
     await merged.next();
     await merged.return(undefined);
     expect(read).toBeLessThanOrEqual(2);

@@ -1,10 +1,10 @@
 /** What is shown of a task. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Outcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { rowOf, viewLines, viewOf } from "../../../lib/cli/tasks/task-view.ts";
-import { describeOutcome, durationText, nextText } from "../../../lib/cli/tasks/text.ts";
-import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
+import { type TaskOutcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { formatTaskView, toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
+import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
+import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 const nowMs = askedAtMs + 90_000;
 const states = taskSchema.shape.state.options;
@@ -33,32 +33,42 @@ describe("what is shown of a task", () => {
             answer: { user: "U1", atMs: nowMs, text: answered, callId: "c" },
           },
         };
-        const shown = JSON.stringify([rowOf({ task, nowMs }), viewOf({ task, nowMs }), viewLines({ task, nowMs })]);
+        const shown = JSON.stringify([
+          toListedTask({ task, nowMs }),
+          toTaskView({ task, nowMs }),
+          formatTaskView({ task, nowMs }),
+        ]);
         expect(shown).not.toContain("secret");
-        expect(viewOf({ task, nowMs })).toMatchObject({ message: { textLength: 15 }, outcome: { textLength: 15 } });
+        expect(toTaskView({ task, nowMs })).toMatchObject({ message: { textLength: 15 }, outcome: { textLength: 15 } });
       }),
     );
   });
 
   it("names every field of the record", () => {
-    const named = Object.keys(viewOf({ task: sampleTask(), nowMs }));
+    const named = Object.keys(toTaskView({ task: sampleTask(), nowMs }));
     expect(named).toEqual(expect.arrayContaining(Object.keys(taskSchema.shape)));
   });
 
   it("gives times as such and by how long they are away", () => {
-    const lines = viewLines({ task: sampleTask({ deadlineAtMs: nowMs + 7_200_000 }), nowMs });
+    const lines = formatTaskView({
+      task: sampleTask({ call: sampleCall({ deadlineAtMs: nowMs + 7_200_000 }) }),
+      nowMs,
+    });
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}received +2025-10-09T08:53:20.000Z {2}1 min ago$/));
-    const polled = viewLines({ task: sampleTask({ pollAfterMs: 1500 }), nowMs });
-    expect(polled).toContainEqual(expect.stringMatching(/^ {2}pollAfter +1 s$/));
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
+    const polled = formatTaskView({
+      task: sampleTask({ wait: { workStartedAtMs: nowMs, polls: 0, pollAfterMs: 1500 } }),
+      nowMs,
+    });
+    expect(polled).toContainEqual(expect.stringMatching(/^ {2}wait\.pollAfter +1 s$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}call\.deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
   });
 });
 
 describe("what an Execution zone said of a task", () => {
   it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
-    const lines = viewLines({ task: sampleTask({ taskId }), nowMs });
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}taskId +\[2J\]0;owned31mid$/));
+    const lines = formatTaskView({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}call\.taskId +\[2J\]0;owned31mid$/));
   });
 });
 
@@ -72,10 +82,14 @@ describe("what a task does next", () => {
       [lease(nowMs), "taken over from a worker that died: poll"],
       [{ cancelReason: "asked" }, "cancel at its destination"],
     ] as const) {
-      expect(nextText({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
+      expect(describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
     }
-    expect(nextText({ task: sampleTask({ state: "queued", queuePosition: 2 }), nowMs })).toContain("2 before it");
-    expect(nextText({ task: sampleTask({ state: "sent", mayHaveArrived: true }), nowMs })).toContain("whether");
+    expect(describeNextStep({ task: sampleTask({ state: "queued", queuePosition: 2 }), nowMs })).toContain(
+      "2 before it",
+    );
+    expect(
+      describeNextStep({ task: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }) }), nowMs }),
+    ).toContain("whether");
   });
 
   it("says of a task that asks whom it waits for", () => {
@@ -86,12 +100,12 @@ describe("what a task does next", () => {
       [{ question: { ...question, answer } }, "the answer to its destination"],
       [{ question, cancelReason: "unanswered" }, "cancel at its destination"],
     ] as const) {
-      expect(nextText({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
+      expect(describeNextStep({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
     }
   });
 
   it("is its outcome where it is over, which an answer is also when it has been forgotten", () => {
-    const outcomes: [Outcome | undefined, string][] = [
+    const outcomes: [TaskOutcome | undefined, string][] = [
       [undefined, "answered"],
       [{ type: "answer", text: "x" }, "answered"],
       [{ type: "failed", reason: "canceled", lost: false }, "canceled"],
@@ -105,7 +119,7 @@ describe("what a task does next", () => {
       [{ type: "not_yours" }, "somebody else's"],
     ];
     for (const [outcome, words] of outcomes) {
-      expect(nextText({ task: sampleTask({ state: "done", outcome }), nowMs })).toContain(words);
+      expect(describeNextStep({ task: sampleTask({ state: "done", outcome }), nowMs })).toContain(words);
     }
     expect(describeOutcome(sampleTask({ state: "waiting" }))).toBeUndefined();
   });
@@ -119,5 +133,5 @@ describe("a duration", () => {
     [119_999, "1 min"],
     [3_600_000, "1 h"],
     [100 * 3_600_000, "4 d"],
-  ])("of %d ms is %s", (ms, text) => expect(durationText(ms)).toBe(text));
+  ])("of %d ms is %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 });

@@ -1,11 +1,11 @@
 /** The commands about tasks against what a zone has stored, the same on both engines. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
 import { type Ask, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { retryIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { emptyThread, threadIdOf } from "../../../lambdas/verification/task/thread.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
-import { sampleTask } from "../../verification/task/sample.ts";
+import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { openAwsPlace, openSqlitePlace, type TestPlace } from "./places.ts";
 
 const places = [
@@ -105,14 +105,13 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   it("shows a task by the beginning of its id, with its history and without its texts", async () => {
     const task = await stored({
       state: "waiting",
-      polls: 3,
-      taskId: "t-1",
+      call: sampleCall({ taskId: "t-1", params: { channel, text: secretText, correlation_id: sampleTask().id } }),
+      wait: { workStartedAtMs: nowMs, polls: 3 },
       history: [
         { atMs: nowMs - 60_000, event: "asked", state: "received" },
         { atMs: nowMs - 59_750, event: "announced", state: "announced" },
         { atMs: nowMs - 50_000, event: "answered", state: "waiting" },
       ],
-      params: { channel, text: secretText },
     });
     const shown = await place.tasks("show", task.id.slice(0, 8));
     expect(shown.code).toBe(0);
@@ -123,7 +122,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const json = await place.tasks("show", task.id.toUpperCase(), "--json");
     expect(JSON.parse(json.stdout)).toMatchObject({
       id: task.id,
-      polls: 3,
+      wait: { polls: 3 },
       message: { textLength: secretText.length },
       history: [{ sincePreviousMs: 0 }, { sincePreviousMs: 250 }, { sincePreviousMs: 9750 }],
     });

@@ -5,7 +5,7 @@ import { createLog, type LogFields } from "../../../lambdas/shared/log.ts";
 import { traceIdOf } from "../../../lambdas/shared/trace.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { parseLogLine } from "../../../lib/cli/trace/log-line.ts";
-import { sampleTask } from "../../verification/task/sample.ts";
+import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 export const secretText = "a text that nobody but the thread may read";
 export const requestId = sampleTask().id;
@@ -21,7 +21,7 @@ export function knownTask({ startMs, ...changes }: Partial<Task> & { startMs: nu
     { atMs: startMs + 2150, event: "answered", state: "delivering" },
     { atMs: startMs + 2300, event: "delivered", state: "done" },
   ] as const;
-  const task = sampleTask({ receivedAtMs: startMs, state: "done", destination: "host", history: [...history] });
+  const task = sampleTask({ receivedAtMs: startMs, state: "done", call: sampleCall(), history: [...history] });
   return { ...task, message: { ...task.message, text: secretText }, expiresAtMs: startMs + 3600_000, ...changes };
 }
 

@@ -1,8 +1,8 @@
 /** One task's way, from whatever is known of it. */
 import { describe, expect, it } from "@jest/globals";
-import type { Question } from "../../../lambdas/verification/task/task.ts";
-import { pictureOf } from "../../../lib/cli/trace/picture.ts";
-import type { Step } from "../../../lib/local/recorder/step-recorder.ts";
+import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
+import { createPicture } from "../../../lib/cli/trace/picture.ts";
+import type { RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
 import { knownExecution, knownLines, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
 
 const startMs = 1_760_000_000_000;
@@ -11,11 +11,11 @@ const task = knownTask({ startMs });
 const execution = knownExecution({ startMs });
 const lines = knownLines({ startMs });
 
-const titles = (picture: ReturnType<typeof pictureOf>) => picture?.steps.map(({ title }) => title);
+const titles = (picture: ReturnType<typeof createPicture>) => picture?.steps.map(({ title }) => title);
 
 describe("the picture of a task", () => {
   it("is that of its record, as far as that goes", () => {
-    const picture = pictureOf({ requestId, task, nowMs });
+    const picture = createPicture({ requestId, task, nowMs });
     expect(picture).toMatchObject({ requestId, traceId, state: "done", outcome: "answered", destination: "host" });
     expect([picture?.startedAtMs, picture?.endedAtMs]).toEqual([startMs, startMs + 2300]);
     expect(titles(picture)).toEqual([
@@ -28,7 +28,7 @@ describe("the picture of a task", () => {
   });
 
   it("has the Execution zone's part where its record is at hand, in order of time", () => {
-    const picture = pictureOf({ requestId, task, execution, nowMs });
+    const picture = createPicture({ requestId, task, execution, nowMs });
     expect(picture?.taskId).toBe(taskId);
     expect(titles(picture)?.slice(3, 5)).toEqual(["task is stored → submitted", "agent is done → completed"]);
     const times = picture?.steps.map(({ atMs }) => atMs) ?? [];
@@ -36,7 +36,7 @@ describe("the picture of a task", () => {
   });
 
   it("tells once what a record and a line both know, and all that only the lines know", () => {
-    const picture = pictureOf({ requestId, task, execution, lines, nowMs });
+    const picture = createPicture({ requestId, task, execution, lines, nowMs });
     expect(titles(picture)).toEqual([
       "message is in the queue",
       "placeholder is in the thread → announced",
@@ -54,9 +54,9 @@ describe("the picture of a task", () => {
   });
 
   it("is there without any record: lines say the state, the ids and where it went", () => {
-    const picture = pictureOf({ requestId, lines, nowMs });
+    const picture = createPicture({ requestId, lines, nowMs });
     expect(picture).toMatchObject({ requestId, taskId, traceId, state: "done", destination: "host" });
-    expect(pictureOf({ requestId: "another", lines, nowMs })).toBeUndefined();
+    expect(createPicture({ requestId: "another", lines, nowMs })).toBeUndefined();
   });
 
   it("takes lines without a request id by task and trace, and none that name another request", () => {
@@ -66,30 +66,37 @@ describe("the picture of a task", () => {
     const traced = { ...line, message: "store_failed", fields: { trace_id: traceId } };
     const foreign = { ...line, message: "task_lost", fields: { request_id: "another", trace_id: traceId } };
     const unrelated = { ...line, message: "circuit_opened", fields: { destination: "host" } };
-    const picture = pictureOf({ requestId, lines: [...lines, bare, traced, foreign, unrelated], nowMs });
+    const picture = createPicture({ requestId, lines: [...lines, bare, traced, foreign, unrelated], nowMs });
     expect(titles(picture)).toEqual(expect.arrayContaining(["outcome not stored", "store failed"]));
     expect(picture?.steps).toHaveLength(lines.length + 2);
   });
 
   it("has one line once, however many files it is in", () => {
-    expect(pictureOf({ requestId, lines: [...lines, ...lines], nowMs })).toEqual(
-      pictureOf({ requestId, lines, nowMs }),
+    expect(createPicture({ requestId, lines: [...lines, ...lines], nowMs })).toEqual(
+      createPicture({ requestId, lines, nowMs }),
     );
   });
 
   it("has a question, its answer, polls and progress of a task that is under way, and no end", () => {
-    const question: Question = {
+    const question: AgentQuestion = {
       index: 0,
       prompt: secretText,
       options: [{ id: "yes", label: secretText }],
       askedAtMs: startMs + 500,
       expiresAtMs: startMs + 5000,
-      answer: { user: "U7", atMs: startMs + 900, option: 0, text: secretText, callId: "c", sentToAgent: true },
+      answer: {
+        user: "U7",
+        atMs: startMs + 900,
+        option: 0,
+        text: secretText,
+        callId: "c",
+        arrival: { type: "arrived" },
+      },
     };
     const progress = { text: secretText, percent: 40, shownAtMs: startMs + 1200 };
-    const polled = { polls: 7, polledAtMs: startMs + 1300 };
+    const polled = { wait: { workStartedAtMs: startMs, polls: 7, polledAtMs: startMs + 1300 } };
     const waiting = knownTask({ startMs, state: "waiting", question, progress, ...polled });
-    const picture = pictureOf({ requestId, task: waiting, nowMs });
+    const picture = createPicture({ requestId, task: waiting, nowMs });
     expect(picture?.endedAtMs).toBeUndefined();
     expect(titles(picture)).toEqual(
       expect.arrayContaining(["the agent asks", "a person answers, and the agent has it", "latest progress is shown"]),
@@ -105,9 +112,13 @@ describe("the picture of a task", () => {
   it("says that nobody runs an agent any more whose lease lapsed", () => {
     const lease = { owner: "o", untilMs: nowMs - 1 };
     const working = knownExecution({ startMs, state: "working", lease });
-    const lost = pictureOf({ requestId, execution: working, nowMs });
+    const lost = createPicture({ requestId, execution: working, nowMs });
     expect(titles(lost)?.at(-1)).toBe("the lease of whoever runs the agent lapsed");
-    const held = pictureOf({ requestId, execution: { ...working, lease: { ...lease, untilMs: nowMs + 1 } }, nowMs });
+    const held = createPicture({
+      requestId,
+      execution: { ...working, lease: { ...lease, untilMs: nowMs + 1 } },
+      nowMs,
+    });
     expect(titles(held)).toEqual(["task is stored → submitted", "agent works → working"]);
   });
 
@@ -115,13 +126,13 @@ describe("the picture of a task", () => {
     const body = { jsonrpc: "2.0", method: "execute_task", id: requestId, params: { channel: "C1", text: secretText } };
     const answer = { jsonrpc: "2.0", id: requestId, result: { status: "success", response_text: secretText } };
     const decision = { event: { type: "answered", result: answer.result }, next: ["wake in 0 ms at most"] };
-    const stepRecorder: Step[] = [
+    const stepRecorder: RecordedStep[] = [
       { requestId, atMs: startMs + 155, kind: "request", title: "execute_task", detail: body },
       { requestId, atMs: startMs + 2140, kind: "response", title: `execute_task: ${secretText}`, detail: answer },
       { requestId, atMs: startMs + 2150, kind: "decision", title: "it answered → delivering", detail: decision },
       { requestId: "another", atMs: startMs, kind: "event", title: "another's", detail: {} },
     ];
-    const picture = pictureOf({ requestId, task, lines, stepRecorder, nowMs });
+    const picture = createPicture({ requestId, task, lines, stepRecorder, nowMs });
     const frames = picture?.steps.filter(({ frame }) => frame !== undefined);
     expect(frames?.map(({ title }) => title)).toEqual(["execute_task", "answer to execute_task"]);
     expect(frames?.[0]).toMatchObject({ durationMs: 1985, frame: { id: requestId, params: { channel: "C1" } } });

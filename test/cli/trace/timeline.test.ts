@@ -1,7 +1,8 @@
 /** The picture as lines for a terminal, whatever is in it. */
 import { describe, expect, it } from "@jest/globals";
-import { pictureOf } from "../../../lib/cli/trace/picture.ts";
+import { createPicture } from "../../../lib/cli/trace/picture.ts";
 import { timelineLines } from "../../../lib/cli/trace/timeline.ts";
+import { sampleCall } from "../../verification/task/sample.ts";
 import { knownTask, requestId } from "./known.ts";
 
 const startMs = 1_760_000_000_000;
@@ -10,8 +11,8 @@ const controls = /[\p{Cc}\u202e]/u;
 
 describe("the picture on a terminal", () => {
   it("moves no cursor, sets no title and turns no line around, whatever an Execution zone named its task", () => {
-    const task = knownTask({ startMs, taskId: hostile, destination: hostile });
-    const picture = pictureOf({ requestId, task, nowMs: startMs });
+    const task = knownTask({ startMs, call: sampleCall({ taskId: hostile, destination: hostile }) });
+    const picture = createPicture({ requestId, task, nowMs: startMs });
     if (picture === undefined) throw new Error("no picture");
     const steps = picture.steps.map((step) => ({ ...step, title: hostile, detail: { [hostile]: hostile } }));
     const lines = timelineLines({ picture: { ...picture, steps }, color: false });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { entryOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
-import { sampleTask } from "../../verification/task/sample.ts";
+import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
 
 const places = [
@@ -30,7 +30,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
         id: idOf(number),
         state: "done",
         message: { ...message, user, text },
-        destination: failed ? undefined : "far",
+        ...(!failed && { call: sampleCall({ destination: "far" }) }),
         receivedAtMs: atMs - 1500,
         outcome: failed
           ? { type: "failed", reason: "timeout", lost: false }

@@ -2,11 +2,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import {
-  methodOf,
   type OperationName,
   type OperationParams,
-  operationOf,
   operations,
+  toA2aMethod,
+  toA2aOperation,
 } from "../../../contracts/a2a/operations.ts";
 import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
 import { params } from "./arbitraries.ts";
@@ -19,20 +19,22 @@ const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
 describe("a method", () => {
   it.each(operationNames)("of either version is the operation that it is named for: %s", (operation) => {
     for (const version of ["1.0", "0.3"] as const) {
-      const method = methodOf({ operation, version });
-      if (method !== undefined) expect(operationOf(method)).toEqual({ operation, version });
+      const method = toA2aMethod({ operation, version });
+      if (method !== undefined) expect(toA2aOperation(method)).toEqual({ operation, version });
     }
   });
 
   it("lists tasks in 1.0 only", () => {
-    expect(methodOf({ operation: "ListTasks", version: "0.3" })).toBeUndefined();
-    expect(operationNames.filter((operation) => methodOf({ operation, version: "0.3" }) === undefined)).toHaveLength(1);
+    expect(toA2aMethod({ operation: "ListTasks", version: "0.3" })).toBeUndefined();
+    expect(operationNames.filter((operation) => toA2aMethod({ operation, version: "0.3" }) === undefined)).toHaveLength(
+      1,
+    );
   });
 
   it.each(["execute_task", "tasks/list", "sendmessage", "toString", "__proto__", ""])(
     "is none of A2A's: %p",
     (method) => {
-      expect(operationOf(method)).toBeUndefined();
+      expect(toA2aOperation(method)).toBeUndefined();
     },
   );
 });

@@ -1,7 +1,7 @@
 /** Parts, messages and tasks of A2A 1.0: what a peer may send, what is unset, and what is refused. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { messageSchema, partSchema, textOf } from "../../../contracts/a2a/part.ts";
+import { joinTextParts, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
 import { fromA2aState, toA2aState } from "../../../contracts/a2a/states.ts";
 import { a2aStateSchema, a2aTaskSchema } from "../../../contracts/a2a/task.ts";
 import { task } from "./arbitraries.ts";
@@ -49,7 +49,7 @@ describe("a part", () => {
   });
 
   it("that is a text gives its text, one a line", () => {
-    expect(textOf([{ text: "a" }, { url: "u" }, { text: "" }, { text: "b" }])).toBe("a\n\nb");
+    expect(joinTextParts([{ text: "a" }, { url: "u" }, { text: "" }, { text: "b" }])).toBe("a\n\nb");
   });
 });
 

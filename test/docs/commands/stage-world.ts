@@ -9,8 +9,8 @@ import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { botScopes } from "../../../lambdas/verification/slack/api/bot-scopes.ts";
-import { stackNameOf, verificationOutputs } from "../../../lib/cdk/names.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import { formatStackName, verificationOutputs } from "../../../lib/cdk/names.ts";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { executionAccount, verificationAccount } from "../../cli/aws/a-stage.ts";
 import { failure } from "../../doubles/answers.ts";
@@ -50,7 +50,7 @@ export async function openStageWorld(): Promise<StageWorld> {
     const executionAddress = JSON.stringify({ transport: "https", url: peer.url, region, functionArn });
     const routes = `/sekisho/${stageName}/routes`;
     aws.parameters.all.set(routes, { value: "{}", tier: "Standard" });
-    aws.stacks.set(stackNameOf({ stageName, zone: "Verification" }), {
+    aws.stacks.set(formatStackName({ stageName, zone: "Verification" }), {
       [verificationOutputs.eventsUrl]: `${entry.url}/slack/events`,
       [verificationOutputs.queueUrl]: queueUrl,
       [verificationOutputs.deadLettersUrl]: deadLettersUrl,

@@ -1,7 +1,7 @@
 /** What people and Slack do in a run: messages are posted, and told of once, or again as another event. */
-import { eventPayload } from "../../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../../lib/local/event-payload.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import type { Asked, FileOfPerson } from "../../../lib/local/fake-slack/persons.ts";
+import type { FileOfPerson, PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { type Delivery, sendEvent } from "../../../lib/local/signed-events.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
@@ -9,7 +9,7 @@ import { pressUntilTaken } from "./press-until-taken.ts";
 
 /** `cancel` is the message that somebody wants a task canceled: it is answered like any other. */
 export type MessageKind = Kind | "cancel";
-export type Message = Asked & { kind: MessageKind };
+export type Message = PostedByFakePerson & { kind: MessageKind };
 
 const notes = { name: "notes.txt", mimetype: "text/plain", bytes: new TextEncoder().encode("private notes") };
 
@@ -79,7 +79,7 @@ export function createPeople({
     tellAgain(planned) {
       const message = byPlan.get(planned)?.message;
       if (message === undefined) return;
-      const payload = eventPayload({ event: "message", message, filesUrl });
+      const payload = createEventPayload({ event: "message", message, filesUrl });
       deliveries.push(sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs, signal }));
     },
     cancel(planned) {
@@ -96,6 +96,6 @@ export function createPeople({
   };
 }
 
-function threadOf({ ts, threadTs }: Asked["message"]): string {
+function threadOf({ ts, threadTs }: PostedByFakePerson["message"]): string {
   return threadTs ?? ts;
 }

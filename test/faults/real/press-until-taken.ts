@@ -1,10 +1,10 @@
 /** Somebody answers the agent's question: presses a button until it is gone, since what Slack could not bring it does not bring again. */
 import { setTimeout as wait } from "node:timers/promises";
 import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { buttonsOf } from "../../../lib/local/fake-slack/blocks.ts";
+import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
-import type { Asked } from "../../../lib/local/fake-slack/persons.ts";
+import type { PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
 
 const lookEveryMs = 300;
 const labels = ["Yes", "No"] as const;
@@ -20,7 +20,7 @@ export async function pressUntilTaken({
 }: {
   fakeSlack: FakeSlack;
   eventsUrl: string;
-  asked: Asked;
+  asked: PostedByFakePerson;
   label: (typeof labels)[number];
   afterMs: number;
   signal: AbortSignal;
@@ -34,7 +34,7 @@ export async function pressUntilTaken({
       .thread({ channel, ts: threadTs })
       .find(
         (message) =>
-          isOfTask(message) && buttonsOf(message.blocks ?? []).some(({ button }) => button.text.text === label),
+          isOfTask(message) && listButtons(message.blocks ?? []).some(({ button }) => button.text.text === label),
       );
   const pause = (ms: number) => wait(ms, undefined, { signal }).catch(() => {});
 

@@ -12,7 +12,7 @@ export type FromZone =
   /** The agent began or ended its work. */
   | { type: "started" | "ended"; requestId: string }
   /** The answer is in the thread, or the thread was looked at once more and the task is over. */
-  | { type: "delivered" | "swept"; requestId: string };
+  | { type: "delivered" | "cleaned_up"; requestId: string };
 
 export type ToZone = { type: "memory" | "counts" | "close" };
 

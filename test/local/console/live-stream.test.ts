@@ -2,10 +2,10 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { createLiveStream } from "../../../lib/local/console/tasks/live-stream.ts";
-import type { News } from "../../../lib/local/console/tasks/live-tasks.ts";
+import type { TaskListUpdate } from "../../../lib/local/console/tasks/live-tasks.ts";
 
 function start() {
-  const listeners = new Set<(news: News) => void>();
+  const listeners = new Set<(news: TaskListUpdate) => void>();
   const stream = createLiveStream({
     live: {
       watch(listener) {

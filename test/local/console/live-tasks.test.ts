@@ -5,7 +5,7 @@ import { localTaskPlace } from "../../../lib/cli/tasks/place.ts";
 import type { TaskPlace } from "../../../lib/cli/tasks/stored-task.ts";
 import { openLocalZone } from "../../../lib/cli/zone/local-zone.ts";
 import { zoneFile } from "../../../lib/cli/zone/zone.ts";
-import { createLiveTasks, type News } from "../../../lib/local/console/tasks/live-tasks.ts";
+import { createLiveTasks, type TaskListUpdate } from "../../../lib/local/console/tasks/live-tasks.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
 
 let tasks: ReturnType<typeof openTasksInFile>;
@@ -43,13 +43,13 @@ afterEach(async () => {
 
 /** What somebody who looks is told, one after the other. */
 function look() {
-  const told: News[] = [];
+  const told: TaskListUpdate[] = [];
   let heard = () => {};
   const stop = live.watch((news) => {
     told.push(news);
     heard();
   });
-  async function next(): Promise<News> {
+  async function next(): Promise<TaskListUpdate> {
     while (told.length === 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       heard = resolve;
@@ -62,7 +62,7 @@ function look() {
   return { next, stop, told };
 }
 
-const idsOf = (news: News) => ("rows" in news ? news.rows.map(({ id }) => id) : []);
+const idsOf = (news: TaskListUpdate) => ("rows" in news ? news.rows.map(({ id }) => id) : []);
 
 describe("the live list", () => {
   it("tells all that there is, what is under way first, then only what changed", async () => {

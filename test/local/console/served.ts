@@ -2,7 +2,7 @@
 
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import type { Admission } from "../../../lib/local/console/admission/admission.ts";
-import { onLoopback } from "../../../lib/local/console/admission/on-loopback.ts";
+import { createLoopbackAdmission } from "../../../lib/local/console/admission/loopback-admission.ts";
 import { openLocalSource } from "../../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../../lib/local/console/operators-page.ts";
 import { startOperateServer } from "../../../lib/local/console/server.ts";
@@ -13,7 +13,7 @@ export const pageToken = "a-token-of-this-page";
 
 export async function servePage({
   folder,
-  admission = onLoopback({ door: createDoor({ token: pageToken }) }),
+  admission = createLoopbackAdmission({ door: createDoor({ token: pageToken }) }),
   hostname = "127.0.0.1",
   log = silentLog,
 }: {

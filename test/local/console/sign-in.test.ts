@@ -5,8 +5,8 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { byAuthenticator } from "../../../lib/local/console/admission/by-authenticator.ts";
-import { createFailures } from "../../../lib/local/console/admission/failures.ts";
+import { createFailureLimit } from "../../../lib/local/console/admission/failure-limit.ts";
+import { createTokenAdmission } from "../../../lib/local/console/admission/token-admission.ts";
 import { createSessions } from "../../../lib/local/web/sessions.ts";
 import { ask, cookieIn, post } from "./ask.ts";
 import { servePage } from "./served.ts";
@@ -43,10 +43,10 @@ beforeAll(async () => {
     },
   };
   const log = createLog({ service: "sekisho", write: (line) => void lines.push(line) });
-  const admission = byAuthenticator({
+  const admission = createTokenAdmission({
     authenticator,
     sessions: createSessions<string>({ idleMs, lifeMs, now: () => sessionsMs }),
-    failures: createFailures({ now: () => nowMs }),
+    failures: createFailureLimit({ now: () => nowMs }),
     log,
   });
   served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2", log });
@@ -224,7 +224,7 @@ describe("the operators' page outside loopback", () => {
     const log = createLog({ service: "sekisho", write: (line) => void lines.push(line) });
     const named = await servePage({
       folder: tasks.folder,
-      admission: byAuthenticator({ authenticator: names, log }),
+      admission: createTokenAdmission({ authenticator: names, log }),
       log,
     });
     try {
@@ -261,7 +261,7 @@ describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
     const { platformAuthenticator } = await import("../../../lambdas/execution/authenticator/none.ts");
     const log = createLog({ service: "sekisho", write: () => {} });
-    const admission = byAuthenticator({
+    const admission = createTokenAdmission({
       authenticator: platformAuthenticator(),
       publicHost: "ops.example.com",
       log,

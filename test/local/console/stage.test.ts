@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jes
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { onLoopback } from "../../../lib/local/console/admission/on-loopback.ts";
+import { createLoopbackAdmission } from "../../../lib/local/console/admission/loopback-admission.ts";
 import { openStageSource } from "../../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../../lib/local/console/operators-page.ts";
 import { type OperateServer, startOperateServer } from "../../../lib/local/console/server.ts";
-import type { Source } from "../../../lib/local/console/source.ts";
+import type { ConsoleSource } from "../../../lib/local/console/source.ts";
 import { createDoor } from "../../../lib/local/web/door.ts";
 import { anAsk, aWake, requestIdOf } from "../../cli/aws/dead-letter-bodies.ts";
 import { openAwsPlace, type TestPlace } from "../../cli/tasks/places.ts";
@@ -24,7 +24,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   let place: TestPlace;
   let aws: AwsServices;
   const token = "a-token-of-this-page";
-  let source: Source;
+  let source: ConsoleSource;
   let server: OperateServer;
   let ask: Visitor["ask"];
   let post: Visitor["post"];
@@ -41,7 +41,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     source = await openStageSource({ config, stage: "prod", signal: stop.signal });
     const page = createOperatorsPage({
       source,
-      admission: onLoopback({ door: createDoor({ token }) }),
+      admission: createLoopbackAdmission({ door: createDoor({ token }) }),
       log: silentLog,
     });
     server = await startOperateServer({ page, hostname: "127.0.0.1", port: 0, log: silentLog });

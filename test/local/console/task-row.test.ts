@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { taskRowOf } from "../../../lib/local/console/tasks/task-row.ts";
+import { toTaskRow } from "../../../lib/local/console/tasks/task-row.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 import { undelivered } from "./tasks-in-file.ts";
 
-const rowOf = (changes: Partial<Task>) => taskRowOf({ task: sampleTask(changes), nowMs: askedAtMs });
+const rowOf = (changes: Partial<Task>) => toTaskRow({ task: sampleTask(changes), nowMs: askedAtMs });
 const failed = { type: "failed", reason: "timeout", lost: false } as const;
 
 describe("a task's line in the list", () => {
@@ -26,8 +26,9 @@ describe("a task's line in the list", () => {
   });
 
   it("says when something is to be expected: the next poll, or the end of a question", () => {
-    expect(rowOf({ state: "waiting", nextPollAtMs: 12 }).nextAtMs).toBe(12);
-    expect(rowOf({ state: "delivering", nextPollAtMs: 12 }).nextAtMs).toBeUndefined();
+    const wait = { workStartedAtMs: 1, polls: 1, nextPollAtMs: 12 };
+    expect(rowOf({ state: "waiting", wait }).nextAtMs).toBe(12);
+    expect(rowOf({ state: "delivering", wait }).nextAtMs).toBeUndefined();
     expect(rowOf({ state: "waiting" }).nextAtMs).toBeUndefined();
     const question = { index: 0, prompt: "p", options: [], askedAtMs: 1, expiresAtMs: 9 };
     expect(rowOf({ state: "asking", question }).nextAtMs).toBe(9);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { tombstoneOf } from "../../../lib/cli/data/tombstone.ts";
+import { createTombstone } from "../../../lib/cli/data/tombstone.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 
@@ -38,7 +38,7 @@ export function openTasksInFile() {
       const task = await store.get({ id: requestIdOf(number) });
       if (task === undefined) throw new Error("It is not there.");
       const nowMs = leavesNothing ? Number.MAX_SAFE_INTEGER : task.receivedAtMs;
-      const left = tombstoneOf({ task, nowMs }) ?? { ...task, expiresAtMs: 1 };
+      const left = createTombstone({ task, nowMs }) ?? { ...task, expiresAtMs: 1 };
       await store.replace({ item: leavesNothing ? left : { ...left, expiresAtMs: task.expiresAtMs } });
     },
     async queued(): Promise<{ type: string; requestId: string; retryOf?: string; message?: { text: string } }[]> {

@@ -1,7 +1,7 @@
 /** What our own host answers in each dialect, sent over a socket and read by our own client in that dialect. */
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { codeOf, dialectSchema, httpStatusOf, reasonsOf } from "../../../contracts/dialects.ts";
-import { errorResponseIn } from "../../../contracts/error-response.ts";
+import { dialectSchema, listReasons, toErrorCode, toHttpStatus } from "../../../contracts/dialects.ts";
+import { createErrorResponse } from "../../../contracts/error-response.ts";
 import { type Reason, reasons, SekishoError } from "../../../contracts/errors.ts";
 import { isRepeatedInCall } from "../../../lambdas/verification/transport/wrappers.ts";
 import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answering-peer.ts";
@@ -31,7 +31,7 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
   it("says every reason with all that is known of it, and only what may be repeated is", async () => {
     const asked = await askAll((reason) => {
       const error = new SekishoError(reason, { details, cause: new Error("secret") });
-      const { status, headers, body } = errorResponseIn({ error, id: "1", dialect });
+      const { status, headers, body } = createErrorResponse({ error, id: "1", dialect });
       return { status, headers, response: body };
     });
     for (const { reason, outcome, calls } of asked) {
@@ -42,12 +42,12 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
 
   it("means, without data, a reason of its number that has its status, and is repeated only where that is certain", async () => {
     const asked = await askAll((reason) => {
-      const error = { code: codeOf({ reason, dialect }), message: "secret" };
-      return { status: httpStatusOf(reason), response: { jsonrpc: "2.0", id: "1", error } };
+      const error = { code: toErrorCode({ reason, dialect }), message: "secret" };
+      return { status: toHttpStatus(reason), response: { jsonrpc: "2.0", id: "1", error } };
     });
     for (const { reason, outcome, calls } of asked) {
-      const sharing = reasonsOf({ code: codeOf({ reason, dialect }), dialect });
-      const [guess, ...others] = sharing.filter((other) => httpStatusOf(other) === httpStatusOf(reason));
+      const sharing = listReasons({ code: toErrorCode({ reason, dialect }), dialect });
+      const [guess, ...others] = sharing.filter((other) => toHttpStatus(other) === toHttpStatus(reason));
       const told = toldBy(outcome);
       expect({ asked: reason, ...told }).toMatchObject({ asked: reason, reason: guess, exact: others.length === 0 });
       expect([guess, ...others]).toContain(reason);

@@ -1,7 +1,7 @@
 /** Our own host behind one path for each dialect, called by our own client that is configured for it: both choose the same. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { codesOf, type Dialect, dialectSchema, httpStatusOf } from "../../../contracts/dialects.ts";
+import { type Dialect, dialectSchema, listErrorCodes, toHttpStatus } from "../../../contracts/dialects.ts";
 import { type Reason, SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
@@ -60,7 +60,7 @@ describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dial
     const outcome = await way(client);
     await client.close();
     expect(toldBy(outcome)).toMatchObject({ reason, exact: true, message: new SekishoError(reason).message });
-    expect(codesOf({ reason, dialect })).toContain((outcome as SekishoError).code);
+    expect(listErrorCodes({ reason, dialect })).toContain((outcome as SekishoError).code);
     expect(JSON.stringify(toldBy(outcome))).not.toContain("secret");
   });
 
@@ -98,7 +98,7 @@ describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dial
     const response = await fetch(`${url}/in/${dialect}`, { method: "POST", headers, body, signal });
     const answer = (await response.json()) as { id?: string };
     const isVapora = dialect === "vapora";
-    expect(response.status).toBe(isVapora ? httpStatusOf("task_not_found") : 200);
+    expect(response.status).toBe(isVapora ? toHttpStatus("task_not_found") : 200);
     expect(answer.id).toBe(isVapora ? undefined : "1");
   });
 });

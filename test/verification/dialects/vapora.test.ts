@@ -1,7 +1,7 @@
 /** VAPORA's dialect over a socket: a lost task there and back, and which of its failures are repeated. */
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { errorResponseIn } from "../../../contracts/error-response.ts";
+import { createErrorResponse } from "../../../contracts/error-response.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { type Outage, startVapora } from "../../doubles/dialects/vapora.ts";
 import { createDialectClient } from "./dialect-client.ts";
@@ -44,7 +44,7 @@ describe("a task that VAPORA does not know", () => {
 
   it("has the same number, status and absent id where our own host says so in this dialect", () => {
     const error = new SekishoError("task_not_found", { details: { task_id: "t-1" } });
-    const { status, body } = errorResponseIn({ error, id: "1", dialect: "vapora" });
+    const { status, body } = createErrorResponse({ error, id: "1", dialect: "vapora" });
     expect({ status, ...body }).toMatchObject({ status: 404, jsonrpc: "2.0", error: { code: -32000 } });
     expect(body).not.toHaveProperty("id");
   });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createArtifactFetch } from "../../../lambdas/verification/files/artifact-fetch.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
-import { sampleTask } from "../task/sample.ts";
+import { sampleCall, sampleTask } from "../task/sample.ts";
 
 let agent: WebServer;
 /** Another program on the same machine, such as a database's page. */
@@ -48,7 +48,7 @@ function fetchFor({
       routes: [{ destination: "process" }],
     },
   });
-  const task = sampleTask(destination === undefined ? {} : { destination });
+  const task = sampleTask(destination === undefined ? {} : { call: sampleCall({ destination }) });
   const { signal } = new AbortController();
   const request = { url, maxBytes: 100, timeoutMs: 2000, signal };
   return createArtifactFetch({ destinations, ...(executionUrl && { executionUrl }) })(task)(request);

@@ -9,7 +9,7 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
+import { createTokens } from "../../../lambdas/verification/installations/installations.ts";
 import { askedFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { createDownload } from "../../../lambdas/verification/files/download.ts";
+import { createDownload } from "../../../lambdas/verification/files/attachments.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 

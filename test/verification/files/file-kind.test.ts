@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { isSignInPage, mimetypeOf } from "../../../lambdas/verification/files/file-kind.ts";
+import { isSignInPage, mimetypeOf } from "../../../lambdas/verification/files/attachments.ts";
 import { gif, pdf, png, zip } from "./sample-files.ts";
 
 const text = (words: string) => Buffer.from(words, "utf8");

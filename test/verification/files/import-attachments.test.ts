@@ -3,13 +3,12 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { attachmentSchema } from "../../../contracts/methods.ts";
 import { createLog, type LogFields } from "../../../lambdas/shared/log.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import type { FileStore } from "../../../lambdas/verification/files/file-store.ts";
-import { FileRefused } from "../../../lambdas/verification/files/files.ts";
+import { FileRefused, type FileStore } from "../../../lambdas/verification/files/files.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { AskedFile, Installation } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
-import { sampleTask } from "../task/sample.ts";
+import { sampleCall, sampleTask } from "../task/sample.ts";
 import { pdf, png } from "./sample-files.ts";
 
 const hourMs = 3600_000;
@@ -153,8 +152,8 @@ describe("files of a message", () => {
   });
 
   it("can be read as long as the task may take, but not for more than a day", async () => {
-    await importAttachments([file()], {}, { deadlineAtMs: nowMs + 8 * hourMs });
-    await importAttachments([file()], {}, { deadlineAtMs: nowMs + 48 * hourMs });
+    await importAttachments([file()], {}, { call: sampleCall({ deadlineAtMs: nowMs + 8 * hourMs }) });
+    await importAttachments([file()], {}, { call: sampleCall({ deadlineAtMs: nowMs + 48 * hourMs }) });
     expect(stored.map(({ expiresAtMs }) => expiresAtMs - nowMs)).toEqual([8 * hourMs, 24 * hourMs]);
   });
 

@@ -5,12 +5,11 @@ import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/allowlist.ts";
-import { createGate } from "../../../lambdas/verification/gate/gate.ts";
+import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
 import { createLocales } from "../../../lambdas/verification/gate/people.ts";
-import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
 import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { sampleAsk, sampleTask } from "../task/sample.ts";
+import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
 const { signal } = new AbortController();
 const { message, requestId } = sampleAsk();
@@ -235,7 +234,7 @@ describe("who may answer a question", () => {
       destinations: { far },
       routes: [{ destination: "far" }],
     });
-    return gate.mayAnswer({ task: sampleTask({ destination }), user, signal });
+    return gate.mayAnswer({ task: sampleTask({ call: sampleCall({ destination }) }), user, signal });
   };
 
   it("is by the task's destination the asker, anyone who may ask there, or a group", async () => {

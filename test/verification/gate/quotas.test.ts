@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Quota } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { createQuotas, parseUsage, type Usage } from "../../../lambdas/verification/gate/quotas.ts";
+import { createQuotas, parseUsage, type Usage } from "../../../lambdas/verification/gate/gate.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
 
 const hourly = (tasks: number): Quota => ({ tasks, perSeconds: 3600 });

@@ -2,14 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Quota } from "../../../lambdas/shared/config/schema.ts";
-import {
-  charge,
-  giveBack,
-  noUsage,
-  parseUsage,
-  release,
-  type Usage,
-} from "../../../lambdas/verification/gate/quotas.ts";
+import { charge, giveBack, noUsage, parseUsage, release, type Usage } from "../../../lambdas/verification/gate/gate.ts";
 
 const none = noUsage({ id: "usage:user:T1/U1" });
 const count = fc.integer({ min: 1, max: 4 });

@@ -1,9 +1,8 @@
 /** The filter: which events are messages for the bot, and what of them is kept. */
 import { describe, expect, it } from "@jest/globals";
-import { eventCallbackSchema } from "../../../lambdas/verification/ingress/payload.ts";
-import { type Filtered, filterEvent } from "../../../lambdas/verification/ingress/understand.ts";
+import { eventCallbackSchema, type Filtered, filterEvent } from "../../../lambdas/verification/ingress/understand.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
 import { askedMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import { botUser, fixture, type Payload } from "./slack-request.ts";
 
 function filter(payload: Payload): Filtered {

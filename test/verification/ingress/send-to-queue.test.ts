@@ -1,7 +1,7 @@
 /** The ingress's own call of SQS, against an emulated queue over a real socket. */
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
-import { createSendToQueue } from "../../../lambdas/verification/ingress/send-to-queue.ts";
+import { createSendToQueue } from "../../../lambdas/verification/ingress/http-api.ts";
 import { type Emulator, emulatorAccess, startSqsEmulator } from "../../doubles/aws/emulators.ts";
 import { createQueuePair } from "../../doubles/aws/emulators-resources.ts";
 import { startWebServer } from "../../doubles/web-server.ts";

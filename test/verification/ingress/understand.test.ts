@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { newTrace } from "../../../lambdas/shared/trace.ts";
 import { type Understood, understand, type VerifiedPayload } from "../../../lambdas/verification/ingress/understand.ts";
-import { encodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
+import { encodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
+import { greetingIdOf, requestIdOf } from "../../../lambdas/verification/task/ids.ts";
 import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { greetingIdOf, requestIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import { fixture, nowMs } from "./slack-request.ts";
 
 const taskId = "b712cf0d-e876-58d0-ab39-23ec5761e80e";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createTeamOf } from "../../../lambdas/verification/installations/team-of.ts";
+import { createTeamOf } from "../../../lambdas/verification/installations/installations.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 
 const botToken = "xoxb-fake-slack";

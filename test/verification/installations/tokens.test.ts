@@ -1,6 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Installations } from "../../../lambdas/verification/installations/installations.ts";
-import { createTokens, type TeamOf } from "../../../lambdas/verification/installations/tokens.ts";
+import {
+  createTokens,
+  type Installations,
+  type TeamOf,
+} from "../../../lambdas/verification/installations/installations.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { stored } from "./stored.ts";
 

@@ -3,8 +3,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import type { InstallLedger } from "../../../lambdas/verification/oauth/ledger.ts";
-import { createMemoryLedger } from "../../../lambdas/verification/oauth/memory-ledger.ts";
+import { createMemoryLedger, type InstallLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
 import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import type { StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
-import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
-import { createMemoryLedger } from "../../../lambdas/verification/oauth/memory-ledger.ts";
+import { createTokens, type StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
+import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { createBrowser } from "./browser.ts";

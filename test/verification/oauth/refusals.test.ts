@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { createMemoryLedger } from "../../../lambdas/verification/oauth/memory-ledger.ts";
+import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { startWebServer } from "../../doubles/web-server.ts";

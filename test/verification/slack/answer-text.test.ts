@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Block, Content } from "../../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
-import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../task/sample.ts";
 
 const { parts } = createTaskText({ locale: "en", contact: "Hanako" });
-type Answer = Extract<Outcome, { type: "answer" }>;
+type Answer = Extract<TaskOutcome, { type: "answer" }>;
 
 function partsOf(answer: Partial<Answer>, changes: Partial<Task> = {}): Content[] {
   return parts(sampleTask({ ...changes, outcome: { type: "answer", text: "", ...answer } }));
@@ -164,7 +164,7 @@ describe("an answer", () => {
 
   it("says of a retry that it is one, since the thread has an answer already", () => {
     const retryOf = "7d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
-    const outcomes: Outcome[] = [
+    const outcomes: TaskOutcome[] = [
       { type: "answer", text: "A checkpoint." },
       { type: "answer", text: "" },
       { type: "failed", reason: "timeout", lost: false },

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { boundedFetch } from "../../../lambdas/verification/slack/api/bounded-fetch.ts";
+import { boundedFetch } from "../../../lambdas/verification/slack/api/call.ts";
 
 let server: Server;
 let url: string;

@@ -1,8 +1,8 @@
 /** What is long or acts on a screen is bounded before it is looked at, or taken out before it is shown. */
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
-import { mayNameAddress, tellsAnotherAddress } from "../../../lambdas/verification/slack/markdown/link-labels.ts";
 import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { shorten } from "../../../lambdas/verification/slack/messages/text.ts";
+import { mayNameAddress, tellsAnotherAddress } from "../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { shorten } from "../../../lambdas/verification/slack/messages/blocks.ts";
 
 describe("a long label", () => {
   it("shows the address beside it without being compared word by word", () => {

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { lexer, type Token, type Tokens } from "marked";
-import { mayNameAddress } from "../../../lambdas/verification/slack/markdown/link-labels.ts";
 import { parseMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
 import { toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { mayNameAddress } from "../../../lambdas/verification/slack/markdown/visible-text.ts";
 
 const evil = "(https://evil.example)";
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeMrkdwn, unescapeMrkdwn } from "../../../lambdas/verification/slack/markdown/escape.ts";
+import { unescapeMrkdwn } from "../../../lambdas/verification/slack/api/user-text.ts";
+import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
 
 describe("an agent's text in Slack", () => {
   it.each([

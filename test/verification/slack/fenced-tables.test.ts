@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { fencedTables } from "../../../lambdas/verification/slack/markdown/tables.ts";
+import { fencedTables } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { maxMarkdownLength, splitAnswer } from "../../../lambdas/verification/slack/messages/split.ts";
 
 const table = (name: string, rows = 1) =>

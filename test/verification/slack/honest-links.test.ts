@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { lexer, walkTokens } from "marked";
-import { tellsAnotherAddress } from "../../../lambdas/verification/slack/markdown/link-labels.ts";
 import { toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { exposeLinkTargets, safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { tellsAnotherAddress } from "../../../lambdas/verification/slack/markdown/visible-text.ts";
 
 /** The labels of all links that lead to the wrong place, as the parser by itself reads them. */
 function labelsToEvil(markdown: string): string[] {

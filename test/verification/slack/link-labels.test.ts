@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { decodeEntities } from "../../../lambdas/verification/slack/markdown/entities.ts";
-import { shownAddress, tellsAnotherAddress } from "../../../lambdas/verification/slack/markdown/link-labels.ts";
+import { decodeEntities } from "../../../lambdas/verification/slack/markdown/characters.ts";
 import { toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
+import { shownAddress, tellsAnotherAddress } from "../../../lambdas/verification/slack/markdown/visible-text.ts";
 import { nextPiece } from "../../../lambdas/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../task/sample.ts";
 
 const target = "https://evil.example/login";

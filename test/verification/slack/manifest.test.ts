@@ -2,8 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type * as z from "zod";
 import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
-import { botScopes } from "../../../lambdas/verification/slack/api/bot-scopes.ts";
-import { slackManifest } from "../../../lambdas/verification/slack/api/manifest.ts";
+import { botScopes, slackManifest } from "../../../lambdas/verification/slack/api/manifest.ts";
 import type { SlackApi } from "../../../lambdas/verification/slack/api/slack.ts";
 
 const eventsUrl = "https://checkpoint.example/slack/events";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { displayWidth, toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { displayWidth } from "../../../lambdas/verification/slack/markdown/tables.ts";
 
 const space = "\u200B";
 

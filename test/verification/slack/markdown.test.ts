@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { mailAround } from "../../../lambdas/verification/slack/markdown/links.ts";
+import { mailAround } from "../../../lambdas/verification/slack/markdown/inline-syntax.ts";
 import { parseMarkdown, readMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
 import { toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { createWork } from "../../../lambdas/verification/slack/markdown/nodes.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, reasons } from "../../../contracts/errors.ts";
 import { sentencesFor } from "../../../lambdas/verification/slack/messages/outcome-text.ts";
-import type { Outcome } from "../../../lambdas/verification/task/task.ts";
+import type { TaskOutcome } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../task/sample.ts";
 
-type Ended = Exclude<Outcome, { type: "answer" }>;
+type Ended = Exclude<TaskOutcome, { type: "answer" }>;
 
 const locales = ["en", "ja"] as const;
 const everyReason: readonly ClientReason[] = [...reasons, "ambiguous"];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Artifact } from "../../../contracts/methods.ts";
-import { leftOutCount, outgoingFiles } from "../../../lambdas/verification/slack/messages/outgoing.ts";
+import { leftOutCount, outgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
 import { sampleTask } from "../task/sample.ts";
 
 const filesOf = (artifacts: Artifact[], text = "Here it is.") =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
-import { decodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
+import { decodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
 import { percentBar } from "../../../lambdas/verification/slack/messages/placeholder.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../task/sample.ts";
 

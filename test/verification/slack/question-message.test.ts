@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
-import { decodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
-import type { ButtonClickRefusal } from "../../../lambdas/verification/slack/messages/text.ts";
-import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
+import { decodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
+import type { ButtonClickRefusal } from "../../../lambdas/verification/slack/messages/question.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../task/sample.ts";
 
-const question: Question = {
+const question: AgentQuestion = {
   index: 2,
   prompt: "Deploy **now**? <!channel>",
   options: [
@@ -17,7 +17,7 @@ const question: Question = {
 };
 
 function show(
-  changes: Partial<Question> = {},
+  changes: Partial<AgentQuestion> = {},
   task: Partial<Task> = {},
   nowMs = askedAtMs,
   locale: "en" | "ja" = "en",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { decodeEntities } from "../../../lambdas/verification/slack/markdown/entities.ts";
-import { toMrkdwn, withoutJoiners } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { decodeEntities, withoutJoiners } from "../../../lambdas/verification/slack/markdown/characters.ts";
+import { toMrkdwn } from "../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
 
 /** What Slack takes for more than text, however it is spelled. */

@@ -1,7 +1,7 @@
 /** The Slack client of each test, over a fake Slack of its own; what it called, logged and waited for. */
 import { afterEach, beforeEach } from "@jest/globals";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
+import { createTokens } from "../../../lambdas/verification/installations/installations.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";

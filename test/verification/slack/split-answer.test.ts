@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/escape.ts";
+import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
 import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "../../../lambdas/verification/slack/messages/split.ts";
 
 const maxLength = 200;

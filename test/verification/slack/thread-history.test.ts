@@ -3,7 +3,6 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { executeTaskParamsSchema } from "../../../contracts/methods.ts";
 import type { PostedMessage } from "../../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
 import {
   answerPart,
   filesPart,
@@ -12,9 +11,10 @@ import {
   placeholderPart,
   plainPart,
   questionPart,
-} from "../../../lambdas/verification/slack/messages/post-parts.ts";
+} from "../../../lambdas/verification/slack/messages/message-marks.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import { threadHistory } from "../../../lambdas/verification/slack/messages/thread-history.ts";
-import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
+import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../task/sample.ts";
 
 const message = { ts: "1000.000000", botUsers: ["UBOT"] };
@@ -39,13 +39,13 @@ describe("the history of a thread", () => {
   });
 
   it("has the agents' answers, and not what we say where there is none", () => {
-    const task = (outcome: Outcome, mrkdwnFallback?: true) =>
+    const task = (outcome: TaskOutcome, mrkdwnFallback?: true) =>
       sampleTask({ state: "delivering", mrkdwnFallback, outcome });
     for (const locale of ["en", "ja"] as const) {
       const { parts } = createTaskText({ locale });
       const told = (task: Task, part: number) =>
         parts(task).map(({ text }, index) => ({ ...ours(10 + index, text, part), key: { requestId: task.id, part } }));
-      const answer: Outcome = { type: "answer", text: "The *answer*." };
+      const answer: TaskOutcome = { type: "answer", text: "The *answer*." };
       const texts = (messages: PostedMessage[]) => threadHistory({ messages, message }).map(({ text }) => text);
       expect(texts(told(task(answer), answerPart))).toEqual(["The _answer_."]);
       expect(texts(told(task(answer, true), plainPart))).toEqual(["The _answer_."]);

@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { boundedFetch } from "../../../lambdas/verification/slack/api/bounded-fetch.ts";
-import { toSlackError } from "../../../lambdas/verification/slack/api/to-slack-error.ts";
+import { boundedFetch, toSlackError } from "../../../lambdas/verification/slack/api/call.ts";
 
 let server: Server | undefined;
 

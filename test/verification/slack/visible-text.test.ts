@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { safeMarkdown } from "../../../lambdas/verification/slack/markdown/safe-markdown.ts";
 import { hasVisibleText } from "../../../lambdas/verification/slack/markdown/visible-text.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/answer.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../task/sample.ts";
 
 const text = createTaskText({ locale: "en" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
+import { createTokens } from "../../../lambdas/verification/installations/installations.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { failure, slackClient } from "./slack-client.ts";
 

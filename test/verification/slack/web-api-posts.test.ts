@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTokens } from "../../../lambdas/verification/installations/tokens.ts";
+import { createTokens } from "../../../lambdas/verification/installations/installations.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 

@@ -154,7 +154,10 @@ describe("a question about credentials", () => {
     const task = open({ kind: "auth", question_id: "q1", prompt: "Please sign in." });
     const laterMs = nowMs + 50 * 60_000;
     const onward = play([at({ ...accepted, act: "poll" as const }, laterMs), at(woken, laterMs + 1000)], { task });
-    expect(onward.task).toMatchObject({ state: "waiting", deadlineAtMs: (task.deadlineAtMs ?? 0) + 50 * 60_000 });
+    expect(onward.task).toMatchObject({
+      state: "waiting",
+      call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 50 * 60_000 },
+    });
     expect(onward.last).toEqual([poll]);
     const cancel: TaskEvent = { type: "cancel_asked", nowMs: laterMs, resumed: false };
     const hiccup = { ...away, act: "cancel", nowMs: laterMs } as const;
@@ -176,7 +179,7 @@ describe("a question of another zone", () => {
   it("is kept as far as a record holds it and an answer can name it, however large it comes", () => {
     const many = Array.from({ length: 3000 }, (_, index) => ({ id: `${index}`, label: "y".repeat(2000) }));
     const { task } = play([woken, announced, woken, asking({ prompt: "x".repeat(300_000), options: many })]);
-    expect(task.params).toBeUndefined();
+    expect(task.call?.params).toBeUndefined();
     expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(50_000);
     const unnamed = open({ options: [{ id: "z".repeat(129), label: "Yes" }] });
     expect(unnamed.question?.options).toEqual([{ id: "", label: "Yes" }]);

@@ -33,7 +33,11 @@ describe("a question of the agent", () => {
     const { asked, task } = play([...sent, asking({ question_id: "q" }), woken, { type: "thread_held" }, shown]);
     expect(typesOf(asked).slice(3)).toEqual([["wake"], ["hold_thread"], ["ask_question"], ["wake"]]);
     expect(asked.at(-1)).toEqual([{ type: "wake", delayMs: hourMs }]);
-    expect(task).toMatchObject({ state: "asking", taskId: "t-1", question: { index: 0, id: "q", ts: "2.1" } });
+    expect(task).toMatchObject({
+      state: "asking",
+      call: { taskId: "t-1" },
+      question: { index: 0, id: "q", ts: "2.1" },
+    });
   });
 
   it("holds its thread for as long as it may stay open and the task has time left then", () => {
@@ -112,7 +116,7 @@ describe("an answer", () => {
 
   it("gives the task back the time in which it waited for a person", () => {
     const task = open();
-    expect(taken(task).deadlineAtMs).toBe((task.deadlineAtMs ?? 0) + 5000);
+    expect(taken(task).call?.deadlineAtMs).toBe((task.call?.deadlineAtMs ?? 0) + 5000);
     expect(play([at(woken, nowMs + hourMs - 1)], { task }).task.cancelReason).toBeUndefined();
   });
 
@@ -173,6 +177,14 @@ describe("an answer", () => {
     expect(play([woken, questionShown, echo, woken], { task, policy }).last).toEqual([poll]);
   });
 
+  it("counts apart from failures how often the agent was found still asking", () => {
+    const echo = asking({ question_id: "q" }, { act: "answer" });
+    const { task } = play([woken, questionShown, echo], { task: taken(open({ question_id: "q" })) });
+    const { task: later, last } = play([woken, asking({ question_id: "q" })], { task });
+    expect(later).toMatchObject({ attempts: 0, question: { answer: { stillAskedTimes: 2 } } });
+    expect(last).toEqual([{ type: "wake", delayMs: 2000 }]);
+  });
+
   it("that the host takes no more is looked into: the task has gone on, or is over", () => {
     const over = answerCall(failure({ reason: "invalid_state", retryable: false }));
     const { last } = play([woken, questionShown, over], { task: taken(open()) });
@@ -184,7 +196,7 @@ describe("an answer", () => {
     let { task } = play([woken, questionShown, away], { task: taken(open()) });
     for (let tries = 0; tries < 20; tries++) task = play([woken, away], { task }).task;
     expect(task.state).toBe("asking");
-    const late = play([woken, at(away, (task.deadlineAtMs ?? 0) + 15_000)], { task });
+    const late = play([woken, at(away, (task.call?.deadlineAtMs ?? 0) + 15_000)], { task });
     expect(late.task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
     expect(late.last).toEqual([{ type: "cancel" }]);
     for (const reason of ["execution_failed", "task_not_found"] as const) {
@@ -207,10 +219,13 @@ describe("a question about credentials", () => {
     const next = play([at(asking({ question_id: "q2", prompt: "And that?" }), later)], { task });
     expect(next.task).toMatchObject({
       question: { index: 1, id: "q2" },
-      deadlineAtMs: (task.deadlineAtMs ?? 0) + 2 * hourMs,
+      call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 2 * hourMs },
     });
     const gone = play([at({ ...accepted, act: "poll" as const }, later)], { task });
-    expect(gone.task).toMatchObject({ state: "waiting", deadlineAtMs: (task.deadlineAtMs ?? 0) + 2 * hourMs });
+    expect(gone.task).toMatchObject({
+      state: "waiting",
+      call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 2 * hourMs },
+    });
   });
 });
 

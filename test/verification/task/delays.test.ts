@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { pollDelay, retryDelayMs, turnDelay } from "../../../lambdas/verification/task/step.ts";
+import { turnDelay } from "../../../lambdas/verification/task/queued.ts";
+import { pollDelay, taskRetryDelayMs } from "../../../lambdas/verification/task/step.ts";
 
 const minuteMs = 60_000;
 const longestMs = 10 * minuteMs;
@@ -64,9 +65,9 @@ describe("the delay before a poll", () => {
 
 describe("other delays", () => {
   it("obey what the peer asks for, up to a quarter of an hour", () => {
-    expect(retryDelayMs(1, 42_000)).toBe(42_000);
-    expect(retryDelayMs(1, 3_600_000)).toBe(15 * 60_000);
-    expect([1, 2, 3, 20].map((attempts) => retryDelayMs(attempts, undefined))).toEqual([1000, 2000, 4000, 60_000]);
+    expect(taskRetryDelayMs(1, 42_000)).toBe(42_000);
+    expect(taskRetryDelayMs(1, 3_600_000)).toBe(15 * 60_000);
+    expect([1, 2, 3, 20].map((attempts) => taskRetryDelayMs(attempts, undefined))).toEqual([1000, 2000, 4000, 60_000]);
   });
 
   it("look at a thread when the one before may have held it long enough, and every 75 seconds at least", () => {

@@ -31,8 +31,8 @@ describe("the record of a task", () => {
   });
 
   it("lets go of what was sent when the outcome is known", () => {
-    expect(sent().params).toBeDefined();
-    expect(recordAfter(sent(), answered("short")).params).toBeUndefined();
+    expect(sent().call?.params).toBeDefined();
+    expect(recordAfter(sent(), answered("short")).call?.params).toBeUndefined();
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe("the record of a task", () => {
 
   it("keeps an answer that Slack did not take, so that it is delivered once the cause is gone", () => {
     const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
-    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, { type: "swept" });
+    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, { type: "cleaned_up" });
     expect(undelivered).toMatchObject({ state: "done", outcome: { type: "answer", text: "A checkpoint." } });
     expect(undelivered.message.text).toBe("");
     const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
@@ -64,11 +64,11 @@ describe("the record of a task", () => {
     expect(task.textsErased).toBeUndefined();
     expect(task.message.text).not.toBe("");
     expect(last).toMatchObject([{ type: "wake" }]);
-    expect(play([woken], { task }).last).toEqual([{ type: "sweep" }]);
+    expect(play([woken], { task }).last).toEqual([{ type: "clean_up" }]);
   });
 
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {
-    const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "swept" }];
+    const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "cleaned_up" }];
     expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
     const lettered = recordAfter(sent(), { type: "dead_lettered", nowMs }, { type: "canceled", nowMs }, ...over);
     expect(lettered).toMatchObject({ state: "done", outcome: { type: "failed", reason: "ambiguous" } });

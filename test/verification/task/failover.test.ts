@@ -1,8 +1,8 @@
 /** Where a task goes when its destination cannot be reached: to the next one of its route, but never once it may have arrived. */
 import { describe, expect, it } from "@jest/globals";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import { accepted, ambiguous, announced, failure, lookedUp, nowMs, play, resumed, success, woken } from "./play.ts";
-import { samplePolicy, sampleTask } from "./sample.ts";
+import { sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const undelivered = failure({ reason: "unavailable", retryable: true, undelivered: true });
 /** A bare 503, or a host that says that it may have stored the task. */
@@ -29,7 +29,7 @@ function wayOf(failures: ReturnType<typeof failure>[]) {
     const delayMs = wake?.type === "wake" ? wake.delayMs : Number.NaN;
     atMs += delayMs;
     task = play([{ ...woken, nowMs: atMs }], { policy, task: failed.task }).task;
-    return [task.destination, delayMs];
+    return [task.call?.destination, delayMs];
   });
   return { task, way };
 }
@@ -37,7 +37,7 @@ function wayOf(failures: ReturnType<typeof failure>[]) {
 describe("a task that certainly did not arrive", () => {
   it("is sent to the next destination of its route at once, and says so in its record before", () => {
     const moved = play([...sent, undelivered], { policy });
-    expect(moved.task).toMatchObject({ state: "sent", destination: "second", mayHaveArrived: false });
+    expect(moved.task).toMatchObject({ state: "sent", call: { destination: "second", arrival: "none" } });
     expect(moved.last).toEqual([{ type: "wake", delayMs: 0 }]);
     const next = play([woken], { policy, task: moved.task });
     expect(next.last).toEqual([{ type: "send" }]);
@@ -58,9 +58,13 @@ describe("a task that certainly did not arrive", () => {
     ];
     const { task } = play([...sent, ...late], { policy: { ...policy, destinations: ending } });
     const before = play(sent, { policy }).task;
-    expect(task.params).toMatchObject({ text: before.params?.text, timeout_ms: 40_000, session_id: task.sessionId });
-    expect(task.sessionId).not.toBe(before.sessionId);
-    expect(task.deadlineAtMs).toBe(before.deadlineAtMs);
+    expect(task.call?.params).toMatchObject({
+      text: before.call?.params?.text,
+      timeout_ms: 40_000,
+      session_id: task.call?.sessionId,
+    });
+    expect(task.call?.sessionId).not.toBe(before.call?.sessionId);
+    expect(task.call?.deadlineAtMs).toBe(before.call?.deadlineAtMs);
   });
 
   it("comes back to the first one when all have been tried, later after each round", () => {
@@ -101,7 +105,7 @@ describe("a task that certainly did not arrive", () => {
     let atMs = nowMs;
     const tries: Record<string, number> = { first: 0, second: 0 };
     while (task.state === "sent") {
-      const { destination = "" } = task;
+      const { destination } = task.call ?? sampleCall();
       tries[destination] = (tries[destination] ?? 0) + 1;
       const failed = play([{ ...(destination === "first" ? busy : undelivered), nowMs: atMs }], {
         policy: patient,
@@ -126,13 +130,13 @@ describe("a task that certainly did not arrive", () => {
 
   it("follows a route that was changed meanwhile", () => {
     const { task } = play(sent, { policy: policyOf(["first"]) });
-    expect(play([undelivered], { policy: policyOf(["third"]), task }).task.destination).toBe("third");
+    expect(play([undelivered], { policy: policyOf(["third"]), task }).task.call?.destination).toBe("third");
   });
 
   it("stays where its route names no other, or none that there is", () => {
     for (const alone of [policyOf(["first"]), policyOf(["first", "second"], { known: ["first"] })]) {
       const { task, last } = play([...sent, undelivered], { policy: alone });
-      expect(task.destination).toBe("first");
+      expect(task.call?.destination).toBe("first");
       expect(last).toEqual([{ type: "wake", delayMs: 1000 }]);
     }
   });
@@ -141,7 +145,7 @@ describe("a task that certainly did not arrive", () => {
 describe("a destination whose agent card is none", () => {
   it("is passed over, since nothing was sent there", () => {
     const noCard = failure({ reason: "invalid_response", retryable: false, undelivered: true });
-    expect(play([...sent, noCard], { policy }).task.destination).toBe("second");
+    expect(play([...sent, noCard], { policy }).task.call?.destination).toBe("second");
   });
 });
 
@@ -157,22 +161,22 @@ describe("a task that may have arrived", () => {
     ["an answer that breaks the contract", [failure({ reason: "invalid_response", retryable: false })]],
     ["a peer that is busy", [failure({ reason: "rate_limited", retryable: true })]],
   ])("stays with its destination after %s", (_what, events) => {
-    expect(play([...sent, ...events], { policy }).task.destination).toBe("first");
+    expect(play([...sent, ...events], { policy }).task.call?.destination).toBe("first");
   });
 
   it("stays after a worker died of the send, whatever comes then", () => {
     const { task } = play([...sent, resumed, lookedUp(undelivered), woken, lookedUp(undelivered)], { policy });
-    expect(task).toMatchObject({ destination: "first", mayHaveArrived: true });
+    expect(task).toMatchObject({ call: { destination: "first", arrival: "in_doubt" } });
   });
 
   it("stays when it was accepted, also where its destination is out of reach then", () => {
     const { task } = play([...sent, accepted, woken, { ...undelivered, act: "poll" }], { policy });
-    expect(task).toMatchObject({ state: "waiting", destination: "first" });
+    expect(task).toMatchObject({ state: "waiting", call: { destination: "first" } });
   });
 
   it("may be in doubt at a second destination alone, and then stays with that", () => {
     const { task } = play([...sent, undelivered, woken, refused, woken, undelivered], { policy });
-    expect(task).toMatchObject({ destination: "second", pinnedDestination: true });
+    expect(task).toMatchObject({ call: { destination: "second", arrival: "refused" } });
   });
 });
 
@@ -180,12 +184,12 @@ describe("a destination that leads elsewhere by now", () => {
   const edited = policyOf(["first"], { address: "elsewhere" });
 
   it("gets what certainly did not arrive", () => {
-    expect(play([...sent, undelivered], { policy }).task.address).toBe("there");
+    expect(play([...sent, undelivered], { policy }).task.call?.address).toBe("there");
     const { task, last } = play([woken], {
       policy: edited,
       task: play([...sent, undelivered], { policy: policyOf(["first"]) }).task,
     });
-    expect([task.address, last]).toEqual(["elsewhere", [{ type: "send" }]]);
+    expect([task.call?.address, last]).toEqual(["elsewhere", [{ type: "send" }]]);
   });
 
   it.each([
@@ -223,13 +227,17 @@ describe("a destination that leads elsewhere by now", () => {
   it("is replaced by the route's own where it is gone from the configuration, as long as nothing was sent", () => {
     const gone = policyOf(["second"], { known: ["second"] });
     const { task, last } = play([woken], { policy: gone, task: play([woken, announced], { policy }).task });
-    expect([task.destination, last]).toEqual(["second", [{ type: "send" }]]);
+    expect([task.call?.destination, last]).toEqual(["second", [{ type: "send" }]]);
   });
 });
 
 describe("a task that waits for its turn", () => {
   it("goes where its route leads by then if its destination is gone", () => {
-    const queued = sampleTask({ state: "queued", destination: "gone", placeholderTs: "1.1", announcedAtMs: nowMs });
-    expect(play([woken], { policy, task: queued }).task).toMatchObject({ state: "announced", destination: "first" });
+    const placeholder = { ts: "1.1", postedAtMs: nowMs };
+    const queued = sampleTask({ state: "queued", call: sampleCall({ destination: "gone" }), placeholder });
+    expect(play([woken], { policy, task: queued }).task).toMatchObject({
+      state: "announced",
+      call: { destination: "first" },
+    });
   });
 });

@@ -28,7 +28,7 @@ describe("failures of the Execution zone", () => {
   it("are looked into where the answer breaks the contract: the agent may be at work; a wrong address is told within seconds", () => {
     const broken = failure({ reason: "invalid_response", retryable: false });
     const sent = play([woken, announced, woken, broken]);
-    expect(sent.task).toMatchObject({ state: "sent", mayHaveArrived: true });
+    expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     expect(play([woken, accepted], { task: sent.task }).task.state).toBe("waiting");
     const nobody = play([woken, lookedUp(broken), woken, lookedUp(broken), woken, lookedUp(broken)], {
       task: sent.task,
@@ -47,7 +47,7 @@ describe("failures of the Execution zone", () => {
   it("are told for what they are where nothing was sent, as with an agent card that is none", () => {
     const broken = failure({ reason: "invalid_response", retryable: false, undelivered: true });
     const sent = play([woken, announced, woken, broken]);
-    expect(sent.task).toMatchObject({ state: "sent", mayHaveArrived: false });
+    expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "none" } });
     expect(sent.last).toMatchObject([{ type: "wake" }]);
     const { task } = play([woken, broken, woken, broken, woken, broken], { task: sent.task });
     expect(task.outcome).toEqual({ type: "failed", reason: "invalid_response", lost: false });
@@ -188,7 +188,7 @@ describe("failures of Slack", () => {
     for (let i = 0; i < 200; i++) task = play([woken, slack("deliver", "rate_limited")], { task }).task;
     expect(task.state).toBe("delivering");
     task = play([woken, { type: "delivered" }], { task }).task;
-    for (let i = 0; i < 200; i++) task = play([woken, slack("sweep", "rate_limited")], { task }).task;
+    for (let i = 0; i < 200; i++) task = play([woken, slack("clean_up", "rate_limited")], { task }).task;
     expect(task).toMatchObject({ state: "done", cleanupDone: false });
   });
 });

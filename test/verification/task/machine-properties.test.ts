@@ -5,6 +5,7 @@ import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import type { CallAct, Act as MachineAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import { mayHaveArrived } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, asking, nowMs, success } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
@@ -49,12 +50,12 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     fc.boolean().map((allowed): TaskEvent => ({ type: "permitted", nowMs, allowed, locale: "en" })),
     slackFailure("permit"),
   ),
-  refuse: always({ type: "refusal_told" }),
-  give_answer: fc.oneof(
+  refuse: always({ type: "refusal_shown" }),
+  give_reply: fc.oneof(
     busy,
     fc
       .constantFrom("none", "none", "taken", "not_yours", "says_nothing")
-      .map((verdict) => ({ type: "answer_given", nowMs, verdict }) as TaskEvent),
+      .map((verdict) => ({ type: "reply_given", nowMs, verdict }) as TaskEvent),
   ),
   charge: fc
     .option(fc.constantFrom<{ by: "user"; retryAtMs?: number }>({ by: "user" }, { by: "user", retryAtMs: nowMs }))
@@ -63,13 +64,13 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     always({ type: "thread_opened", place: { channel: "D1", threadTs: "5.5" } }),
     slackFailure("open_thread"),
   ),
-  line_up: fc.oneof(
+  join_thread: fc.oneof(
     fc
       .nat({ max: 2 })
-      .map((queuePosition): TaskEvent => ({ type: "lined_up", nowMs, queuePosition, freeAtMs: nowMs + 1000 })),
+      .map((queuePosition): TaskEvent => ({ type: "thread_joined", nowMs, queuePosition, freeAtMs: nowMs + 1000 })),
     always({ type: "thread_full" }),
   ),
-  leave_thread: always({ type: "left_thread" }),
+  leave_thread: always({ type: "thread_left" }),
   cancel_thread: fc
     .tuple(fc.nat({ max: 2 }), fc.boolean())
     .map(([count, isRepeated]): TaskEvent => ({ type: "thread_canceled", count, isRepeated })),
@@ -117,7 +118,7 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     slackFailure("upload"),
   ),
   deliver: fc.oneof(always({ type: "delivered" }), slackFailure("deliver")),
-  sweep: fc.oneof(always({ type: "swept" }), slackFailure("sweep")),
+  clean_up: fc.oneof(always({ type: "cleaned_up" }), slackFailure("clean_up")),
 };
 
 /** Somebody answers the question that is open, as the record takes it. */
@@ -159,9 +160,9 @@ describe("whatever happens in whatever order", () => {
             if (act === undefined) break;
             // A step ends within the lease: so many acts one after the other, not without end.
             expect(acts).toBeLessThan(8);
-            if (act.type === "send") sends.push(step.task.mayHaveArrived);
-            if (act.type === "send") late.push(clockMs >= (step.task.deadlineAtMs ?? 0));
-            if (act.type === "send") expect(step.task.params).toBeDefined();
+            if (act.type === "send") sends.push(mayHaveArrived(step.task));
+            if (act.type === "send") late.push(clockMs >= (step.task.call?.deadlineAtMs ?? 0));
+            if (act.type === "send") expect(step.task.call?.params).toBeDefined();
             if (act.type === "answer") brought.push(step.task.question?.answer?.callId ?? "nothing");
             if (act.type === "ask_question") expect(step.task.question?.answer).toBeUndefined();
             expect(step.effects).toHaveLength(1);
@@ -216,10 +217,10 @@ describe("whatever happens in whatever order", () => {
 function calm(act: TaskEffect, task: Task): TaskEvent {
   const ends: Partial<Record<TaskEffect["type"], TaskEvent>> = {
     permit: { type: "permitted", nowMs, allowed: true, locale: "en" },
-    give_answer: { type: "answer_given", nowMs, verdict: "none" },
+    give_reply: { type: "reply_given", nowMs, verdict: "none" },
     charge: { type: "charged", over: undefined },
-    line_up: { type: "lined_up", nowMs, queuePosition: 0, freeAtMs: nowMs },
-    leave_thread: { type: "left_thread" },
+    join_thread: { type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs },
+    leave_thread: { type: "thread_left" },
     announce: announced,
     prepare: { type: "prepared", context: {} },
     show_progress: { type: "progress_shown", nowMs, shown: {} },
@@ -229,7 +230,7 @@ function calm(act: TaskEffect, task: Task): TaskEvent {
     cancel: { type: "canceled", nowMs },
     upload: { type: "uploaded", index: 0, fileId: "F1" },
     deliver: { type: "delivered" },
-    sweep: { type: "swept" },
+    clean_up: { type: "cleaned_up" },
   };
   const asks = task.state === "asking" && task.question?.answer === undefined;
   if (act.type === "poll" && asks) return asking({ question_id: task.question?.id, kind: "auth" });

@@ -26,7 +26,7 @@ describe("the stories of a task", () => {
       woken,
       { type: "delivered" },
       woken,
-      { type: "swept" },
+      { type: "cleaned_up" },
     ]);
     expect(asked.map((effects) => effects.map(({ type }) => type))).toEqual([
       ["announce"],
@@ -35,7 +35,7 @@ describe("the stories of a task", () => {
       ["wake"],
       ["deliver"],
       ["wake"],
-      ["sweep"],
+      ["clean_up"],
       [],
     ]);
     expect(task).toMatchObject({ state: "done", cleanupDone: true });
@@ -53,7 +53,7 @@ describe("the stories of a task", () => {
       task: { outcome: { type: "refused" }, locale: "ja" },
       last: [{ type: "refuse" }],
     });
-    const { task, last } = play([...refused, { type: "refusal_told" }, { type: "left_thread" }]);
+    const { task, last } = play([...refused, { type: "refusal_shown" }, { type: "thread_left" }]);
     expect(task).toMatchObject({
       state: "done",
       cleanupDone: true,
@@ -89,11 +89,20 @@ describe("the stories of a task", () => {
     const policy = samplePolicy({ stopAfterResult: true });
     const { last, task } = play([woken, announced, woken, success, woken, { type: "delivered" }], { policy });
     expect(last.map(({ type }) => type)).toEqual(["stop_session", "wake"]);
-    expect(task.sessionId).not.toBe(play([woken]).task.sessionId);
+    expect(task.call?.sessionId).not.toBe(play([woken]).task.call?.sessionId);
   });
 
   it("forgets the texts when the task is over, and keeps the ids", () => {
-    const { task } = play([woken, announced, woken, success, woken, { type: "delivered" }, woken, { type: "swept" }]);
+    const { task } = play([
+      woken,
+      announced,
+      woken,
+      success,
+      woken,
+      { type: "delivered" },
+      woken,
+      { type: "cleaned_up" },
+    ]);
     expect(JSON.stringify(task)).not.toContain("sekisho?");
     expect(JSON.stringify(task)).not.toContain("A checkpoint.");
     expect(task.id).toBe(sampleTask().id);
@@ -108,13 +117,13 @@ describe("a send of which nobody knows whether it arrived", () => {
     const again = play([ambiguous, woken, unknown], { task: first.task });
     expect(again.asked[1]).toEqual([{ type: "poll", by: "request_id" }]);
     expect(again.last).toEqual([{ type: "send" }]);
-    expect(again.task.params).toEqual(first.task.params);
+    expect(again.task.call?.params).toEqual(first.task.call?.params);
   });
 
   it("goes on as accepted where the look-up finds the task at work", () => {
     expect(play([woken, announced, woken, ambiguous, woken, accepted]).task).toMatchObject({
       state: "waiting",
-      taskId: "t-1",
+      call: { taskId: "t-1" },
     });
   });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, ambiguous, announced, asking, failure, lookedUp, nowMs, play, success, woken } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
@@ -16,21 +16,21 @@ describe("a session that refuses a task since it may end before", () => {
     const before = play(sent).task;
     const { task, last } = play([refused], { task: before });
     expect(task.state).toBe("sent");
-    expect(task.sessionId).not.toBe(before.sessionId);
-    expect(taskSchema.parse(task).sessionId).toBe(task.sessionId);
+    expect(task.call?.sessionId).not.toBe(before.call?.sessionId);
+    expect(taskSchema.parse(task).call?.sessionId).toBe(task.call?.sessionId);
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
     const next = play([woken], { task });
     expect(next.last).toEqual([{ type: "send" }]);
-    expect(next.task.sessionId).toBe(task.sessionId);
+    expect(next.task.call?.sessionId).toBe(task.call?.sessionId);
     // The host knows the repetition by what it says, and the agent knows its conversation.
-    expect(next.task.params).toEqual(before.params);
-    expect(next.task.params?.session_id).toBe(before.sessionId);
+    expect(next.task.call?.params).toEqual(before.call?.params);
+    expect(next.task.call?.params?.session_id).toBe(before.call?.sessionId);
   });
 
   it("is no failure of the task: its polls and its end stay in the new session", () => {
     const { task } = play([...sent, refused, woken, accepted, woken]);
-    expect(task).toMatchObject({ state: "waiting", attempts: 0, mayHaveArrived: false, ownSessions: 1 });
-    expect(task.sessionId).toBe(play([...sent, refused]).task.sessionId);
+    expect(task).toMatchObject({ state: "waiting", attempts: 0, call: { arrival: "none", ownSessions: 1 } });
+    expect(task.call?.sessionId).toBe(play([...sent, refused]).task.call?.sessionId);
     expect(play([{ ...success, act: "poll" }], { task }).task.outcome).toMatchObject({ type: "answer" });
   });
 
@@ -40,7 +40,7 @@ describe("a session that refuses a task since it may end before", () => {
     const id = "1d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
     const { message } = sampleTask();
     const reply = sampleTask({ id, message: { ...message, ts: "1760000100.000100", threadTs: message.ts } });
-    expect(play(sent, { task: reply }).task.sessionId).toBe(first.sessionId);
+    expect(play(sent, { task: reply }).task.call?.sessionId).toBe(first.call?.sessionId);
   });
 
   it("ends the task in words where it was new: no session lives long enough", () => {
@@ -59,7 +59,7 @@ describe("a session that refuses a task since it may end before", () => {
     const steps = play([...sent, ambiguous, woken, unknown, refused, woken]);
     expect(steps.last).toEqual([{ type: "poll", by: "request_id" }]);
     expect(play([unknown], { task: steps.task }).last).toEqual([{ type: "send" }]);
-    expect(steps.task.ownSessions).toBe(1);
+    expect(steps.task.call?.ownSessions).toBe(1);
   });
 
   it("is another one at another destination of the route", () => {
@@ -73,10 +73,15 @@ describe("a session that refuses a task since it may end before", () => {
     const policy: Policy = { ...sample, routeOf: () => ["first", "second"], destinations: both };
     const away = failure({ reason: "unavailable", retryable: true, undelivered: true });
     const stayed = play([...sent, refused, woken], { policy });
-    expect(stayed.task.destination).toBe("first");
+    expect(stayed.task.call?.destination).toBe("first");
     const moved = play([away, woken], { policy, task: stayed.task });
-    expect(moved.task).toMatchObject({ destination: "second", sessionId: play(sent, { policy }).task.sessionId });
-    expect(play([refused], { policy, task: moved.task }).task).toMatchObject({ state: "sent", ownSessions: 1 });
+    expect(moved.task).toMatchObject({
+      call: { destination: "second", sessionId: play(sent, { policy }).task.call?.sessionId },
+    });
+    expect(play([refused], { policy, task: moved.task }).task).toMatchObject({
+      state: "sent",
+      call: { ownSessions: 1 },
+    });
   });
 
   describe("where the route has another destination", () => {
@@ -89,11 +94,14 @@ describe("a session that refuses a task since it may end before", () => {
 
     it("moves the task there once a new session refused as well, and never back", () => {
       const { task, last } = play([...sent, refused, woken, refused], { policy });
-      expect(task).toMatchObject({ state: "sent", destination: "second", mayHaveArrived: false });
-      expect(task.sessionId).toBe(play(sent, { policy }).task.sessionId);
+      expect(task).toMatchObject({ state: "sent", call: { destination: "second", arrival: "none" } });
+      expect(task.call?.sessionId).toBe(play(sent, { policy }).task.call?.sessionId);
       expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
-      expect(play([woken, accepted], { policy, task }).task).toMatchObject({ state: "waiting", destination: "second" });
-      expect(play([woken, away], { policy, task }).task.destination).toBe("second");
+      expect(play([woken, accepted], { policy, task }).task).toMatchObject({
+        state: "waiting",
+        call: { destination: "second" },
+      });
+      expect(play([woken, away], { policy, task }).task.call?.destination).toBe("second");
     });
 
     it("ends the task where no session of the other lives long enough either", () => {
@@ -103,7 +111,7 @@ describe("a session that refuses a task since it may end before", () => {
 
     it("leaves the task where it is once an earlier try may have arrived", () => {
       const { task } = play([...sent, ambiguous, woken, unknown, refused, woken, unknown, refused], { policy });
-      expect(task).toMatchObject({ destination: "first", outcome: { type: "failed", reason: "ambiguous" } });
+      expect(task).toMatchObject({ call: { destination: "first" }, outcome: { type: "failed", reason: "ambiguous" } });
     });
   });
 
@@ -111,13 +119,13 @@ describe("a session that refuses a task since it may end before", () => {
     "gives each of its own sessions to one task alone (stopAfterResult: %s)",
     (stopAfterResult) => {
       const policy = samplePolicy({ stopAfterResult });
-      const first = play(sent, { policy }).task.sessionId;
-      const other = play([...sent, refused], { policy }).task.sessionId;
+      const first = play(sent, { policy }).task.call?.sessionId;
+      const other = play([...sent, refused], { policy }).task.call?.sessionId;
       const { task } = play([...sent, refused, woken, accepted], { policy });
       const ids = new Set([
         first,
         other,
-        play([...sent, refused], { policy, task: sampleTask({ id: task.thread }) }).task.sessionId,
+        play([...sent, refused], { policy, task: sampleTask({ id: task.thread }) }).task.call?.sessionId,
       ]);
       expect(ids.size).toBe(3);
     },
@@ -143,7 +151,7 @@ describe("a session that refuses an answer", () => {
       expect(last).toEqual([{ type: "answer" }]);
       const moved = play([refusedAnswer, woken, questionShown], { task });
       expect(moved.last).toEqual([{ type: "answer" }]);
-      expect(moved.task.sessionId).not.toBe(task.sessionId);
+      expect(moved.task.call?.sessionId).not.toBe(task.call?.sessionId);
       expect(moved.task.question).toEqual(task.question);
       const ended = play([refusedAnswer], { task: moved.task });
       expect(ended.task.outcome).toMatchObject({ type: "failed", reason: "session_ending" });

@@ -1,7 +1,7 @@
 /** Lets a task live through events; the events that most stories are made of. */
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
@@ -54,19 +54,19 @@ export function asking(
 /** What follows an act where nothing out of the way happens, and nobody else is there. */
 const dull: { [E in TaskEffect["type"]]?: (atMs: number) => TaskEvent } = {
   permit: (atMs) => ({ type: "permitted", nowMs: atMs, allowed: true, locale: "en" }),
-  give_answer: (atMs) => ({ type: "answer_given", nowMs: atMs, verdict: "none" }),
+  give_reply: (atMs) => ({ type: "reply_given", nowMs: atMs, verdict: "none" }),
   charge: () => ({ type: "charged", over: undefined }),
-  line_up: (atMs) => ({ type: "lined_up", nowMs: atMs, queuePosition: 0, freeAtMs: atMs }),
+  join_thread: (atMs) => ({ type: "thread_joined", nowMs: atMs, queuePosition: 0, freeAtMs: atMs }),
   hold_thread: () => ({ type: "thread_held" }),
-  leave_thread: () => ({ type: "left_thread" }),
+  leave_thread: () => ({ type: "thread_left" }),
 };
 
 /** The events of a story that stand for themselves, since they are how one of the dull acts ended. */
 const told: readonly TaskEvent["type"][] = [
   "permitted",
-  "answer_given",
+  "reply_given",
   "charged",
-  "lined_up",
+  "thread_joined",
   "thread_full",
   "thread_held",
 ];
@@ -99,7 +99,7 @@ export function play(
 /** A thread that is full is a place in it, too. */
 function typeOf(event: TaskEvent | ((atMs: number) => TaskEvent) | undefined): string | undefined {
   const type = (typeof event === "function" ? event(nowMs) : event)?.type;
-  return type === "thread_full" ? "lined_up" : type;
+  return type === "thread_full" ? "thread_joined" : type;
 }
 
 /** The same for what each step asked for, by type. */

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
+import { waitOf } from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, asking, nowMs, play, woken } from "./play.ts";
 import { samplePolicy } from "./sample.ts";
@@ -18,7 +19,7 @@ type Progress = Extract<TaskResult, { status: "accepted" }>["progress"];
 /** It was accepted when it was as old as that, and has been polled often. */
 function atWork(ageMs: number, changes: Partial<Task> = {}): Task {
   const { task } = play([{ ...accepted, nowMs: nowMs + ageMs }], { task: sent, policy });
-  return { ...task, polls: 100, ...changes };
+  return { ...task, wait: { ...waitOf(task), polls: 100 }, ...changes };
 }
 
 /** One poll at that age, and the gap after it: the shortest and the longest that chance may make of it. */
@@ -102,7 +103,7 @@ describe("the gap between two polls of a task that tells nothing", () => {
 
   it("says in the record when the next poll is due", () => {
     const { task, leastMs } = poll({ task: atWork(20_000), ageMs: hourMs });
-    expect(task.nextPollAtMs).toBe(nowMs + hourMs + leastMs);
+    expect(task.wait?.nextPollAtMs).toBe(nowMs + hourMs + leastMs);
   });
 });
 

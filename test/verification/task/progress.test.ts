@@ -1,6 +1,7 @@
 /** What the agent tells on its way: at most once a second, never just before the answer, and never instead of it. */
 import { describe, expect, it } from "@jest/globals";
-import type { Shown, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { ProgressShown, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { withCall } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, nowMs, play, resumed, success, woken } from "./play.ts";
 
@@ -10,9 +11,13 @@ function told(progress: { text?: string; percent?: number; partial_text?: string
   return { ...accepted, act: "poll", nowMs: atMs, result: { ...accepted.result, progress } };
 }
 const wokenAt = (atMs: number): TaskEvent => ({ ...woken, nowMs: atMs });
-const shownAt = (atMs: number, shown: Shown = {}): TaskEvent => ({ type: "progress_shown", nowMs: atMs, shown });
+const shownAt = (atMs: number, shown: ProgressShown = {}): TaskEvent => ({
+  type: "progress_shown",
+  nowMs: atMs,
+  shown,
+});
 /** The thread shows it since `nowMs`. */
-const showing = (shown: Shown = {}, progress = { text: "half" }): Task =>
+const showing = (shown: ProgressShown = {}, progress = { text: "half" }): Task =>
   play([woken, told(progress, nowMs), shownAt(nowMs, shown)], { task: waiting }).task;
 
 describe("progress", () => {
@@ -59,7 +64,7 @@ describe("progress", () => {
 
   it("is forgotten with the task", () => {
     const events: TaskEvent[] = [wokenAt(nowMs + 5000), { ...success, nowMs: nowMs + 5000 }, wokenAt(nowMs + 9000)];
-    const over = play([...events, { type: "delivered" }, woken, { type: "swept" }], { task: showing() }).task;
+    const over = play([...events, { type: "delivered" }, woken, { type: "cleaned_up" }], { task: showing() }).task;
     expect(over).toMatchObject({ state: "done", cleanupDone: true });
     expect(JSON.stringify(over)).not.toContain("half");
   });
@@ -73,7 +78,7 @@ describe("a stream", () => {
     expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
     expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
     const late: TaskEvent = { ...resumed, nowMs: nowMs + 24 * 3600_000 };
-    expect(play([late], { task: { ...waiting, deadlineAtMs: nowMs } }).task.stream?.inDoubt).toBe(true);
+    expect(play([late], { task: withCall(waiting, { deadlineAtMs: nowMs }) }).task.stream?.inDoubt).toBe(true);
     const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
     expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
     const held = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
@@ -84,7 +89,7 @@ describe("a stream", () => {
 
 describe("the placeholder of a task that waited", () => {
   it("says so no more when its turn comes", () => {
-    const ahead: TaskEvent = { type: "lined_up", nowMs, queuePosition: 1, freeAtMs: nowMs + 1000 };
+    const ahead: TaskEvent = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs + 1000 };
     const queued = play([woken, ahead, announced]).task;
     expect(queued.state).toBe("queued");
     const begun = play([woken, shownAt(nowMs)], { task: queued });

@@ -8,8 +8,8 @@ import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
 const taskOf = (message: Partial<AskedMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
-const said = (verdict: Extract<TaskEvent, { type: "answer_given" }>["verdict"]): TaskEvent => {
-  return { type: "answer_given", nowMs, verdict };
+const said = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => {
+  return { type: "reply_given", nowMs, verdict };
 };
 const ignored = { state: "done", cleanupDone: true, message: { text: "" } };
 const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): TaskEvent => ({
@@ -35,8 +35,8 @@ describe("a message", () => {
     const { task, last } = play([woken, { type: "charged", over }]);
     expect(task).toMatchObject({ outcome: { type: "limited", ...over } });
     expect(last).toEqual([{ type: "refuse" }]);
-    expect(play([woken, { type: "refusal_told" }], { task }).task).toMatchObject({ state: "done", cleanupDone: true });
-    expect(task.params).toBeUndefined();
+    expect(play([woken, { type: "refusal_shown" }], { task }).task).toMatchObject({ state: "done", cleanupDone: true });
+    expect(task.call?.params).toBeUndefined();
   });
 
   it("is taken with a file alone, and with nothing at all it is not", () => {
@@ -80,7 +80,7 @@ describe("a reply that does not speak to the bot", () => {
     const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
     const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
     expect(found).toMatchObject({ task: { state: "done", cleanupDone: false }, last: [{ type: "wake" }] });
-    expect(play([woken, { type: "swept" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
+    expect(play([woken, { type: "cleaned_up" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
   });
 });
 
@@ -135,7 +135,8 @@ describe("a slash command", () => {
   });
 
   it("is told in its thread where it was announced before the thread was full", () => {
-    const { task } = play([woken, openedThread, woken, { ...announced }], { task: command });
+    const behind = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs } as const;
+    const { task } = play([woken, openedThread, woken, behind, announced], { task: command });
     const full = play([{ type: "thread_full" }], { task });
     expect(full).toMatchObject({ task: { state: "delivering" }, last: [{ type: "wake" }] });
     expect(play([{ type: "thread_full" }]).last).toEqual([{ type: "refuse" }]);
@@ -144,7 +145,7 @@ describe("a slash command", () => {
   it("is sent with the thread that it was given, and reads nothing of it", () => {
     const { task, last } = play([woken, openedThread, woken, announced, woken], { task: command });
     expect(last).toEqual([{ type: "send" }]);
-    expect(task.params).toMatchObject({ text: "deploy", channel: "C1", thread_ts: "5.5" });
+    expect(task.call?.params).toMatchObject({ text: "deploy", channel: "C1", thread_ts: "5.5" });
   });
 });
 
@@ -160,10 +161,10 @@ describe("what goes along with a message", () => {
     expect(ready.last).toEqual([{ type: "prepare" }]);
     const prepared = play([{ type: "prepared", context: { history, attachments } }], { task: ready.task });
     expect(prepared.last).toEqual([{ type: "wake", delayMs: 0 }]);
-    expect(prepared.task.params).toMatchObject({ thread_ts: threadTs, history, attachments });
+    expect(prepared.task.call?.params).toMatchObject({ thread_ts: threadTs, history, attachments });
     const sent = play([woken], { task: prepared.task });
     expect(sent.last).toEqual([{ type: "send" }]);
-    expect(sent.task.params).toEqual(prepared.task.params);
+    expect(sent.task.call?.params).toEqual(prepared.task.call?.params);
   });
 
   it("is all of the files, or the message is refused in words: also where it is nothing but a file", () => {
@@ -179,7 +180,7 @@ describe("what goes along with a message", () => {
       expect(before.last).toEqual([{ type: "prepare" }]);
       const { task, last } = play([{ type: "prepared", context }], { task: before.task });
       expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name });
-      expect(task.params).toBeUndefined();
+      expect(task.call?.params).toBeUndefined();
       expect(last).toMatchObject([{ type: "wake" }]);
     }
   });
@@ -187,29 +188,29 @@ describe("what goes along with a message", () => {
   it("is not gathered where there is nothing: neither a thread nor files", () => {
     const { last, task } = play([woken, announced, woken]);
     expect(last).toEqual([{ type: "send" }]);
-    expect(task.params).not.toHaveProperty("history");
-    expect(task.params).not.toHaveProperty("attachments");
+    expect(task.call?.params).not.toHaveProperty("history");
+    expect(task.call?.params).not.toHaveProperty("attachments");
   });
 
   it("is tried some times; then the task goes without the thread, but never without its files", () => {
     const without = (task = ready.task) => {
       let current = play([slack("prepare", "unavailable")], { task }).task;
-      for (let tries = 0; tries < 10 && current.params === undefined && current.outcome === undefined; tries++) {
+      for (let tries = 0; tries < 10 && current.call?.params === undefined && current.outcome === undefined; tries++) {
         current = play([woken, slack("prepare", "unavailable")], { task: current }).task;
       }
       return current;
     };
     expect(without().outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "plan.pdf" });
     const alone = play([woken, announced, woken], { task: taskOf({ threadTs }) }).task;
-    expect(without(alone)).toMatchObject({ state: "announced", params: { thread_ts: threadTs } });
-    expect(play([slack("prepare", "gone")], { task: alone }).task.params).toBeDefined();
+    expect(without(alone)).toMatchObject({ state: "announced", call: { params: { thread_ts: threadTs } } });
+    expect(play([slack("prepare", "gone")], { task: alone }).task.call?.params).toBeDefined();
   });
 
   it("tells of a file that cannot be taken along, instead of sending something else", () => {
     const outcome = { type: "file_refused", why: "too_large", name: "plan.pdf", most: 5 } as const;
     const { task } = play([{ type: "file_refused", outcome }], { task: ready.task });
     expect(task).toMatchObject({ state: "delivering", outcome });
-    expect(task.params).toBeUndefined();
+    expect(task.call?.params).toBeUndefined();
   });
 });
 

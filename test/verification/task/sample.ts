@@ -1,9 +1,9 @@
 /** A task and a policy for tests of the task machine. */
 
-import { outgoingFiles } from "../../../lambdas/verification/slack/messages/outgoing.ts";
+import { outgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
-import type { Policy } from "../../../lambdas/verification/task/policy.ts";
-import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
+import { receivedTask, type Task, type TaskCall } from "../../../lambdas/verification/task/task.ts";
 
 export const askedAtMs = 1_760_000_000_000;
 
@@ -28,6 +28,11 @@ export function sampleAsk(message: Partial<Ask["message"]> = {}): Ask {
 
 export function sampleTask(changes: Partial<Task> = {}): Task {
   return { ...receivedTask(sampleAsk()), ...changes };
+}
+
+/** Its call, once it has a destination. */
+export function sampleCall(changes: Partial<TaskCall> = {}): TaskCall {
+  return { destination: "host", sessionId: "s-1", arrival: "none", ...changes };
 }
 
 const defaults = {

@@ -1,13 +1,14 @@
 /** What Slack does not take: how long it is tried, and what is done without. */
 import { describe, expect, it } from "@jest/globals";
 import type { Act, SlackErrorKind, TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { maxSlackTries } from "../../../lambdas/verification/task/slack-failures.ts";
+import { maxSlackTries } from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { nowMs, play, woken } from "./play.ts";
-import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const hourMs = 3600_000;
-const base = { destination: "host", taskId: "t-1", placeholderTs: "1.1", announcedAtMs: askedAtMs } as const;
+const call = sampleCall({ taskId: "t-1" });
+const base = { call, placeholder: { ts: "1.1", postedAtMs: askedAtMs } };
 const entry = (state: Task["state"], atMs: number) => ({ atMs, event: "answered", state });
 
 const outcome = { type: "answer", text: "Done." } as const;
@@ -50,11 +51,11 @@ describe("what Slack does not take for now", () => {
   it("is looked at once more in the end, as often as it is delivered", () => {
     const history = [entry("done", nowMs - 30 * 24 * hourMs)];
     const task = sampleTask({ ...base, state: "done", history });
-    expect(play([failedWith("sweep", "rate_limited")], { task })).toMatchObject({
+    expect(play([failedWith("clean_up", "rate_limited")], { task })).toMatchObject({
       task: { cleanupDone: false },
       last: [{ type: "wake" }],
     });
-    expect(play([failedWith("sweep", "rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
+    expect(play([failedWith("clean_up", "rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
       task: { cleanupDone: true },
       last: [],
     });
@@ -109,7 +110,7 @@ describe("the act that failed", () => {
 
 describe("a record", () => {
   it("holds whatever a peer tells of its progress", () => {
-    const waiting = sampleTask({ ...base, state: "waiting", deadlineAtMs: nowMs + hourMs });
+    const waiting = sampleTask({ ...base, state: "waiting", call: { ...call, deadlineAtMs: nowMs + hourMs } });
     const told = { type: "answered", nowMs, act: "poll" } as const;
     const progress = { text: "x".repeat(500_000), percent: 5 };
     const result = { status: "accepted", task_id: "t-1", progress } as const;

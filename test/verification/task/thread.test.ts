@@ -2,11 +2,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import {
-  askingIn,
+  addToThread,
   emptyThread,
-  hold,
-  joinThread,
-  leave,
+  findAskingTasks,
+  holdThread,
+  removeFromThread,
   type Thread,
   threadSchema,
 } from "../../../lambdas/verification/task/thread.ts";
@@ -17,7 +17,7 @@ const empty = emptyThread({ id: "thread:C1/1.1" });
 const taskOf = (n: number) => ({ id: `task-${n}`, message: { ts: `${1_760_000_000 + n}.000100` } });
 
 function enter(thread: Thread, n: number, { atMs = nowMs, parallel = false } = {}) {
-  const lined = joinThread({ thread, task: taskOf(n), parallel, turnMs, nowMs: atMs });
+  const lined = addToThread({ thread, task: taskOf(n), parallel, turnMs, nowMs: atMs });
   if (lined === undefined) throw new Error("the thread is full");
   return lined;
 }
@@ -28,7 +28,7 @@ describe("the order of a thread", () => {
     const second = enter(first.thread, 2);
     const third = enter(second.thread, 3);
     expect([first, second, third].map(({ place }) => place.queuePosition)).toEqual([0, 1, 2]);
-    const left = leave({ thread: third.thread, id: "task-1", nowMs });
+    const left = removeFromThread({ thread: third.thread, id: "task-1", nowMs });
     expect(left.next).toBe("task-2");
     expect(enter(left.thread, 3).place.queuePosition).toBe(1);
     expect(enter(left.thread, 2).place.queuePosition).toBe(0);
@@ -42,9 +42,9 @@ describe("the order of a thread", () => {
   });
 
   it("tells the next one as often as the leaving is repeated, until that has begun", () => {
-    const { thread } = leave({ thread: enter(enter(empty, 1).thread, 2).thread, id: "task-1", nowMs });
-    expect(leave({ thread, id: "task-1", nowMs })).toEqual({ thread, next: "task-2" });
-    expect(leave({ thread: enter(thread, 2).thread, id: "task-1", nowMs }).next).toBeUndefined();
+    const { thread } = removeFromThread({ thread: enter(enter(empty, 1).thread, 2).thread, id: "task-1", nowMs });
+    expect(removeFromThread({ thread, id: "task-1", nowMs })).toEqual({ thread, next: "task-2" });
+    expect(removeFromThread({ thread: enter(thread, 2).thread, id: "task-1", nowMs }).next).toBeUndefined();
   });
 
   it("passes one that holds it longer than it may, and says from when on that is", () => {
@@ -58,13 +58,13 @@ describe("the order of a thread", () => {
     const beside = enter(enter(empty, 1).thread, 2, { parallel: true });
     expect(beside.place.queuePosition).toBe(0);
     expect(enter(beside.thread, 3).place.queuePosition).toBe(1);
-    expect(leave({ thread: beside.thread, id: "task-1", nowMs }).next).toBeUndefined();
+    expect(removeFromThread({ thread: beside.thread, id: "task-1", nowMs }).next).toBeUndefined();
   });
 
   it("takes no more tasks than a record can hold, and forgets those whose time is over", () => {
     let thread = empty;
     for (let n = 0; n < 200; n++) thread = enter(thread, n).thread;
-    expect(joinThread({ thread, task: taskOf(200), parallel: false, turnMs, nowMs })).toBeUndefined();
+    expect(addToThread({ thread, task: taskOf(200), parallel: false, turnMs, nowMs })).toBeUndefined();
     expect(enter(thread, 199).place.queuePosition).toBe(199);
     expect(Buffer.byteLength(JSON.stringify(threadSchema.parse(thread)))).toBeLessThan(100_000);
     expect(enter(thread, 200, { atMs: nowMs + 25 * 3600_000 }).thread.tasks).toHaveLength(1);
@@ -80,7 +80,7 @@ describe("the order of a thread", () => {
         for (const { n, leaves } of list) {
           if (over.has(n)) continue;
           if (leaves) {
-            thread = leave({ thread, id: taskOf(n).id, nowMs }).thread;
+            thread = removeFromThread({ thread, id: taskOf(n).id, nowMs }).thread;
             atWork.delete(n);
             over.add(n);
           } else {
@@ -90,7 +90,10 @@ describe("the order of a thread", () => {
           }
           expect(atWork.size).toBeLessThanOrEqual(1);
         }
-        const left = thread.tasks.reduce((rest, { id }) => leave({ thread: rest, id, nowMs }).thread, thread);
+        const left = thread.tasks.reduce(
+          (rest, { id }) => removeFromThread({ thread: rest, id, nowMs }).thread,
+          thread,
+        );
         expect(left.tasks).toEqual([]);
       }),
     );
@@ -98,41 +101,45 @@ describe("the order of a thread", () => {
 });
 
 describe("a task that asks", () => {
-  const asking = hold({ thread: enter(enter(empty, 1).thread, 2).thread, id: "task-1", untilMs: nowMs + 3600_000 });
+  const asking = holdThread({
+    thread: enter(enter(empty, 1).thread, 2).thread,
+    id: "task-1",
+    untilMs: nowMs + 3600_000,
+  });
 
   it("holds its place until its question has expired, and is known as one whose answer may come", () => {
     expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).place.queuePosition).toBe(1);
-    expect(askingIn({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
-    expect(askingIn({ thread: asking, id: "reply", nowMs: nowMs + 3600_000 }).now).toEqual([]);
+    expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
+    expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + 3600_000 }).now).toEqual([]);
     expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).place.queuePosition).toBe(0);
     expect(threadSchema.parse(JSON.parse(JSON.stringify(asking)))).toEqual(asking);
   });
 
   it("is remembered for a while when it has left, so that a reply can find out that it was its answer", () => {
-    const { thread, next } = leave({ thread: asking, id: "task-1", nowMs });
+    const { thread, next } = removeFromThread({ thread: asking, id: "task-1", nowMs });
     expect(next).toBe("task-2");
-    expect(askingIn({ thread, id: "reply", nowMs })).toEqual({ now: [], before: ["task-1"] });
+    expect(findAskingTasks({ thread, id: "reply", nowMs })).toEqual({ now: [], before: ["task-1"] });
     // What has a place in the thread is a task, and no answer.
-    expect(askingIn({ thread: asking, id: "task-2", nowMs })).toEqual({ now: [], before: [] });
+    expect(findAskingTasks({ thread: asking, id: "task-2", nowMs })).toEqual({ now: [], before: [] });
     let many = thread;
     for (let n = 10; n < 60; n++) {
-      const held = hold({ thread: enter(many, n).thread, id: `task-${n}`, untilMs: nowMs + 3600_000 });
-      many = leave({ thread: held, id: `task-${n}`, nowMs }).thread;
+      const held = holdThread({ thread: enter(many, n).thread, id: `task-${n}`, untilMs: nowMs + 3600_000 });
+      many = removeFromThread({ thread: held, id: `task-${n}`, nowMs }).thread;
     }
-    const { before } = askingIn({ thread: many, id: "reply", nowMs });
+    const { before } = findAskingTasks({ thread: many, id: "reply", nowMs });
     expect(before.at(-1)).toBe("task-59");
     expect(before.length).toBeLessThanOrEqual(50);
   });
 });
 
 it("knows of a task that asked also when that was passed, whoever took it out", () => {
-  const asking = hold({ thread: enter(empty, 1).thread, id: "task-1", untilMs: nowMs + turnMs });
-  const passed = joinThread({
+  const asking = holdThread({ thread: enter(empty, 1).thread, id: "task-1", untilMs: nowMs + turnMs });
+  const passed = addToThread({
     ...{ thread: asking, task: taskOf(2), parallel: false, turnMs, nowMs },
     releasedAtMs: new Map([["task-1", nowMs]]),
   });
   expect(passed?.place.queuePosition).toBe(0);
   expect(passed?.thread.asked).toEqual(["task-1"]);
-  const leftByOther = leave({ thread: enter(asking, 2).thread, id: "task-2", nowMs: nowMs + turnMs });
+  const leftByOther = removeFromThread({ thread: enter(asking, 2).thread, id: "task-2", nowMs: nowMs + turnMs });
   expect(leftByOther.thread.asked).toEqual(["task-1"]);
 });

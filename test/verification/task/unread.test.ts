@@ -39,7 +39,7 @@ describe("a response that is too large to be read", () => {
 
   it("leaves a send in doubt: the host is asked for the task", () => {
     const { task } = play([woken, announced, woken, unread], { policy });
-    expect(task).toMatchObject({ state: "sent", mayHaveArrived: true, pinnedDestination: true });
+    expect(task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     const looking = play([woken], { task, policy });
     expect(looking.last).toEqual([{ type: "poll", by: "request_id" }]);
     expect(play([underWay], { task: looking.task, policy }).task.state).toBe("waiting");
@@ -60,7 +60,7 @@ describe("a response that is too large to be read", () => {
     const given = { ...asked, question: question && { ...question, answer } };
     const bringing = play([woken, { ...unread, act: "answer" }], { task: given, policy });
     expect(bringing.task).toMatchObject({ state: "asking" });
-    expect(bringing.task.question?.answer?.inDoubtSinceMs).toBe(nowMs);
+    expect(bringing.task.question?.answer?.arrival).toEqual({ type: "in_doubt", sinceMs: nowMs });
   });
 });
 

@@ -4,7 +4,7 @@ import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/tas
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { historyIdOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { createUsageHistory } from "../../../lambdas/verification/usage/usage-history.ts";
-import { sampleTask } from "../task/sample.ts";
+import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const nowMs = Date.UTC(2026, 10, 22, 23, 59, 59);
 const dayMs = 24 * 3600_000;
@@ -26,8 +26,9 @@ function historyOf(given: Partial<typeof settings> = {}) {
 }
 
 const answer = { type: "answer" as const, text: "A checkpoint.", tokens: { input: 3, output: 4, total: 7 } };
+const wait = { workStartedAtMs: nowMs, polls: 2 };
 const ended = (changes: Partial<Task> = {}) =>
-  sampleTask({ state: "done", outcome: answer, destination: "host", polls: 2, receivedAtMs: nowMs - 5000, ...changes });
+  sampleTask({ state: "done", outcome: answer, call: sampleCall(), wait, receivedAtMs: nowMs - 5000, ...changes });
 
 describe("the usage history", () => {
   it("says who asked when and where, how it ended, and what it took; no text", async () => {
@@ -91,7 +92,7 @@ describe("the usage history", () => {
     ["the answer to a question", { outcome: undefined }],
     [
       "what nobody had said to the bot",
-      { outcome: undefined, message: { ...sampleTask().message, unaddressed: true }, deadlineAtMs: undefined },
+      { outcome: undefined, message: { ...sampleTask().message, unaddressed: true } },
     ],
   ])("knows nothing of %s", async (_, changes) => {
     const { note, entryOf } = historyOf();

@@ -5,7 +5,7 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import type { RunAct } from "../../../lambdas/verification/worker/acts.ts";
 import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
-import { askedAtMs, samplePolicy, sampleTask } from "../task/sample.ts";
+import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
 
 afterEach(() => void jest.restoreAllMocks());
 
@@ -20,7 +20,7 @@ it("ends an act by its signal a good while before the lease is over, and not muc
     return controller.signal;
   });
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now: () => nowMs });
-  await store.create({ item: sampleTask({ state: "sent", mayHaveArrived: true, wakeSeq: 2 }) });
+  await store.create({ item: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }), wakeSeq: 2 }) });
   const started = Promise.withResolvers<void>();
   let ended = false;
   const hangs: RunAct = Object.assign(

@@ -70,7 +70,7 @@ describe("a task that finds no slot", () => {
     world.deliver(ask);
     await world.run({ maxSteps: 10 });
     const record = world.records.get(ask.requestId);
-    expect(record).toMatchObject({ state: "sent", attempts: 0, mayHaveArrived: false });
+    expect(record).toMatchObject({ state: "sent", attempts: 0, call: { arrival: "none" } });
     expect(world.starts).toEqual([]);
     // Nobody ever had a slot for it: at its deadline it is told.
     await world.run();

@@ -1,5 +1,6 @@
 /** The completion push: wakes the task it means, and can do nothing else. */
 import { describe, expect, it } from "@jest/globals";
+import { waitOf } from "../../../lambdas/verification/task/step.ts";
 import { play, woken } from "../task/play.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
@@ -83,13 +84,13 @@ async function oldWorld({ isPushedMeanwhile }: { isPushedMeanwhile: boolean }) {
   const polls = 50;
   const push = pushOf(ask.requestId);
   const recordOf = () => world.records.get(ask.requestId);
-  const isAfter = (times: number) => recordOf()?.polls === times && recordOf()?.lease === undefined;
+  const isAfter = (times: number) => recordOf()?.wait?.polls === times && recordOf()?.lease === undefined;
   let pushedAfterMs: number | undefined;
   const world = createWorld({
     pollsUntilDone: polls + 1,
     deadlineMs: 8 * 3600_000,
     async fate({ party }): Promise<Fate> {
-      const isLast = party === "host" && recordOf()?.polls === polls;
+      const isLast = party === "host" && recordOf()?.wait?.polls === polls;
       if (isLast && isPushedMeanwhile && pushedAfterMs === undefined) pushedAfterMs = await world.push(push);
       return "ok";
     },
@@ -97,7 +98,7 @@ async function oldWorld({ isPushedMeanwhile }: { isPushedMeanwhile: boolean }) {
   world.deliver(ask);
   await world.run({ until: () => isAfter(polls) });
   expect(pushedAfterMs).toBe(isPushedMeanwhile ? 0 : undefined);
-  expect((recordOf()?.nextPollAtMs ?? 0) - world.now()).toBeGreaterThan(60_000);
+  expect((recordOf()?.wait?.nextPollAtMs ?? 0) - world.now()).toBeGreaterThan(60_000);
   return { world, push, polledAtMs: world.now(), calls: world.calls() };
 }
 
@@ -173,9 +174,15 @@ describe("a completion push after a poll that found no slot", () => {
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("the task has no record");
     const nowMs = world.now();
-    const polled = play([woken, { type: "busy", delayMs: 60_000 }], { task: { ...record, nextPollAtMs: nowMs - 10 } });
+    const polled = play([woken, { type: "busy", delayMs: 60_000 }], {
+      task: { ...record, wait: { ...waitOf(record), nextPollAtMs: nowMs - 10 } },
+    });
     world.loseMessages();
-    world.records.set(ask.requestId, { ...polled.task, polledAtMs: nowMs, revision: record.revision });
+    world.records.set(ask.requestId, {
+      ...polled.task,
+      wait: { ...waitOf(polled.task), polledAtMs: nowMs },
+      revision: record.revision,
+    });
     expect(await world.push(pushOf(ask.requestId))).toBe(0);
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);

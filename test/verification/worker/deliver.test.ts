@@ -5,11 +5,11 @@ import {
   openingPart,
   questionPart,
   replacedPart,
-} from "../../../lambdas/verification/slack/messages/post-parts.ts";
+} from "../../../lambdas/verification/slack/messages/message-marks.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
-import type { Question, Task } from "../../../lambdas/verification/task/task.ts";
+import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
 import { announce } from "../../../lambdas/verification/worker/acts.ts";
-import { deliver, sweep } from "../../../lambdas/verification/worker/deliver.ts";
+import { cleanUpThread, deliver } from "../../../lambdas/verification/worker/deliver.ts";
 import { sampleTask } from "../task/sample.ts";
 import { createFates } from "./world-fates.ts";
 import { worldText } from "./world-people.ts";
@@ -17,7 +17,7 @@ import { createWorldSlack, type Post } from "./world-slack.ts";
 
 const task = sampleTask({
   state: "delivering",
-  placeholderTs: `${Number(sampleTask().message.ts) + 1}`,
+  placeholder: { ts: `${Number(sampleTask().message.ts) + 1}`, postedAtMs: sampleTask().receivedAtMs },
   outcome: { type: "answer", text: "A checkpoint." },
 });
 const { channel, ts: threadTs } = task.message;
@@ -45,7 +45,7 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
   const newTs = () => `${Number(threadTs) + ++count}`;
   const { posts, api } = createWorldSlack({ operate, now: () => 0, newTs, inSlack: [], refuses: () => false });
   const first: Post = {
-    ts: task.placeholderTs ?? "",
+    ts: task.placeholder?.ts ?? "",
     channel,
     threadTs,
     text: "Working on it",
@@ -87,15 +87,14 @@ describe("a delivery", () => {
   it("leaves no button where Slack lets nobody delete the placeholder", async () => {
     const { slack, posts, texts } = slackThread({ remove: "no_such_message" });
     const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
-    await deliver({ ...late, task: { ...task, announcedAtMs: task.receivedAtMs }, slack, reconcile: false });
+    await deliver({ ...late, task, slack, reconcile: false });
     expect(texts()).toEqual(["Replaced.", "A checkpoint."]);
     expect(posts[0]).toMatchObject({ hasBlocks: false, key: { part: replacedPart } });
   });
 
   it("is a new message after a minute, since an edit notifies nobody", async () => {
     const { slack, texts } = slackThread({ update: "gone" });
-    const announced = { ...task, announcedAtMs: task.receivedAtMs };
-    await deliver({ ...request, task: announced, slack, reconcile: false, nowMs: task.receivedAtMs + 60_001 });
+    await deliver({ ...request, task, slack, reconcile: false, nowMs: task.receivedAtMs + 60_001 });
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
@@ -106,7 +105,7 @@ describe("a delivery", () => {
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
-  it.each<[string, Partial<Question>, string]>([
+  it.each<[string, Partial<AgentQuestion>, string]>([
     ["answered", { answer: { user: "U1", atMs: 0, option: 0, callId: "c" } }, "Shall I? U1: 0"],
     ["not answered", {}, "Shall I? It is too late."],
     ["posted by a worker that died before it wrote that down", { ts: undefined }, "Shall I? It is too late."],
@@ -116,7 +115,7 @@ describe("a delivery", () => {
     const ts = posts[1]?.ts ?? "";
     const options = [{ id: "yes", label: "Yes" }];
     const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs + 3600_000 };
-    const question: Question = { index: 0, prompt: "Shall I?", options, ...times, ts, ...changes };
+    const question: AgentQuestion = { index: 0, prompt: "Shall I?", options, ...times, ts, ...changes };
     await deliver({ ...request, task: { ...task, question }, slack, reconcile: false });
     expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, hasBlocks: false });
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
@@ -160,14 +159,14 @@ describe("the last words", () => {
     add({ key: { requestId: task.id, part: insteadPart } });
     await deliver({ ...request, task: undelivered, slack, reconcile: true });
     expect(posts).toHaveLength(3);
-    await sweep({ ...request, task: { ...undelivered, state: "done" }, slack });
+    await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
     expect(posts.map(({ key }) => key?.part)).toEqual([insteadPart]);
   });
 
   it("that were not taken leave what is there of the answer", async () => {
     const { slack, posts, add } = slackThread();
     add({ key: { requestId: task.id, part: 1 } });
-    await sweep({ ...request, task: { ...undelivered, state: "done" }, slack });
+    await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
     expect(posts.map(({ key }) => key?.part)).toEqual([1]);
   });
 });
@@ -185,7 +184,7 @@ describe("the sweep", () => {
     add({ text: "landed late", key: key(questionPart + 1), hasButtons: true });
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
     const recorded = { ...task, question: { ...question, ts: posts[3]?.ts } };
-    await sweep({ ...request, task: recorded, slack });
+    await cleanUpThread({ ...request, task: recorded, slack });
     expect(posts.map(({ ts }) => ts)).toEqual([posts[0]?.ts, posts[1]?.ts, recorded.question.ts]);
     expect(posts[1]).toMatchObject({ text: "Which one?", key: key(questionPart) });
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
@@ -194,14 +193,14 @@ describe("the sweep", () => {
   it("removes a question that Slack does not let be edited: its buttons would stay", async () => {
     const { slack, posts, add } = slackThread({ update: "refused" }, 1);
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
-    await sweep({ ...request, task: { ...task, question }, slack });
+    await cleanUpThread({ ...request, task: { ...task, question }, slack });
     expect(posts.map(({ key: found }) => found?.part)).toEqual([1]);
   });
 
   it("takes the buttons off a question that came after the task had ended", async () => {
     const { slack, posts, add } = slackThread({}, 1);
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
-    await sweep({ ...request, task: { ...task, question }, slack });
+    await cleanUpThread({ ...request, task: { ...task, question }, slack });
     expect(posts).toHaveLength(2);
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
@@ -211,27 +210,27 @@ describe("the sweep", () => {
     posts.length = 0;
     for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key(openingPart) });
     const command = { ...task, message: { ...task.message, command: true as const, ts: "7.6" }, place };
-    await sweep({ ...request, task: command, slack });
+    await cleanUpThread({ ...request, task: command, slack });
     expect(posts.map(({ ts }) => ts)).toEqual(place === undefined ? [] : ["7.7"]);
   });
 
   it("deletes nothing where Slack does not let us look", async () => {
     const { slack, texts } = slackThread({ replies: "refused" }, 1);
-    await expect(sweep({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
+    await expect(cleanUpThread({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
     expect(texts()).toHaveLength(1);
   });
 
   it("posts nothing: what was acknowledged and is gone was deleted by someone", async () => {
     const { slack, posts } = slackThread();
     posts.length = 0;
-    await sweep({ ...request, slack });
+    await cleanUpThread({ ...request, slack });
     expect(posts).toEqual([]);
   });
 });
 
 it("an announcement is made although Slack does not let us look for an earlier one", async () => {
   const { slack, texts } = slackThread({ replies: "refused" });
-  const { placeholderTs: _none, ...received } = task;
+  const { placeholder: _none, ...received } = task;
   await announce({ ...request, task: { ...received, state: "received" }, slack, reconcile: true });
   expect(texts()).toHaveLength(2);
 });

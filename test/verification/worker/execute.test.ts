@@ -1,13 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import { executeTask, pollTask } from "../../../lambdas/verification/worker/calls.ts";
-import { sampleTask } from "../task/sample.ts";
+import { pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
+import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const task = sampleTask({
-  sessionId: "s-1",
-  taskId: "t-1",
-  params: { channel: "C1", text: "hello", correlation_id: sampleTask().id },
+  call: sampleCall({
+    taskId: "t-1",
+    params: { channel: "C1", text: "hello", correlation_id: sampleTask().id },
+  }),
 });
 const signal = new AbortController().signal;
 
@@ -27,14 +28,14 @@ function recordingClient() {
 describe("the calls of a task", () => {
   it("send the stored params as they are, under the task's own id and session", async () => {
     const { calls, client } = recordingClient();
-    await executeTask({ client, callTimeoutMs: 1000, task, signal });
+    await sendTaskCall({ client, callTimeoutMs: 1000, task, signal });
     expect(calls).toMatchObject([
       {
         method: "execute_task",
         id: task.id,
         requestId: task.id,
         sessionId: "s-1",
-        params: task.params,
+        params: task.call?.params,
         trace: task.trace,
       },
     ]);
@@ -44,8 +45,8 @@ describe("the calls of a task", () => {
   it("carry the bot token only where the destination asks for it, and never put it into the record", async () => {
     const { calls, client } = recordingClient();
     const before = structuredClone(task);
-    await executeTask({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
-    expect(calls[0]?.params).toEqual({ ...task.params, bot_token: "xoxb-1" });
+    await sendTaskCall({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
+    expect(calls[0]?.params).toEqual({ ...task.call?.params, bot_token: "xoxb-1" });
     expect(task).toEqual(before);
   });
 
@@ -53,12 +54,12 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     const never = () => new Promise<string>(() => {});
     const request = { client, callTimeoutMs: 60_000, task, signal };
-    const failing = executeTask({ ...request, botToken: () => Promise.reject(new Error("no such secret")) });
+    const failing = sendTaskCall({ ...request, botToken: () => Promise.reject(new Error("no such secret")) });
     await expect(failing).rejects.toMatchObject({ reason: "unavailable" });
-    const slow = executeTask({ ...request, botToken: never, callTimeoutMs: 10 });
+    const slow = sendTaskCall({ ...request, botToken: never, callTimeoutMs: 10 });
     await expect(slow).rejects.toMatchObject({ reason: "unavailable" });
     const given = new AbortController();
-    const aborted = executeTask({ ...request, botToken: never, signal: given.signal });
+    const aborted = sendTaskCall({ ...request, botToken: never, signal: given.signal });
     given.abort();
     await expect(aborted).rejects.toMatchObject({ reason: "unavailable" });
     expect(calls).toEqual([]);

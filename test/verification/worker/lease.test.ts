@@ -99,7 +99,7 @@ describe("a worker that is told to stop", () => {
     setTimeout(() => stop.abort(), 20);
     await handled;
     const left = await store.get({ id: task.id });
-    expect(left).toMatchObject({ state: "sent", mayHaveArrived: true, wakeSeq: 3 });
+    expect(left).toMatchObject({ state: "sent", call: { arrival: "in_doubt" }, wakeSeq: 3 });
     expect(left?.lease).toBeUndefined();
     expect(sent).toHaveLength(1);
   });

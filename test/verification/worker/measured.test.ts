@@ -1,10 +1,10 @@
 /** What the steps of tasks count, from the records before and after each. */
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Outcome, Task } from "../../../lambdas/verification/task/task.ts";
+import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
 import { countStep } from "../../../lambdas/verification/worker/measured.ts";
 import { type Counted, recordedMetrics } from "../../shared/telemetry/recorded.ts";
-import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
+import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
 /** What is counted, in order. */
 function counted(step: { before: Task; event: TaskEvent; task: Task }): Counted[] {
@@ -21,11 +21,11 @@ const delivered: TaskEvent = { type: "delivered" };
 const woken: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, resumed: false };
 const history = [at("received", 0, "asked"), at("announced", 1), at("sent", 2), at("delivering", 5)];
 
-function ended(outcome: Outcome | undefined, changes: Partial<Task> = {}) {
+function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
   const before = sampleTask({
     state: "delivering",
-    destination: "far",
-    announcedAtMs: askedAtMs,
+    call: sampleCall({ destination: "far" }),
+    placeholder: { ts: "1.1", postedAtMs: askedAtMs },
     outcome,
     history,
     ...changes,
@@ -55,7 +55,7 @@ describe("a task that is over", () => {
     expect(counted({ before, event: woken, task }).map(([name]) => name)).toEqual(["sekisho_stage_seconds"]);
   });
 
-  it.each<[Outcome, string, string, string | undefined]>([
+  it.each<[TaskOutcome, string, string, string | undefined]>([
     [{ type: "failed", reason: "timeout", lost: false }, "failed", "timeout", undefined],
     [{ type: "failed", reason: "execution_failed", lost: true }, "failed", "lost", undefined],
     [{ type: "failed", reason: "canceled", lost: false }, "canceled", "canceled", undefined],
@@ -80,7 +80,7 @@ describe("a task that is over", () => {
     ["agent_not_found", "no_route"],
     ["rate_limited", "thread_full"],
   ] as const)("with %s before it was announced is refused as %s", (reason, kind) => {
-    const all = counted(ended({ type: "failed", reason, lost: false }, { announcedAtMs: undefined }));
+    const all = counted(ended({ type: "failed", reason, lost: false }, { placeholder: undefined }));
     expect(all).toContainEqual(["sekisho_refusals_total", { kind }, 1]);
   });
 
@@ -120,7 +120,7 @@ describe("a task under way", () => {
   });
 
   it("is polled, by what came of it", () => {
-    const before = sampleTask({ state: "waiting", destination: "far" });
+    const before = sampleTask({ state: "waiting", call: sampleCall({ destination: "far" }) });
     const error = { reason: "unavailable", retryable: true, undelivered: true, lost: false } as const;
     const failed: TaskEvent = { type: "call_failed", nowMs: askedAtMs, act: "poll", error };
     const result = { status: "accepted", task_id: "t" } as const;
@@ -135,7 +135,7 @@ describe("a task under way", () => {
   });
 
   it("counts the tokens of its answer when that comes, and not at the steps after it", () => {
-    const before = sampleTask({ state: "sent", destination: "far" });
+    const before = sampleTask({ state: "sent", call: sampleCall({ destination: "far" }) });
     const task: Task = {
       ...before,
       outcome: { type: "answer", text: "", tokens: { input: 12, output: 3, total: 15 } },

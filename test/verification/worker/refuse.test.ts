@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
-import { createNotify, refuse } from "../../../lambdas/verification/worker/acts.ts";
+import { createNotify, postRefusalOnce } from "../../../lambdas/verification/worker/acts.ts";
 import { sampleTask } from "../task/sample.ts";
 import { worldGate, worldText } from "./world-people.ts";
 
@@ -25,7 +25,7 @@ async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
     rules: {},
   });
   const task = sampleTask({ outcome: { type: "refused" } });
-  await refuse({ slack: slack as SlackApi, notify: createNotify({ gate }), task, text: worldText, signal });
+  await postRefusalOnce({ slack: slack as SlackApi, notify: createNotify({ gate }), task, text: worldText, signal });
   return told;
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { salvageTask } from "../../../lambdas/verification/task/slack-failures.ts";
+import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
@@ -160,9 +160,10 @@ describe("a record that cannot be read", () => {
   it("is told to nobody where nobody is known, and blocks nothing", () => {
     expect(salvageTask({ id: 7 })).toBeUndefined();
     expect(salvageTask(undefined)).toBeUndefined();
-    expect(salvageTask({ ...sampleTask({ placeholderTs: "1.1" }), state: "elsewhere", polls: "x" })).toMatchObject({
+    const placeholder = { ts: "1.1", postedAtMs: 1 };
+    expect(salvageTask({ ...sampleTask({ placeholder }), state: "elsewhere", wait: "x" })).toMatchObject({
       state: "received",
-      placeholderTs: "1.1",
+      placeholder,
     });
   });
 });

@@ -31,7 +31,7 @@ describe("a task that may have begun a stream unknown to us", () => {
   it("does not take for its own what another task of the thread writes at the same time", async () => {
     const world = writingWorld({ concurrency: "parallel" });
     world.deliver(first);
-    await world.run({ until: () => (recordOf(world, first)?.polls ?? 0) > 80 });
+    await world.run({ until: () => (recordOf(world, first)?.wait?.polls ?? 0) > 80 });
     world.deliver(second);
     await world.run({ until: () => recordOf(world, first)?.state === "done" });
     const [stream] = recordOf(world, second)?.stream?.messages ?? [];

@@ -83,7 +83,7 @@ describe("messages of one thread", () => {
     for (let steps = 0; steps < 500 && world.starts.length < 2; steps++) await world.run({ maxSteps: 1 });
     expect(world.starts).toHaveLength(2);
     const outcomeMs = historyOf(world, 1).find(({ state }) => state === "delivering")?.atMs ?? 0;
-    const turnMs = historyOf(world, 2).find(({ event }) => event === "lined_up")?.atMs ?? 0;
+    const turnMs = historyOf(world, 2).find(({ event }) => event === "thread_joined")?.atMs ?? 0;
     const heldMs = turnMs - outcomeMs;
     expect(heldMs).toBeGreaterThanOrEqual(75_000);
     // Until the next look.
@@ -119,7 +119,7 @@ describe("messages of one thread", () => {
     await world.run({ maxSteps: 6 });
     const second = world.records.get(askOf(2).requestId);
     expect(second).toMatchObject({ state: "queued", queuePosition: 1 });
-    expect(second?.deadlineAtMs).toBeUndefined();
+    expect(second?.call?.deadlineAtMs).toBeUndefined();
     await world.run();
     const states = world.records.get(askOf(2).requestId)?.history.map(({ state }) => state);
     expect(states).toEqual(["received", "queued", "announced", "sent", "waiting", "delivering", "done"]);

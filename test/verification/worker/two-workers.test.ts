@@ -19,8 +19,8 @@ const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
   charge: () => ({ type: "charged", over: undefined }),
   announce: (nowMs) => ({ type: "announced", nowMs, ts: "1.1" }),
   send: (nowMs) => ({ type: "answered", nowMs, act: "send", result: { status: "success", response_text: "done" } }),
-  line_up: (nowMs) => ({ type: "lined_up", nowMs, queuePosition: 0, freeAtMs: nowMs }),
-  leave_thread: () => ({ type: "left_thread" }),
+  join_thread: (nowMs) => ({ type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs }),
+  leave_thread: () => ({ type: "thread_left" }),
   deliver: () => ({ type: "delivered" }),
 };
 

@@ -30,7 +30,7 @@ export function worldStore<T extends TaskItem>({
       at("get", () => {
         const record = structuredClone(records.get(id));
         if (record !== undefined && unreadable(record)) {
-          throw new ItemError({ cause: new TypeError(), json: { ...record, polls: "many", outcome: 7 } });
+          throw new ItemError({ cause: new TypeError(), json: { ...record, wait: "many", outcome: 7 } });
         }
         return record;
       }),

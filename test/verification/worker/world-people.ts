@@ -2,7 +2,7 @@
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { TaskText } from "../../../lambdas/verification/slack/messages/text.ts";
+import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 const gateErrors = { refused: () => new Error("gate out of reach"), unknown: () => new Error("gate out of reach") };

@@ -9,7 +9,7 @@ import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import type { Content } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { TaskText } from "../../../lambdas/verification/slack/messages/text.ts";
+import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Ask, ButtonClick, ConversationOpened } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";

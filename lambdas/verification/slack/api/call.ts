@@ -1,18 +1,21 @@
-/** One method of the Web API, called with the token of an installation; what all calls of the Slack seam have in common. */
+/**
+ * One call to a method of Slack's Web API: with the token of an installation, repeated where that helps and does no harm, and with a
+ * SlackError for every failure.
+ */
 
+import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "@slack/web-api";
+import * as z from "zod";
 import { abortable } from "../../../shared/async/abortable.ts";
 import { backoffMs } from "../../../shared/async/retry-delay.ts";
+import { readBody } from "../../../shared/http/read-body.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { SpanStart } from "../../../shared/telemetry/spans.ts";
 import type { Telemetry } from "../../../shared/telemetry/telemetry.ts";
 import type { Installation } from "../../task/messages.ts";
-
-import { boundedFetch } from "./bounded-fetch.ts";
-import type { Tokens } from "./slack.ts";
-import { SlackError } from "./slack.ts";
-import { toSlackError } from "./to-slack-error.ts";
+import { SlackError, type Tokens } from "./slack.ts";
+import { kindOfSlackError } from "./slack-errors.ts";
 
 /** Resolves to Slack's answer, or to undefined for an error that is `fine`. Rejects with a SlackError. */
 export type SlackCall = (request: {
@@ -55,8 +58,6 @@ export function createSlackCall({
     return repeating({ method, requestId, repeatable, signal, exchange });
   };
 }
-
-// One exchange with the Web API through `@slack/web-api`, which is asked for nothing but the call itself.
 
 /** The package would log what it sends. */
 const nothing = () => {};
@@ -115,8 +116,6 @@ export async function callWebApi({
   }
 }
 
-// Encodes the arguments of a Web API call for Slack's forms.
-
 /**
  * Objects become JSON, as the client would make them. Strings become well-formed: half a surrogate pair turns into U+FFFD,
  * because the client's form encoding throws on it. Throws on a value that JSON cannot hold (a cycle, a BigInt).
@@ -133,8 +132,6 @@ function encode(value: unknown): unknown {
   );
 }
 
-// A token that was rotated while it was kept: what Slack refused for the token's sake is asked for once more with a newer one.
-
 /** Slack looks at the token first, so nothing has been done where one of these comes. */
 const refusals: readonly string[] = [
   "invalid_auth",
@@ -144,6 +141,7 @@ const refusals: readonly string[] = [
   "account_inactive",
 ];
 
+/** A token that was rotated while it was kept: what Slack refused for the token's sake is asked for once more with a newer one. */
 async function withRotation<T>({
   token,
   newerToken,
@@ -168,8 +166,6 @@ async function withRotation<T>({
     return await use(async () => newer);
   }
 }
-
-// Exchanges with Slack that are made again at once where that helps and does no harm; each failure is one line of the log.
 
 export type Repeating = <T>(request: {
   /** For the log. */
@@ -224,8 +220,6 @@ function spanOf({ method, requestId, attempt }: { method: string; requestId: str
   return { name: `slack ${method}`, kind: "client", attributes: { "rpc.system.name": "slack", ...attributes } };
 }
 
-// Whether, and when, a failed Slack call is made again at once; what is not is left to the caller, who knows of later.
-
 const maxAttempts = 3;
 const baseMs = 300;
 const capMs = 3000;
@@ -253,4 +247,95 @@ export function retryDelayMs({
   if (!mayRepeat || attempt + 1 >= maxAttempts) return undefined;
   const delayMs = retryAfterMs ?? backoffMs({ attempt, baseMs, capMs, random });
   return delayMs <= maxDelayMs ? delayMs : undefined;
+}
+
+/** The package's own marks on its errors; read as data, so that nothing here loads the package. */
+const platformError = z.object({
+  code: z.literal("slack_webapi_platform_error"),
+  data: z.object({ error: z.string() }),
+});
+const rateLimitedError = z.object({ code: z.literal("slack_webapi_rate_limited_error"), retryAfter: z.number() });
+const httpError = z.object({ code: z.literal("slack_webapi_http_error"), statusCode: z.number() });
+
+/** Everything that is not certainly a refusal, and not certainly unsent, is `ambiguous`. Slack's answers are not kept as cause. */
+export function toSlackError(thrown: unknown): SlackError {
+  if (thrown instanceof SlackError) return thrown;
+  const platform = platformError.safeParse(thrown).data;
+  if (platform !== undefined) return named(platform.data.error);
+  const limited = rateLimitedError.safeParse(thrown).data;
+  if (limited !== undefined) return new SlackError("rate_limited", { retryAfterMs: limited.retryAfter * 1000 });
+  const http = httpError.safeParse(thrown).data;
+  // Slack itself answers 200 or 429: below 500 it was something in between that turned the request away.
+  if (http !== undefined) return new SlackError(http.statusCode < 500 ? "unavailable" : "ambiguous");
+  if (isTooLarge(thrown)) return new SlackError("ambiguous", { tooLarge: true });
+  return new SlackError(isConnectError(thrown) ? "unavailable" : "ambiguous", { cause: thrown });
+}
+
+/** `thrown` or any of its causes. */
+function isTooLarge(thrown: unknown): boolean {
+  if (thrown instanceof ResponseTooLarge) return true;
+  return typeof thrown === "object" && thrown !== null && "cause" in thrown && isTooLarge(thrown.cause);
+}
+
+/** A body that is no JSON arrives as the "name" of an error: nobody knows what it means, and it is not repeated anywhere. */
+function named(name: string): SlackError {
+  if (!/^[a-z][a-z0-9_]{0,79}$/.test(name)) return new SlackError("ambiguous");
+  return new SlackError(kindOfSlackError(name), { slackError: name });
+}
+
+/**
+ * Codes do not suffice: a TLS error, or a reset, may come in the handshake or in the middle of an answer. Undici, which
+ * is Node's `fetch`, publishes those of the first kind (https://undici.nodejs.org/#/docs/api/DiagnosticsChannel).
+ */
+const published = new WeakSet<object>();
+subscribe("undici:client:connectError", (message) => {
+  published.add((message as { error: Error }).error);
+});
+
+/** `thrown` or any of its causes. */
+function isConnectError(thrown: unknown): boolean {
+  if (typeof thrown !== "object" || thrown === null) return false;
+  return published.has(thrown) || ("cause" in thrown && isConnectError(thrown.cause));
+}
+
+/** Bounds memory. A page of long messages can exceed it: Slack has 40,000 characters twice, as text and as blocks. */
+const maxResponseBytes = 16 * 1024 * 1024;
+/** What a 429 without a usable `Retry-After` is taken to ask for. */
+const defaultRetryAfterSeconds = "30";
+
+/** The response has more bytes than are read. The request may have been carried out. */
+class ResponseTooLarge extends Error {
+  constructor() {
+    super("The response is larger than allowed.");
+    this.name = "ResponseTooLarge";
+  }
+}
+
+/**
+ * The body is read here, so that the signal and the bound hold for it as well. The client adds a signal of its own only
+ * for a time-out that it is not given.
+ */
+export function boundedFetch({
+  signal,
+  maxBytes = maxResponseBytes,
+}: {
+  signal: AbortSignal;
+  maxBytes?: number;
+}): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, signal }).catch((cause: unknown) => {
+      // What is no Error of this realm (under a test runner) would reach the client's caller as a text, without its cause.
+      throw new Error("The request failed.", { cause });
+    });
+    const stream = response.body as AsyncIterable<Uint8Array> | null;
+    const body = stream && (await readBody({ body: stream, maxBytes }));
+    if (body === "too_large") throw new ResponseTooLarge();
+    const headers = new Headers({ "content-type": response.headers.get("content-type") ?? "" });
+    const retryAfter = response.headers.get("retry-after");
+    if (retryAfter !== null && /^\d{1,6}$/.test(retryAfter)) headers.set("retry-after", retryAfter);
+    else if (response.status === 429) headers.set("retry-after", defaultRetryAfterSeconds);
+    const scopes = response.headers.get("x-oauth-scopes");
+    if (scopes !== null) headers.set("x-oauth-scopes", scopes);
+    return new Response(body, { status: response.status, headers });
+  };
 }

@@ -3,10 +3,8 @@
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
-import type { Repeating, SlackCall } from "./call.ts";
+import { boundedFetch, type Repeating, type SlackCall, toSlackError } from "./call.ts";
 import { type SlackApi, SlackError } from "./slack.ts";
-import { toSlackError } from "./to-slack-error.ts";
 
 const ticketSchema = z.object({ file_id: z.string(), upload_url: z.string() });
 
@@ -45,8 +43,6 @@ export function createFileCalls({
     },
   };
 }
-
-// The bytes of a file, sent to the address that Slack gave for them.
 
 /** Slack says `OK` and the number of bytes. */
 const maxAnswerBytes = 64 * 1024;

@@ -70,8 +70,6 @@ function isBefore(a: string, b: string): boolean {
   return aSeconds === bSeconds ? aMicros < bMicros : aSeconds < bSeconds;
 }
 
-// One page of messages, of a thread or of a channel (https://docs.slack.dev/reference/methods/conversations.replies), as the seam's.
-
 const idSchema = z.string().optional().catch(undefined);
 
 /** What a message says of itself is its own affair, of whatever form; all else must be as Slack has it. The last page has no cursor. */
@@ -95,8 +93,9 @@ const pageSchema = z.object({
 });
 
 /**
- * Throws where the page is none: to take it for an empty one would mean to post again what is there already. Metadata
- * count only on posts of the app `appId`, since any app may write what it likes into its own.
+ * One page of messages, of a thread or of a channel (https://docs.slack.dev/reference/methods/conversations.replies), as the seam's.
+ * Throws where the page is none: to take it for an empty one would mean to post again what is there already. Metadata count only on posts
+ * of the app `appId`, since any app may write what it likes into its own.
  */
 export function readMessagesPage({ page, appId }: { page: unknown; appId: string }): {
   posts: PostedMessage[];

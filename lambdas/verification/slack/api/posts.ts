@@ -24,12 +24,11 @@ export function keyOf(metadata: z.infer<typeof metadataSchema>): PostKey | undef
   return { requestId: request_id, part };
 }
 
-// Messages of our own: posted, edited, removed, whispered, and the reactions on those of others.
-
 type Posts = Pick<SlackApi, "post" | "update" | "remove" | "postEphemeral" | "react">;
 
 const postedSchema = z.object({ ts: z.string() });
 
+/** Messages of our own: posted, edited, removed, whispered, and the reactions on those of others. */
 export function createPosts(call: SlackCall): Posts {
   return {
     async post({ installation, channel, threadTs, content, key, signal }) {
@@ -97,8 +96,6 @@ function argsOf({ content: { text, blocks }, key }: { content: Content; key: Pos
   };
 }
 
-// Native streams (https://docs.slack.dev/reference/methods/chat.startStream): a message that is shown as it is written.
-
 const startedSchema = z.object({ ts: z.string() });
 
 /** That there is no stream says nothing of posts: edits of a message still do. */
@@ -113,6 +110,7 @@ const noStreams = [
 /** Slack has closed it after some minutes, or the person whom it is for has. */
 const stopped = ["message_not_in_streaming_state", "stopped_by_user"];
 
+/** Native streams (https://docs.slack.dev/reference/methods/chat.startStream): a message that is shown as it is written. */
 export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "appendStream" | "stopStream"> {
   return {
     async startStream({ channel, threadTs, user, markdown, ...common }) {
@@ -150,8 +148,7 @@ export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "
   };
 }
 
-// The assistant's own conversation (https://docs.slack.dev/ai/developing-ai-apps): what it is at, and what one could ask.
-
+/** The assistant's own conversation (https://docs.slack.dev/ai/developing-ai-apps): what it is at, and what one could ask. */
 export function createAssistant(call: SlackCall): Pick<SlackApi, "setStatus" | "suggestPrompts"> {
   return {
     async setStatus({ channel, threadTs, status, ...common }) {
@@ -164,8 +161,6 @@ export function createAssistant(call: SlackCall): Pick<SlackApi, "setStatus" | "
     },
   };
 }
-
-// Previews of addresses are off: an agent's link would show a page, or an image, that nobody asked for.
 
 /** Slack describes these for posts alone, and takes no notice of an argument that a method does not have. */
 const noUnfurling = { unfurl_links: false, unfurl_media: false } as const;

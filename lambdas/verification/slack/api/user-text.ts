@@ -3,7 +3,6 @@
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { AskedFile } from "../../task/messages.ts";
-import { unescapeMrkdwn } from "../markdown/escape.ts";
 
 /** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */
 export function mentions({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
@@ -54,8 +53,6 @@ export function askedText({ text, botUsers }: { text: string; botUsers: readonly
   return storable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
 }
 
-// The files of a message (https://docs.slack.dev/reference/objects/file-object), as the queue carries them.
-
 /** More than are ever taken along, so that the worker can say that they are too many. */
 const maxFiles = 30;
 const maxNameLength = 255;
@@ -78,7 +75,10 @@ const fileSchema = z.object({
 /** Deleted, too old for the workspace's plan, or kept somewhere else than in Slack. */
 const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "external"];
 
-/** A file that is not to be had stays in the list without `url`: whoever sent it is to read so. */
+/**
+ * The files of a message (https://docs.slack.dev/reference/objects/file-object), as the queue carries them. A file that is not to be had
+ * stays in the list without `url`: whoever sent it is to read so.
+ */
 export function askedFiles(files: readonly unknown[]): AskedFile[] {
   return files.slice(0, maxFiles).flatMap((each) => {
     const { data: file } = fileSchema.safeParse(each);
@@ -101,8 +101,6 @@ function urlOf({ url_private_download, url_private }: z.infer<typeof fileSchema>
   return url && /^https?:\/\/[\x21-\x7e]{1,1000}$/.test(url) ? url : undefined;
 }
 
-// Text that any queue carries, in a known number of bytes.
-
 /** What is no character of XML 1.0 (section 2.2): controls, halves of surrogate pairs, U+FFFE and U+FFFF. */
 const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
@@ -112,4 +110,11 @@ const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}
  */
 function storable(text: string): string {
   return text.replace(unstorable, "\ufffd");
+}
+
+const unescapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+
+/** What was escaped, as it was typed; once, so that a typed `&amp;lt;` stays what it is. */
+export function unescapeMrkdwn(text: string): string {
+  return text.replace(/&(?:amp|lt|gt);/g, (entity) => unescapes[entity] ?? entity);
 }

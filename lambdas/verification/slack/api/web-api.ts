@@ -57,12 +57,11 @@ function requireSafeUrl(apiUrl: string): void {
   throw new Error("The Slack API URL must be https (http only on loopback).");
 }
 
-// People as Slack knows them: their language, their groups, the way to write to one of them alone.
-
 const openedSchema = z.object({ channel: z.object({ id: z.string() }) });
 const personSchema = z.object({ user: z.object({ locale: z.string().optional().catch(undefined) }) });
 const membersSchema = z.object({ users: z.array(z.string()) });
 
+/** People as Slack knows them: their language, their groups, the way to write to one of them alone. */
 function createPeople(call: SlackCall): Pick<SlackApi, "openDirect" | "person" | "groupMembers"> {
   return {
     async openDirect({ user, ...common }) {

@@ -3,6 +3,7 @@
  * stands in, and these are bounded.
  */
 
+import { type Definitions, withoutDefinitions } from "./inline-syntax.ts";
 import {
   cellsOf,
   createLine,
@@ -23,7 +24,6 @@ import {
   skipQuoteMark,
   tableRule,
 } from "./lines.ts";
-import { type Definitions, withoutDefinitions } from "./links.ts";
 import {
   type Container,
   type Item,
@@ -309,8 +309,6 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     return isApart;
   }
 }
-
-// Tables as they are found, line by line.
 
 /** A wide header above many short rows would be drawn as many times the text. */
 const maxCells = 20_000;

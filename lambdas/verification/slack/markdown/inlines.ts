@@ -1,22 +1,27 @@
 /** The inside of a paragraph, a heading or a cell of a table: one way through it, from left to right. */
 
-import { type Backticks, createBackticks, type Mark, markOf, maxOpen, withEmphasis } from "./emphasis.ts";
-import { decodeEntities } from "./entities.ts";
+import { decodeEntities } from "./characters.ts";
 import {
   address,
   addressRest,
   addressRestInBrackets,
   autoAddress,
   autoMail,
+  type Backticks,
+  createBackticks,
   inlineTarget,
+  type Mark,
   mailAround,
+  markOf,
+  maxOpen,
   nameAt,
   type References,
   referenceName,
   tag,
   unescaped,
+  withEmphasis,
   withoutEnd,
-} from "./links.ts";
+} from "./inline-syntax.ts";
 import { type Inline, type Leaf, type Link, sourceIn, type Work } from "./nodes.ts";
 
 type Bracket = { row: number; at: number; isImage: boolean; holdsBrackets: boolean };

@@ -1,7 +1,8 @@
-/** One line of a text, read from its beginning; tabs go to the next column that divides by four. */
+/** Reads one line of Markdown: its indent, tabs included, and what block it begins or ends. */
 
 export type Align = "left" | "right" | "center" | null;
 
+/** A line that is read from its beginning. A tab goes to the next column that divides by four. */
 export type Line = {
   readonly text: string;
   /** Up to where it is read. */
@@ -72,8 +73,7 @@ function columnAfter(text: string, offset: number, column: number): number {
   return text[offset] === "\t" ? column + 4 - (column % 4) : column + 1;
 }
 
-// Tells what a line of Markdown begins, from its first character that is no blank. Each expression takes one way through the line.
-
+/** Each expression takes one way through the line, from its first character that is no blank. */
 const atxHeading = /(#{1,6})(?:\s+|$)(.*)$/y;
 const closingMarks = /(?:^|[ \t])#+[ \t]*$/;
 const fence = /(`{3,}|~{3,})(.*)$/y;

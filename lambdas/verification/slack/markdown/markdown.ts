@@ -116,8 +116,6 @@ function createAddresses(text: string) {
   };
 }
 
-// Lists and quotes within each other, so deep that nobody could tell the levels apart, and another parser would take long.
-
 /** Behind it a line begins with no mark any more. */
 const wordJoiner = "\u2060";
 const mostMarks = 12;
@@ -127,7 +125,10 @@ const marks = new RegExp(`^(?:[ \\t]*(?:>|(?:[-+*]|\\d{1,9}[.)])[ \\t])){${mostM
 const farItem = new RegExp(`^[ \\t>]{${mostColumns},}(?:[-+*>]|\\d{1,9}[.)])`);
 const rule = /^[ \t]*(?:(?:-[ \t]*)+|(?:\*[ \t]*)+)$/;
 
-/** Such a line is text of the paragraph before it. */
+/**
+ * Makes text of lines in lists and quotes so deep that nobody could tell the levels apart, and another parser would take long. Such a line
+ * is text of the paragraph before it.
+ */
 export function withoutDepth(text: string): string {
   return text
     .split("\n")

@@ -1,13 +1,13 @@
-/** Markdown as Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text), for where no markdown block can be. */
+/** Markdown as Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text), for where no markdown block can be, and tables as
+ * lines of equal width, for where Slack draws no table.
+ */
 
-import { disguisedLinks, plainOf } from "./disguised-links.ts";
-import { decodeEntities } from "./entities.ts";
-import { escapeMrkdwn } from "./escape.ts";
-import { shownAddress } from "./link-labels.ts";
+import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "../messages/split.ts";
+import { decodeEntities, escapeMrkdwn, withoutJoiners } from "./characters.ts";
+import { cellsOf } from "./lines.ts";
 import { parseMarkdown } from "./markdown.ts";
-import type { Block, Inline, Link, List, ListItem } from "./nodes.ts";
-import { tableLines } from "./tables.ts";
-import { isVisible } from "./visible-text.ts";
+import type { Block, Cell, Inline, Link, List, ListItem, Table } from "./nodes.ts";
+import { disguisedLinks, inlinePlain, isVisible, plainOf, shownAddress } from "./visible-text.ts";
 
 const rule = "─".repeat(12);
 const bullets = ["•", "◦", "▪"];
@@ -87,8 +87,6 @@ function fenced(text: string): string {
 function prefixed({ text, prefix }: { text: string; prefix: string }): string {
   return text.replace(/^/gm, prefix);
 }
-
-// The inside of a paragraph, a heading or a cell: from Markdown's tokens to Slack's mrkdwn.
 
 /** `isMark`: Slack takes it for formatting only where no letter touches it. */
 type Piece = { text: string; isMark: boolean };
@@ -174,34 +172,132 @@ function escaped(value: string): string {
   return escapeMrkdwn(withoutJoiners(value));
 }
 
-// Slack's own notation (`<!channel>`, `<@U…>`, `<https://…|label>`) in an agent's text: made to do nothing.
+const minWidth = 3;
+/** A cell that is longer runs on. Where columns of the first width would take too many blanks, the next one is tried. */
+const maxWidths = [48, 24, 12, 6, 3];
+/** Columns may take so many blanks for each character in cells, and these for a small table. */
+const maxBlanksPerCharacter = 2;
+const blanksOfAnyTable = 200;
 
-/** Invisible, and no place to break a line: behind it `<` begins nothing. */
-const wordJoiner = "\u2060";
-
-const entity = "&(?:#\\w{1,9}|[a-z]\\w{1,24});";
-/** Mentions, channels, broadcasts, groups, dates, however their signs are written. `<!DOCTYPE` is HTML. */
-const named = `\\\\*(?:[@#!]|${entity})(?:\\\\*(?:\\w|${entity}))`;
-/** The scheme of an address, and a bar behind it. */
-const linked = `\\\\*(?:[a-z]|${entity})(?:[a-z0-9+.-]|${entity}){0,30}`;
+type Drawn = { text: string; width: number };
 
 /**
- * Wherever it stands, and whether its signs are written as entities or behind backslashes: mentions, broadcasts, groups, dates,
- * channels, links with a label. Real Markdown and HTML are none of it (`<https://example.com>`, `<!DOCTYPE html>`, `<!-- … -->`).
+ * Header, a rule of hyphens, rows; a letter of Chinese, Japanese or Korean takes two columns. Not escaped. A row ends with its
+ * last cell, and cells beyond the header are shown behind it.
  */
-const notation = new RegExp(
-  [
-    `<(?=(?!!doctype\\b)${named}|&#|${linked}(?::|${entity})[^\\s<>|]*?(?:\\||&(?:#\\w{1,9}|vert|verbar|verticalline);))`,
-    `(?:&lt;|&#0{0,9}60;|&#x0{0,9}3c;)(?=(?!!doctype\\b)${named}|&#|${linked}(?::|${entity}))`,
-  ].join("|"),
-  "gi",
-);
+function tableLines({ header, align, rows }: Pick<Table, "header" | "align" | "rows">): string[] {
+  const cells = [header, ...rows].map(drawnCells);
+  const widths = columnWidths({ cells, columns: header.length });
+  const line = (row: readonly Drawn[]) =>
+    row
+      .map((cell, column) => padded({ cell, width: widths[column] ?? 0, align: align[column] ?? "left" }))
+      .join(" | ")
+      .trimEnd();
+  const rule = widths
+    .map((width, column) => "-".repeat(Math.max(width, minWidth) + (column === 0 ? 1 : 2)).slice(edge(column)))
+    .join("+");
+  const [head = [], ...others] = cells;
+  return [line(head), rule, ...others.map(line)];
 
-export function withoutNotation(text: string): string {
-  return text.replace(notation, (open) => `${open}${wordJoiner}`);
+  function edge(column: number): number {
+    return column === widths.length - 1 ? 1 : 0;
+  }
 }
 
-/** What `withoutNotation` put in goes where `<` is escaped anyway. */
-export function withoutJoiners(text: string): string {
-  return text.replaceAll(`<${wordJoiner}`, "<");
+/** Without empty cells at the end. */
+function drawnCells(row: readonly Cell[]): Drawn[] {
+  const cells = row.map((cell) => {
+    const text = cellText(cell);
+    return { text, width: displayWidth(text) };
+  });
+  return cells.slice(0, cells.findLastIndex(({ text }) => text !== "") + 1);
+}
+
+/** One long cell above many short ones would make a table many times longer than its text: then columns are narrower. */
+function columnWidths({ cells, columns }: { cells: readonly (readonly Drawn[])[]; columns: number }): number[] {
+  const longest = Array.from({ length: columns }, () => minWidth);
+  let length = 0;
+  for (const row of cells) {
+    for (const [column, { text, width }] of row.entries()) {
+      length += text.length;
+      if (column < columns) longest[column] = Math.max(longest[column] ?? 0, width);
+    }
+  }
+  const most = length * maxBlanksPerCharacter + blanksOfAnyTable;
+  const maxWidth = maxWidths.find((width) => blanksOf({ cells, longest, maxWidth: width }) <= most) ?? 0;
+  return longest.map((width) => Math.min(width, maxWidth));
+}
+
+type Columns = { cells: readonly (readonly Drawn[])[]; longest: readonly number[]; maxWidth: number };
+
+function blanksOf({ cells, longest, maxWidth }: Columns): number {
+  let blanks = 0;
+  for (const row of cells)
+    for (const [column, { width }] of row.entries())
+      blanks += Math.max(0, Math.min(longest[column] ?? 0, maxWidth) - width);
+  return blanks;
+}
+
+function cellText({ children }: Cell): string {
+  return inlinePlain(children).replace(/\s+/g, " ").replaceAll("```", "'''").trim();
+}
+
+function padded({ cell, width, align }: { cell: Drawn; width: number; align: string }): string {
+  const missing = Math.max(0, width - cell.width);
+  const before = align === "right" ? missing : align === "center" ? Math.floor(missing / 2) : 0;
+  return " ".repeat(before) + cell.text + " ".repeat(missing - before);
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+const wide =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u;
+
+/** Each of these characters is one sign by itself, so that the segmenter, which takes long, is not asked. */
+const single = /^[\x20-\x7e\u3001-\u3029\u3041-\u3096\u30A0-\u30FF\u4E00-\u9FFF\uFF01-\uFF60]*$/;
+
+export function displayWidth(text: string): number {
+  if (single.test(text)) return text.length + (text.match(/[^\x20-\x7e]/g)?.length ?? 0);
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** Of a table block (https://docs.slack.dev/reference/block-kit/blocks/table-block), which Slack makes of a table in Markdown. */
+const maxRows = 100;
+const maxColumns = 20;
+/** All cells of a table may hold 10,000; hyphens and bars come beside them. */
+const maxTableLength = 9_500;
+
+/**
+ * A table stays one where Slack can draw it and no other table can come into the same message; the others are told in fences,
+ * with equal columns. `markdown` is safe already, and longer by what fills the columns afterwards.
+ */
+export function fencedTables(markdown: string): string {
+  const blocks = scanBlocks(markdown);
+  if (!blocks.some(({ kind }) => kind === "table")) return markdown;
+  let text = "";
+  let lastTableEnd = Number.NEGATIVE_INFINITY;
+  for (const block of blocks) {
+    text += jointBefore({ block, isFirst: text === "" });
+    const isAlone = text.length - lastTableEnd >= maxMarkdownLength;
+    const isDrawn = block.kind === "table" && isAlone && fits(block);
+    text += block.kind === "table" && !isDrawn ? fencedTable(block) : blockText(block);
+    if (isDrawn) lastTableEnd = text.length;
+  }
+  return text;
+}
+
+function fits(block: TextBlock): boolean {
+  const columns = (block.head[1] ?? "").split("|").filter((cell) => cell.includes("-")).length;
+  if (columns > maxColumns || block.body.length >= maxRows || blockText(block).length > maxTableLength) return false;
+  // Slack does not say what it does with cells beyond the header; GitHub Flavored Markdown (section 4.10) ignores them.
+  return !block.body.some((row) => cellsOf(row).some(({ start, end }, index) => index >= columns && start < end));
+}
+
+/** What looks like a table and is none stays as it is. */
+function fencedTable(block: TextBlock): string {
+  const text = blockText(block);
+  const [table, ...others] = parseMarkdown(text).blocks;
+  if (others.length > 0 || table?.type !== "table") return text;
+  return ["```", ...tableLines(table), "```"].join("\n");
 }

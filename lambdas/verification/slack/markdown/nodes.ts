@@ -1,59 +1,7 @@
-/** Counts the work of reading a text, so that it can be bounded whatever the machine is doing. */
+/** The tree of a Markdown text, the blocks and lines that it is made from, and the bound on the work of reading it. */
 import type { Align, Fence, HtmlStart } from "./lines.ts";
 
-/** Ordinary Markdown takes about five steps per character. */
-const maxStepsPerCharacter = 100;
-const maxStepsOfAnyText = 10_000;
-
-export class TooMuchWork extends Error {}
-
-export type Work = {
-  /** Throws `TooMuchWork` above the limit. One step is about one character looked at. */
-  spend(steps: number): void;
-  steps(): number;
-};
-
-export function createWork(length: number): Work {
-  const limit = maxStepsOfAnyText + length * maxStepsPerCharacter;
-  let total = 0;
-  return {
-    spend(steps) {
-      total += steps;
-      if (total > limit) throw new TooMuchWork();
-    },
-    steps: () => total,
-  };
-}
-
-// The text of a block without the marks of the quotes and lists around it, and where it stands in the whole.
-
-/** A text of which `content[at]` stands at `source` in the whole, up to the next one. */
-export type Leaf = { content: string; lines: readonly { at: number; source: number }[] };
-
-/** Where the content of those lines stands in the whole text. */
-export function sourceIn(lines: Leaf["lines"], at: number): number {
-  let [low, high] = [0, lines.length - 1];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if ((lines[middle]?.at ?? 0) <= at) low = middle;
-    else high = middle - 1;
-  }
-  const line = lines[low] ?? { at: 0, source: 0 };
-  return line.source + at - line.at;
-}
-
-export function leafOf(content: string, source: number): Leaf {
-  return { content, lines: [{ at: 0, source }] };
-}
-
-export function trimmedLeaf({ content, lines }: Leaf): Leaf {
-  const before = content.length - content.trimStart().length;
-  return { content: content.trim(), lines: lines.map(({ at, source }) => ({ at: at - before, source })) };
-}
-
-// The tree of a Markdown text. Texts in it are as written: entities are not decoded.
-
-/** Offsets in the whole text. */
+/** Offsets in the whole text. Texts in the tree are as written: entities are not decoded. */
 export type Place = { start: number; end: number };
 /** Offsets of a link in the whole text: its opening bracket, the `]` behind its label, and the end of the link. */
 export type LinkPlace = { start: number; labelEnd: number; end: number };
@@ -156,8 +104,6 @@ function addInlines(inlines: readonly Inline[], flat: Inline[]): void {
   }
 }
 
-// Blocks as they are found, line by line, before the text within them is read.
-
 /** Blocks whose inline text is not read yet: its place is taken by the leaf. */
 export type RawBlock = { isApart: boolean } & (
   | { type: "paragraph" | "heading"; leaf: Leaf }
@@ -183,3 +129,52 @@ export type OpenLeaf =
   | { type: "indented"; isApart: boolean; texts: string[]; start: number; end: number }
   | { type: "html"; isApart: boolean; html: HtmlStart; texts: string[]; start: number; end: number }
   | { type: "table"; isApart: boolean; header: Leaf[]; align: Align[]; rows: Leaf[][] };
+
+/** The text of a block without the marks of the quotes and lists around it: `content[at]` stands at `source` in the whole, up to the next one. */
+export type Leaf = { content: string; lines: readonly { at: number; source: number }[] };
+
+/** Ordinary Markdown takes about five steps per character. */
+const maxStepsPerCharacter = 100;
+const maxStepsOfAnyText = 10_000;
+
+export class TooMuchWork extends Error {}
+
+/** Counts the work of reading a text, so that it is bounded whatever the machine is doing. */
+export type Work = {
+  /** Throws `TooMuchWork` above the limit. One step is about one character looked at. */
+  spend(steps: number): void;
+  steps(): number;
+};
+
+export function createWork(length: number): Work {
+  const limit = maxStepsOfAnyText + length * maxStepsPerCharacter;
+  let total = 0;
+  return {
+    spend(steps) {
+      total += steps;
+      if (total > limit) throw new TooMuchWork();
+    },
+    steps: () => total,
+  };
+}
+
+/** Where the content of those lines stands in the whole text. */
+export function sourceIn(lines: Leaf["lines"], at: number): number {
+  let [low, high] = [0, lines.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((lines[middle]?.at ?? 0) <= at) low = middle;
+    else high = middle - 1;
+  }
+  const line = lines[low] ?? { at: 0, source: 0 };
+  return line.source + at - line.at;
+}
+
+export function leafOf(content: string, source: number): Leaf {
+  return { content, lines: [{ at: 0, source }] };
+}
+
+export function trimmedLeaf({ content, lines }: Leaf): Leaf {
+  const before = content.length - content.trimStart().length;
+  return { content: content.trim(), lines: lines.map(({ at, source }) => ({ at: at - before, source })) };
+}

@@ -1,12 +1,9 @@
 /** An agent's Markdown made safe to show: nothing in it notifies anybody, and no link says that it leads elsewhere than it does. */
 
-import { disguisedLinks } from "./disguised-links.ts";
-import { decodeEntities, withoutActingEntities } from "./entities.ts";
-import { mayNameAddress, shownAddress } from "./link-labels.ts";
+import { decodeEntities, withoutActingEntities, withoutNotation } from "./characters.ts";
 import { type Markdown, parseMarkdown, withoutDepth } from "./markdown.ts";
-import { withoutNotation } from "./mrkdwn.ts";
 import { blocksWithin, inlineGroups, inlinesOf, inlinesWithin, type Link, type Place } from "./nodes.ts";
-import { hasVisibleLabel, isVisible } from "./visible-text.ts";
+import { disguisedLinks, hasVisibleLabel, isVisible, mayNameAddress, shownAddress } from "./visible-text.ts";
 
 /** By these an address would be read backwards. */
 const reversed = /[\u202D\u202E]/g;
@@ -23,8 +20,6 @@ export function safePart({ part, maxLength }: { part: string; maxLength: number 
   const safe = safeMarkdown(part);
   return safe.length <= maxLength ? safe : part.replaceAll("[", "［");
 }
-
-// Bold text between Japanese, Chinese or Korean letters, where Markdown's rules for words with blanks around them fail.
 
 /** Markdown takes it for a blank; a reader hardly sees it. */
 const hairSpace = "\u200A";
@@ -44,8 +39,6 @@ function withCjkEmphasis(text: string): string {
   });
 }
 
-// Links whose label may be taken for another address, in Markdown: the label and the address stand there instead, as text.
-
 /** What is put in may be read anew together with what stands beside it. */
 const mostRounds = 3;
 /** Of all links but those that show their address; `[x]` alone is one only where it is defined. */
@@ -59,7 +52,10 @@ const targets = /\]\([^()\s]*\)/g;
 
 type Edit = Place & { text: string };
 
-/** A text in which the parser did not read every reference loses its labelled links. A bare address is a link there all the same. */
+/**
+ * Writes the label and the address as text where a link's label may be taken for another address. A text in which the parser did not read
+ * every reference loses its labelled links. A bare address is a link there all the same.
+ */
 export function exposeLinkTargets(markdown: string): string {
   let text = markdown.replace(/\r\n?/g, "\n");
   for (let round = 0; round < mostRounds; round += 1) {

@@ -1,9 +1,17 @@
-/** Tells texts that show something from those that are invisible, or formatting around nothing. */
+/** A text as its reader sees it: whether it shows anything, how it reads without formatting, and which links may be taken for links to
+ * another address.
+ */
 
-import { decodeEntities } from "./entities.ts";
-import { invisible } from "./link-labels.ts";
+import { parseUrl } from "../../../shared/parse-url.ts";
+import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { type Block, blocksWithin, type Inline, inlinesOf, inlinesWithin, type Link } from "./nodes.ts";
+
+/** Drawn as nothing, or as a blank: control and format characters, unassigned ones, fillers of scripts and of notes. */
+const invisible = "\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{DI}\\u2800\\u{1D159}\\u{13441}\\u{13442}";
+
+/** The letters of Chinese, Japanese and Korean. */
+const cjk = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー]";
 
 /** Whatever else there is shows nothing by itself: blanks, marks without a letter, characters of no known meaning. */
 const visible = new RegExp(`[^\\p{C}\\p{Z}\\p{M}\\s${invisible}]`, "u");
@@ -84,4 +92,258 @@ function isHtml(inline: Inline): inline is Extract<Inline, { type: "html" }> {
 
 function withoutUnseenHtml(html: string): string {
   return html.replace(comments, "").replace(/<br\s*\/?>/gi, "");
+}
+
+/** Without any formatting; not escaped. */
+export function inlinePlain(inlines: readonly Inline[]): string {
+  return inlines.map(plainOf).join("");
+}
+
+export function plainOf(inline: Inline): string {
+  switch (inline.type) {
+    case "br":
+      return "\n";
+    case "html":
+      return isLineBreak(inline.text) ? "\n" : inline.text;
+    case "image":
+      return decodeEntities(inline.label);
+    case "text":
+    case "codespan":
+      return decodeEntities(inline.text);
+    default:
+      return inlinePlain(inline.children);
+  }
+}
+
+/** A text between two blanks or line ends, and the links in it. `pieces` counts the nodes that it was put together from. */
+type Word = { text: string; links: Link[]; pieces: number };
+
+/** White space that a reader sees. Thinner blanks do not part `bank` from `.example`. */
+const wideBlank = "[ \\t\\n\\r\\u00A0\\u2000-\\u2005\\u2007\\u3000]+";
+/** Chinese and Japanese have no blanks between words, but these signs separate words just as well. */
+const separator = new RegExp(`${wideBlank}|[、，；！？]|(?<=${cjk})：|(?<=${cjk})。(?=${cjk})`, "u");
+
+/**
+ * `inlines` are one paragraph, heading or cell. Each label is judged, and each word that has a link in it: in
+ * `bank.[example](https://evil.example)` the reader sees one address. An address that stands there by itself is disguised where it hides
+ * its host.
+ */
+export function disguisedLinks(inlines: readonly Inline[]): ReadonlySet<Link> {
+  const disguised = new Set<Link>();
+  for (const inline of inlinesWithin(inlines)) if (isLink(inline) && isDisguised(inline)) disguised.add(inline);
+  for (const word of visibleWords(inlines)) if (isMisleading(word)) for (const link of word.links) disguised.add(link);
+  return disguised;
+}
+
+function isDisguised(link: Link): boolean {
+  if (link.form === "auto") return hidesHost(link.href);
+  return tellsAnotherAddress({ label: labelOf(link), address: link.href });
+}
+
+/** What comes from one node has been judged with its label. */
+function isMisleading({ text, links, pieces }: Word): boolean {
+  if (links.length === 0 || pieces === 1 || !mayNameAddress(text)) return false;
+  const [address = "", ...others] = new Set(links.map(({ href }) => href));
+  return others.length > 0 || tellsAnotherAddress({ label: text, address });
+}
+
+function visibleWords(inlines: readonly Inline[]): Word[] {
+  let word: Word = { text: "", links: [], pieces: 0 };
+  const words = [word];
+  add(inlines);
+  return words;
+
+  /** Formatting and HTML tags part nothing. A blank at the edge of a label is not shown in mrkdwn, so it parts nothing either. */
+  function add(nodes: readonly Inline[]): void {
+    for (const node of nodes) {
+      if (isLabeled(node)) addText(labelOf(node).trim(), node);
+      else if (node.type === "strong" || node.type === "em" || node.type === "del") add(node.children);
+      else if (node.type !== "html") addText(plainOf(node));
+    }
+  }
+
+  function addText(text: string, link?: Link): void {
+    const parts = separator.test(text) ? text.split(separator) : [text];
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) {
+        word = { text: "", links: [], pieces: 0 };
+        words.push(word);
+      }
+      if (part === "") continue;
+      word.text += part;
+      word.pieces += 1;
+      if (link !== undefined) word.links.push(link);
+    }
+  }
+}
+
+function isLabeled(inline: Inline): inline is Link {
+  return isLink(inline) && inline.form !== "auto";
+}
+
+function isLink(inline: Inline): inline is Link {
+  return inline.type === "link" || inline.type === "image";
+}
+
+/** As it is read: without formatting, and without HTML. */
+function labelOf(link: Link): string {
+  const [first, ...others] = link.children;
+  if (first?.type === "text" && others.length === 0) return decodeEntities(first.text);
+  const children = link.children.filter(({ type }) => type !== "html");
+  return link.type === "image" || children.length === 0 ? decodeEntities(link.label) : inlinePlain(children);
+}
+
+function isLineBreak(html: string): boolean {
+  return /^<br\s*\/?>$/i.test(html);
+}
+
+const unseen = new RegExp(`[${invisible}\\p{M}]`, "gu");
+
+/** Letters that may look like those of ASCII, and what is invisible and no part of an emoji. */
+const lookalike = new RegExp(
+  `(?!${cjk})(?![\\x00-\\x7f\\u200D\\uFE0F])(?:[${invisible}]|(?=[\\p{L}\\p{N}])[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Script=Armenian}\\p{Script=Cherokee}\\p{Script=Coptic}\\p{Script=Lisu}\\p{Script=Cans}\\p{Script=Hebrew}\\p{Script=Common}])`,
+  "u",
+);
+
+/** Quotes, brackets and signs of formatting: an address between them, or parted by them, is read all the same. */
+const wrappings = /[\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'`´*_~<>]/gu;
+/** Accents aside, a mark is a dot of its own where it stands on no letter. A spacing mark is drawn beside its letter, and so is the note's dot. */
+const freeMark = new RegExp(
+  `(?<=[\\s${invisible}])(?![\\u0300-\\u0304\\p{DI}])\\p{Mn}|(?<=\\p{Script=Latin}[\\p{Mn}${invisible}]*)\\p{Mc}|\\u{1D16D}`,
+  "gu",
+);
+/** Between names and words of these scripts it is ordinary punctuation. */
+const cjkMiddleDot = new RegExp(`(?<=${cjk})[\\u30FB\\u30FD\\u00B7\\u119E](?=${cjk})`, "gu");
+/** Letters and digits that are drawn as a dot or a colon. */
+const dotLetters = /[\u02D0\u02D1\u0660\u06F0\u119E\u1427\u2D48\u30FD\u4E36\uA4F8-\uA4FD\uA78F\u{1BC00}\u{1D2E1}]/gu;
+/** Each would become a sentence of 8 to 18 letters. */
+const longLigatures = /[\uFDFA\uFDFB]/g;
+/** Letters in squares and circles that Unicode takes for pictures. */
+const pictureLetters = /[\u{1F100}-\u{1F1FF}]/gu;
+const slashes = /[\u1735\u2041\u2044\u2215\u2571\u27CB\u29F8\u3033\u31D3\u4E3F\u{1D23A}]/gu;
+/** In a host these are drawn like a slash, so that the host seems to end there. Some Japanese and Chinese letters are, beside ASCII alone. */
+const slashInHost = new RegExp(`${slashes.source}|(?<=[\\x21-\\x7e])[\\u2F03\\u30CE]`, "u");
+/** Many letters of this script are a Latin one with a dot beside it. */
+const dottedLetters = /(?<=\p{Script=Latin})\p{Script=Cans}|\p{Script=Cans}(?=\p{Script=Latin})/gu;
+/**
+ * Any other sign may be taken for a full stop. These cannot: dashes, currencies, arrows, commas, and those that have a rule of their
+ * own.
+ */
+const strangeSign =
+  /[[\p{P}\p{S}\p{Co}]--[\p{Pd}\p{Sc}\u2190-\u21FF.\/\\:@\&+#%=\|,;!?^、×÷±−≈¡¿\u060C\u061B\u061F\u05F3\u05F4]]/gv;
+
+/** `host.tld`: whatever stands before the stop, a name of a top-level domain holds a letter. */
+const hostLike = /[^\s.]\.+[\p{N}\p{S}]*\p{L}/u;
+const numericHost = /\d{1,3}(?:\.\d{1,3}){3}/u;
+const schemeLike = new RegExp(`(?!${cjk})\\p{L}[\\p{N}+.-]{0,40}:(?=[^\\s:])|[/\\\\]{2}|:[/\\\\]`, "u");
+const knownScheme = /(?:^|[^\p{L}])(?:https?|ftps?|mailto|tel|file|data|javascript|slack|ssh|git):/iu;
+/** `1. Overview` and `Step 2. Start`. */
+const numbering = /(?<!\S)\d{1,2}\. (?=\p{Lu}|\p{Lo})/gu;
+
+/** None of these endings is a top-level domain: `index.html` is a file, and no host. */
+const fileName = new RegExp(
+  `(?<![^\\s/])[\\p{L}\\p{N}_-]{1,100}\\.(?:cpp|css|csv|docx?|html?|jpe?g|js|json|jsx|lock|log|mjs|cjs|pdf|php|png|pptx?|rb|sql|svg|toml|ts|tsx|txt|xlsx?|xml|ya?ml)(?=\\.?(?:[\\s,;:!?]|${cjk}|$))`,
+  "giu",
+);
+/** Letters, and signs that have no part in an address. Some characters of Chinese and Japanese are drawn as a dot or as a slash. */
+const plainWords =
+  /^[[\w\s,;!?'"\(\)#+%=、，！？「」（）\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\-]--[\u2F02\u2F03\u30FD\u4E36\u4E3F]]*$/v;
+
+/** `label` as it is read: its entities decoded. What they are that remain is not known, so it may be an address. */
+export function tellsAnotherAddress({ label, address }: { label: string; address: string }): boolean {
+  if (label === address || `mailto:${label}` === address) return hidesHost(address);
+  // Each word of the label is compared with the whole address.
+  if (label.length > longestLabel) return true;
+  if (!mayNameAddress(label)) return false;
+  const words = label.split(/\s+/);
+  const real = parseUrl(address);
+  const others = words.filter((word) => !isAddress(word, real));
+  return others.length === words.length || mayNameAddress(others.join(" "));
+}
+
+/** A longer label always shows the address beside it. */
+const longestLabel = 500;
+
+/**
+ * Unicode normalization sorts the marks on a letter. The time grows with the square of their number, and no language stacks this many. The
+ * last two are letters that become marks.
+ */
+const manyMarks = /[\p{M}\uFF9E\uFF9F]{30}/u;
+
+/** Whether anything in it could be read as an address. */
+export function mayNameAddress(text: string): boolean {
+  if (plainWords.test(text)) return false;
+  if (manyMarks.test(text)) return true;
+  if (/&(?:#|[a-z])\w{1,40};/i.test(text)) return true;
+  const plain = text
+    .replace(longLigatures, "x")
+    .normalize("NFKC")
+    .normalize("NFD")
+    .replace(pictureLetters, "x")
+    .replace(freeMark, ".")
+    .replace(unseen, "")
+    .replace(wrappings, "")
+    .replace(cjkMiddleDot, " ")
+    .replace(dotLetters, ".")
+    .replace(slashes, "/")
+    .replace(dottedLetters, "$&.")
+    .replace(strangeSign, ".");
+  if (plain.includes("@") || schemeLike.test(plain) || knownScheme.test(plain)) return true;
+  const together = plain
+    .replace(/\s+/g, " ")
+    .replace(numbering, "")
+    .replace(/ (?=[./:])|(?<=[./:]) /g, "");
+  if (/:\/|\/\//.test(together) || knownScheme.test(together)) return true;
+  const hosts = together.replace(fileName, "");
+  return hostLike.test(hosts) || numericHost.test(hosts);
+}
+
+/** Whether an address itself misleads: by a user name before its host, or by characters in the host that may look like others. */
+function hidesHost(address: string): boolean {
+  const [, authority = ""] = /^(?:https?|ftp):[/\\]*([^/?#]*)/i.exec(address) ?? [];
+  return authority.includes("@") || lookalike.test(authority) || slashInHost.test(authority);
+}
+
+/** The address as it is told beside a label: none of its characters is Markdown, its host is in ASCII, and no user name hides it. */
+export function shownAddress(href: string): string {
+  return plainAddress(href).replace(
+    /[\s[\]<>|`\\*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+  );
+}
+
+function plainAddress(href: string): string {
+  if (!/^(?:https?|ftp):/i.test(href) || (/^[\x21-\x7e]+$/.test(href) && !hidesHost(href))) return href;
+  const url = parseUrl(href);
+  if (url === null) return href.toWellFormed().replace(/[^\x21-\x3f\x41-\x7e]/gu, encodeURIComponent);
+  [url.username, url.password] = ["", ""];
+  return url.href;
+}
+
+/** Whether the word is this very address: of the same host, letter by letter, and of a path that the other begins with. Cut short, it says so. */
+function isAddress(written: string, real: URL | null): boolean {
+  const word = bare(written);
+  if (!/^(?:https?:\/\/)?[a-z0-9.:-]+(?:[/?#][\x21-\x7e]*)?$/i.test(word) || !word.includes(".")) return false;
+  if (real === null || !/^https?:$/.test(real.protocol) || real.username !== "") return false;
+  const said = parseUrl(/^https?:\/\//i.test(word) ? word : `https://${word}`);
+  if (said === null) return false;
+  const path = withoutEnd(said.pathname, "./");
+  if (hostOf(said) !== hostOf(real) || !real.pathname.startsWith(path)) return false;
+  return /…|\.\.\./.test(written) || /^(?:\/|\.?$)/.test(real.pathname.slice(path.length));
+}
+
+/** Without the signs around it that belong to the sentence. */
+function bare(word: string): string {
+  return withoutEnd(word.replace(/^[("'（「]+/, ""), ")\"'.,;:!?…）」。");
+}
+
+/** An expression would look for the end from each of many signs. */
+function withoutEnd(text: string, signs: string): string {
+  let end = text.length;
+  while (end > 0 && signs.includes(text[end - 1] ?? "")) end -= 1;
+  return text.slice(0, end);
+}
+
+function hostOf({ host }: URL): string {
+  return host.replace(/^www\./, "");
 }

@@ -1,74 +1,33 @@
-/** All that a user reads of a task, in the language of whoever asked. */
+/** The agent's answer in Slack: the messages that show it, and the files that it comes with. A very long answer becomes a file itself.
+ */
 
-import type { Locale, Outcome, Task } from "../../task/task.ts";
+import type { Artifact } from "../../../../contracts/methods.ts";
+import { isNestedTooDeep } from "../../../shared/json-depth.ts";
+import { parseUrl } from "../../../shared/parse-url.ts";
+import { safeLine } from "../../../shared/safe-characters.ts";
+import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
-import { escapeMrkdwn } from "../markdown/escape.ts";
-import { toMrkdwn } from "../markdown/mrkdwn.ts";
+import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
+import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
+import { hasVisibleMrkdwn, hasVisibleText, isVisible, withoutComments } from "../markdown/visible-text.ts";
 import { context, cut, markdownBlock, section } from "./blocks.ts";
-import { answerMessages, beginningOf, isLongAnswer, longAnswerName } from "./long-answer.ts";
 import {
   cutAnswerText,
   emptyAnswerText,
   goesOnText,
   missingFilesText,
   referenceText,
-  replacedText,
   retriedText,
-  sentencesFor,
-  undeliveredText,
 } from "./outcome-text.ts";
-import { leftOutCount, outgoingFiles } from "./outgoing.ts";
-import { placeholderContent, statusText } from "./placeholder.ts";
-import { questionContent, refusalText } from "./question.ts";
-import { maxMrkdwnLength } from "./split.ts";
-import { shorten, type TaskText } from "./text.ts";
+import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "./split.ts";
 
-/** `locale` counts where a task has none of its own; `contact` is whom a person who is refused is to ask, in mrkdwn. */
-export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
-  const localeOf = (task: Task) => task.locale ?? options.locale;
-
-  function parts(task: Task): Content[] {
-    const { outcome, retryOf } = task;
-    const locale = localeOf(task);
-    const isUndelivered = task.undelivered !== undefined;
-    if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
-    const words =
-      outcome?.type === "answer"
-        ? undeliveredText({ locale })
-        : sentencesFor({ task, outcome, locale, contact: options.contact });
-    const text = retryOf === undefined ? words : `${retriedText({ locale, retryOf })}\n${words}`;
-    const reference = referenceText({ locale, requestId: task.id });
-    const plain = plainLast({ text, reference });
-    return [
-      task.mrkdwnFallback || isUndelivered ? plain : withBlocks({ ...plain, blocks: [section(text)], reference }),
-    ];
-  }
-
-  return {
-    placeholder: (task) => placeholderContent({ task, locale: localeOf(task) }),
-    parts,
-    question: ({ task, nowMs }) => {
-      const locale = localeOf(task);
-      const { question } = task;
-      return question === undefined
-        ? placeholderContent({ task, locale })
-        : questionContent({ task, question, locale, nowMs });
-    },
-    replaced: (task) => ({ text: replacedText({ locale: localeOf(task) }) }),
-    opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
-    status: (task) => statusText({ task, locale: localeOf(task) }),
-    pressRefused: ({ refusal, locale }) => refusalText({ refusal, locale: locale ?? options.locale }),
-  };
-}
-
-// The agent's answer as messages: its text, what is said about its files, and the short request id.
+type Answer = Extract<TaskOutcome, { type: "answer" }>;
 
 /** Words of ours in place of a text; the reference stands below them. */
 const maxEmptyLength = maxMrkdwnLength - 100;
 
-type Answer = Extract<Outcome, { type: "answer" }>;
-
-function answerParts(request: { task: Task; answer: Answer; locale: Locale }): Content[] {
+/** The agent's answer as messages: its text, what is said about its files, and the short request id. */
+export function answerParts(request: { task: Task; answer: Answer; locale: Locale }): Content[] {
   const { task, answer, locale } = request;
   const files = outgoingFiles(task);
   const failed = files.filter((_, index) => hasFailed({ answer, index })).map(({ name }) => name);
@@ -88,7 +47,7 @@ function answerParts(request: { task: Task; answer: Answer; locale: Locale }): C
       task.mrkdwnFallback ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference }),
     ];
   }
-  if (task.mrkdwnFallback) return plainParts({ texts: parts, after, reference });
+  if (task.mrkdwnFallback) return plainContents({ texts: parts, after, reference });
   return parts.map((part, index) => {
     const isLast = index === parts.length - 1;
     const said = index === 0 ? filled([before]) : [];
@@ -100,10 +59,15 @@ function answerParts(request: { task: Task; answer: Answer; locale: Locale }): C
   });
 }
 
+function hasFailed({ answer, index }: { answer: Answer; index: number }): boolean {
+  const upload = answer.uploads?.[index];
+  return upload !== undefined && "failed" in upload;
+}
+
 type Plain = { texts: readonly string[]; after: readonly string[]; reference: string };
 
 /** What follows the answer stands in a message of its own where the last one is full. */
-function plainParts({ texts, after, reference }: Plain): Content[] {
+function plainContents({ texts, after, reference }: Plain): Content[] {
   const parts = [...texts];
   const end = plainLast({ text: after.join("\n"), reference }).text;
   const last = parts.pop() ?? "";
@@ -113,45 +77,266 @@ function plainParts({ texts, after, reference }: Plain): Content[] {
 }
 
 /** Words of ours with the short request id below them. */
-function plainLast({ text, reference }: { text: string; reference: string }): Content {
+export function plainLast({ text, reference }: { text: string; reference: string }): Content {
   return { text: filled([text, `_${reference}_`]).join("\n") };
 }
 
 /** `text` stands where blocks are not shown. */
-function withBlocks(request: { text: string; blocks: readonly Block[]; reference: string | undefined }): Content {
+export function withBlocks(request: {
+  text: string;
+  blocks: readonly Block[];
+  reference: string | undefined;
+}): Content {
   const { text, blocks, reference } = request;
   return { text, blocks: reference === undefined ? blocks : [...blocks, context(reference)] };
-}
-
-function hasFailed({ answer, index }: { answer: Answer; index: number }): boolean {
-  const upload = answer.uploads?.[index];
-  return upload !== undefined && "failed" in upload;
 }
 
 function filled(texts: readonly string[]): string[] {
   return texts.filter((text) => text !== "");
 }
 
-// What opens the thread of a slash command, of which the channel shows nothing by itself.
+/** More messages than this nobody reads. */
+const mostParts = 5;
+/** The same text takes about three times as many messages in mrkdwn. */
+const mostPlainParts = 18;
+/** The text of an answer never takes more messages. Only one whose file could not be attached comes near this. */
+export const mostMessages = 20;
+/** No more of a text is read. */
+const maxReadLength = mostMessages * maxMarkdownLength;
+/** A text up to this length is short in every form. */
+const shortLength = 1000;
+/** How much of an answer is shown that is attached as a file. */
+const beginningLength = 3500;
+const longAnswerName = "answer.md";
 
-const maxLength = 300;
+/** `before` is a line in mrkdwn that stands before the text. */
+type AnswerForm = { type: "markdown" } | { type: "mrkdwn"; before: string };
+/** Each part shows something. `isWhole`: nothing of the text is left out. */
+type AnswerMessages = { parts: readonly string[]; isWhole: boolean };
 
-const inChannel: Record<Locale, (user: string, text: string) => string> = {
-  en: (user, text) => `<@${user}> asked: ${text}`,
-  ja: (user, text) => `<@${user}>さんの依頼：${text}`,
+/**
+ * Depends on the agent's text alone, so that the answer's files are the same at every try, also where Slack does not take its
+ * blocks. The length alone does not tell: columns of a table and escaped signs are longer in a message than in the text.
+ */
+function isLongAnswer(text: string): boolean {
+  if (text.length <= shortLength) return false;
+  if (text.length > mostParts * maxMarkdownLength) return true;
+  const known = knownOf(text);
+  return markdownOf(known).length > mostParts || plainParts({ mrkdwn: mrkdwnOf(known) }).length > mostPlainParts;
+}
+
+/** Safe to show: each part is for one markdown block, or for the text of one message. */
+function answerMessages(text: string, form: AnswerForm): AnswerMessages {
+  const known = knownOf(text);
+  const all = form.type === "mrkdwn" ? shownMrkdwn(known.safe, mrkdwnOf(known), form) : markdownOf(known);
+  const parts = all.slice(0, mostMessages);
+  const isWhole = all.length <= mostMessages && text.length <= maxReadLength;
+  return { parts: form.type === "mrkdwn" ? parts : parts.filter(hasVisibleText), isWhole };
+}
+
+/** One message at most. */
+function beginningOf(text: string, form: AnswerForm): AnswerMessages {
+  // What is shown is at most a part of this: the rest need not be looked through.
+  const start = safeMarkdown(text.slice(0, beginningLength * 3));
+  const [beginning = ""] = safeParts({ safe: start, maxLength: beginningLength });
+  if (form.type === "markdown") return { parts: [beginning].filter(hasVisibleText), isWhole: false };
+  return { parts: shownMrkdwn(beginning, toMrkdwn(beginning), form).slice(0, 1), isWhole: false };
+}
+
+/** Only what is made of the text says whether there is anything to see. */
+function shownMrkdwn(safe: string, mrkdwn: string, { before }: { before: string }): string[] {
+  if (!hasVisibleText(safe) || !isVisible(mrkdwn)) return [];
+  const whole = plainParts({ mrkdwn, before });
+  const shown = whole.filter(hasVisibleMrkdwn);
+  // An answer of signs alone, a check mark for example, is shown as it is.
+  return shown.length > 0 ? shown : whole;
+}
+
+function plainParts({ mrkdwn, before = "" }: { mrkdwn: string; before?: string }): string[] {
+  return splitAnswer({ text: before === "" ? mrkdwn : `${before}\n${mrkdwn}`, maxLength: maxMrkdwnLength });
+}
+
+/** In Markdown, each of at most `maxLength`. A comment that is cut would be read: of a text that is cut none is left. */
+function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): string[] {
+  const parts = splitAnswer({ text: fencedTables(safe.length > maxLength ? withoutComments(safe) : safe), maxLength });
+  return parts.map((part) => safePart({ part, maxLength }));
+}
+
+type Known = { text: string; safe: string; markdown?: readonly string[]; mrkdwn?: string };
+let latest: Known = { text: "", safe: "" };
+
+/** One step of a task asks for the same text several times. */
+function knownOf(text: string): Known {
+  if (latest.text !== text) latest = { text, safe: safeMarkdown(readable(text)) };
+  return latest;
+}
+
+function markdownOf(known: Known): readonly string[] {
+  known.markdown ??= safeParts({ safe: known.safe, maxLength: maxMarkdownLength });
+  return known.markdown;
+}
+
+function mrkdwnOf(known: Known): string {
+  known.mrkdwn ??= toMrkdwn(known.safe);
+  return known.mrkdwn;
+}
+
+/** Without half of a character at its end. */
+function readable(text: string): string {
+  return text.length <= maxReadLength ? text : text.slice(0, maxReadLength).replace(/[\uD800-\uDBFF]$/, "");
+}
+
+/** `data` is any JSON. It is written only when its file is uploaded (`dataBytes`). */
+type OutgoingContent = { text: string } | { base64: string } | { data: unknown } | { url: string };
+
+export type OutgoingFile = { name: string; mimetype?: string; content: OutgoingContent };
+
+/** A message of Slack shows no more well. */
+const maxFiles = 20;
+
+/** In the order of the outcome's `uploads`; the same at every try. */
+export function outgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
+  return outcome?.type === "answer" ? listOf(outcome).files : [];
+}
+
+/** How many files of the answer nobody gets. */
+export function leftOutCount({ outcome }: Pick<Task, "outcome">): number {
+  return outcome?.type === "answer" ? listOf(outcome).leftOut : 0;
+}
+
+/** One line of JSON; undefined where it cannot be written. */
+export function dataBytes(data: unknown): Uint8Array | undefined {
+  return isNestedTooDeep(data) ? undefined : Buffer.from(`${JSON.stringify(data)}\n`);
+}
+
+type FileList = { files: readonly OutgoingFile[]; leftOut: number };
+
+/** One step of a task asks for the list several times. */
+const lists = new WeakMap<Answer, FileList>();
+
+function listOf(answer: Answer): FileList {
+  const list = lists.get(answer) ?? makeList(answer);
+  lists.set(answer, list);
+  return list;
+}
+
+/** Beyond the limit artifacts are only counted. */
+function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
+  const said = text.trim();
+  const files: OutgoingFile[] = isLongAnswer(text)
+    ? [{ name: longAnswerName, mimetype: "text/markdown", content: { text } }]
+    : [];
+  let surplus = 0;
+  for (const artifact of artifacts) {
+    const made = contentOf(artifact);
+    if (made === undefined || ("text" in made.content && made.content.text.trim() === said)) continue;
+    if (files.length < maxFiles) {
+      files.push({ name: nameAmong({ name: nameFor({ artifact, ...made }), taken: files.map(nameOf) }), ...made });
+    } else surplus += 1;
+  }
+  return { files, leftOut: surplus + leftOut };
+}
+
+/** An artifact of nothing is none. */
+function contentOf(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined {
+  const { text, base64, data, url, mimetype } = artifact;
+  const type = mimetype === undefined || mimetype === "" ? {} : { mimetype };
+  if (text !== undefined && text.trim() !== "") return { ...type, content: { text } };
+  if (base64 !== undefined && base64 !== "") return { ...type, content: { base64 } };
+  if (data !== undefined && data !== null) return { mimetype: "application/json", content: { data } };
+  return url === undefined || url === "" ? undefined : { ...type, content: { url } };
+}
+
+function nameOf({ name }: OutgoingFile): string {
+  return name;
+}
+
+const maxNameLength = 120;
+/** The part of a longer name that is read: its beginning and its end. */
+const maxRead = 1000;
+const ending = /\.[\p{L}\p{N}]{1,10}$/u;
+
+const endings: Record<string, string> = {
+  "application/gzip": ".gz",
+  "application/json": ".json",
+  "application/msword": ".doc",
+  "application/pdf": ".pdf",
+  "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+  "application/xml": ".xml",
+  "application/yaml": ".yaml",
+  "application/zip": ".zip",
+  "audio/mpeg": ".mp3",
+  "audio/wav": ".wav",
+  "image/gif": ".gif",
+  "image/jpeg": ".jpg",
+  "image/png": ".png",
+  "image/svg+xml": ".svg",
+  "image/webp": ".webp",
+  "text/calendar": ".ics",
+  "text/css": ".css",
+  "text/csv": ".csv",
+  "text/html": ".html",
+  "text/markdown": ".md",
+  "text/plain": ".txt",
+  "text/tab-separated-values": ".tsv",
+  "text/xml": ".xml",
+  "video/mp4": ".mp4",
 };
 
-const inDirect: Record<Locale, (text: string) => string> = {
-  en: (text) => `You asked: ${text}`,
-  ja: (text) => `ご依頼：${text}`,
-};
+type Made = { mimetype?: string; content: { text: string } | { base64: string } | { data: unknown } | { url: string } };
 
-const nothing: Record<Locale, string> = { en: "(no text)", ja: "（テキストなし）" };
+/** What a file of an answer is called: safe on every machine that it is saved to, with an ending that opens it. */
+export function nameFor({ artifact, mimetype, content }: Made & { artifact: Artifact }): string {
+  const fromUrl = "url" in content ? lastSegment(content.url) : "";
+  const name = safe(artifact.name ?? "") || safe(fromUrl) || "file";
+  if (ending.test(name)) return name;
+  const known = endings[(mimetype ?? "").split(";")[0]?.trim().toLowerCase() ?? ""];
+  return name + (known ?? ending.exec(safe(fromUrl))?.[0] ?? ("text" in content ? ".txt" : ".bin"));
+}
 
-/** Of a direct message (`D…`) the reader is who asked. */
-function openingText({ task, locale }: { task: Task; locale: Locale }): string {
-  const { message, place } = task;
-  const text = escapeMrkdwn(shorten({ text: message.text, maxLength })) || nothing[locale];
-  const isDirect = message.direct || (place?.channel ?? message.channel).startsWith("D");
-  return isDirect ? inDirect[locale](text) : inChannel[locale](escapeMrkdwn(message.user), text);
+/** Another one than those that are taken, on machines too that know no capitals: `report (2).csv`. */
+function nameAmong({ name, taken }: { name: string; taken: readonly string[] }): string {
+  const used = new Set(taken.map(folded));
+  const end = ending.exec(name)?.[0] ?? "";
+  const stem = name.slice(0, name.length - end.length);
+  let unique = name;
+  for (let count = 2; used.has(folded(unique)); count += 1) unique = `${stem} (${count})${end}`;
+  return unique;
+}
+
+/** No path, nothing invisible, nothing that a shell or a file system takes for more than a letter. */
+function safe(name: string): string {
+  const base = beginningAndEnd(name.split(/[/\\]/).at(-1) ?? "").normalize("NFC");
+  const plain = safeLine(base)
+    .replace(/\p{C}/gu, "")
+    .replace(/[<>:"|?*`$]/g, "_")
+    .replace(/\s+/g, " ")
+    .replace(/^[.\s]+|[.\s]+$/g, "");
+  if (plain.length <= maxNameLength) return plain;
+  const end = ending.exec(plain)?.[0] ?? "";
+  return (
+    plain
+      .slice(0, maxNameLength - end.length)
+      .toWellFormed()
+      .replaceAll("\uFFFD", "") + end
+  );
+}
+
+function beginningAndEnd(name: string): string {
+  return name.length <= maxRead ? name : name.slice(0, maxRead / 2) + name.slice(-maxRead / 2);
+}
+
+function lastSegment(url: string): string {
+  const segment = parseUrl(url)?.pathname.split("/").at(-1) ?? "";
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function folded(name: string): string {
+  return name.normalize("NFKC").toLowerCase();
 }

@@ -1,9 +1,12 @@
-/** The few kinds of blocks that messages are made of (https://docs.slack.dev/reference/block-kit/blocks), within their limits. */
+/** The few kinds of blocks that messages are made of (https://docs.slack.dev/reference/block-kit/blocks), and short texts, within Slack's
+ * limits.
+ */
 
+import { safeLine } from "../../../shared/safe-characters.ts";
+import type { Locale } from "../../task/task.ts";
 import type { Block } from "../api/slack.ts";
-import { type Button, encodeButton } from "./buttons.ts";
+import { type Button, encodeButton } from "./message-marks.ts";
 import { splitAnswer } from "./split.ts";
-import { shorten } from "./text.ts";
 
 const maxSectionLength = 2900;
 const maxContextLength = 1900;
@@ -48,4 +51,43 @@ export function cut({ text, maxLength }: { text: string; maxLength: number }): s
   // What is not shown need not be read: a text may be as long as a response.
   const [beginning = ""] = splitAnswer({ text: text.slice(0, maxLength * 2), maxLength: maxLength - 3 });
   return `${beginning}\n…`;
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** At most `maxLength` UTF-16 units, an ellipsis included; what a reader sees as one character stays whole. */
+export function shorten({ text, maxLength }: { text: string; maxLength: number }): string {
+  const line = safeLine(text.slice(0, maxLength * 4).replace(/\s+/g, " ")).trim();
+  if (line.length <= maxLength) return line;
+  let kept = "";
+  for (const { segment } of graphemes.segment(line.slice(0, maxLength + 1))) {
+    if (kept.length + segment.length > maxLength - 1) break;
+    kept += segment;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/**
+ * A moment in the reader's own time zone (https://docs.slack.dev/messaging/formatting-message-text, "Date formatting");
+ * for mrkdwn. What follows the bar stands where a client cannot show it.
+ */
+export function slackDate({ atMs, locale }: { atMs: number; locale: Locale }): string {
+  const between = locale === "ja" ? " " : " at ";
+  const fallback = `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return `<!date^${Math.floor(atMs / 1000)}^{date_short_pretty}${between}{time}|${fallback}>`;
+}
+
+type Unit = "second" | "minute" | "hour" | "day";
+const units: readonly [Unit, number][] = [
+  ["day", 24 * 3600_000],
+  ["hour", 3600_000],
+  ["minute", 60_000],
+];
+const japanese: Record<Unit, string> = { second: "秒", minute: "分", hour: "時間", day: "日" };
+
+/** Rounded up, so that it is over when the reader's time is: `5 minutes`, `5分`. */
+export function spanText({ spanMs, locale }: { spanMs: number; locale: Locale }): string {
+  const [unit, unitMs] = units.find(([, ms]) => spanMs > ms) ?? (["second", 1000] as const);
+  const count = Math.max(1, Math.ceil(spanMs / unitMs));
+  return locale === "ja" ? `${count}${japanese[unit]}` : `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

@@ -1,8 +1,8 @@
-/** What our own words to a user are made of, in English and Japanese. Never a code, a URL or an exception. */
-import type { Locale, Outcome, Task } from "../../task/task.ts";
-import { escapeMrkdwn } from "../markdown/escape.ts";
+/** What a user reads when a task ends without an answer, in English and Japanese. Never a code, a URL or an exception. */
+import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { shorten, slackDate, spanText } from "./blocks.ts";
 import { failureText, type Words } from "./failure-text.ts";
-import { shorten, slackDate, spanText } from "./text.ts";
 
 const reference: Record<Locale, (shortId: string) => string> = {
   en: (shortId) => `Reference: ${shortId}`,
@@ -114,7 +114,7 @@ export function missingFilesText(request: { locale: Locale; failed: readonly str
 /** Of every outcome that is no answer, and of none at all. In mrkdwn, without the reference. */
 export function sentencesFor(request: {
   task: Pick<Task, "message" | "receivedAtMs">;
-  outcome: Exclude<Outcome, { type: "answer" }> | undefined;
+  outcome: Exclude<TaskOutcome, { type: "answer" }> | undefined;
   locale: Locale;
   contact: string | undefined;
 }): string {
@@ -133,9 +133,7 @@ function sentences({ words: { happened, todo }, locale }: { words: Words; locale
   return `${happened}${locale === "ja" ? "" : " "}${todo}`;
 }
 
-// What a user reads when a task came to something else than an answer or a failure of the agent.
-
-type OtherOutcome = Exclude<Outcome, { type: "answer" | "failed" | "canceling" }>;
+type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "canceling" }>;
 type Asked = { team: string; channel: string; user: string };
 /** `contact` is mrkdwn of the configuration: whom to ask. `nowMs`: when the task came, so that repeated words stay the same. */
 type About = { asked: Asked; contact: string | undefined; nowMs: number };
@@ -248,7 +246,7 @@ const limited: Record<Locale, (about: Limited) => Words> = {
 
 type FileText = Record<Locale, (file: { name: string; most: number | undefined }) => Words>;
 
-const fileRefused: Record<Extract<Outcome, { type: "file_refused" }>["why"], FileText> = {
+const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"], FileText> = {
   too_large: {
     en: ({ name, most }) => ({
       happened: `The file ${name} is too large for me${most === undefined ? "" : `: I take files of at most ${megabytes(most)}`}.`,

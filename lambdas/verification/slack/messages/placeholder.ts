@@ -1,12 +1,11 @@
 /** The message that stands in the thread while a task is under way. */
 import type { Locale, Task } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
-import { escapeMrkdwn } from "../markdown/escape.ts";
-import { toMrkdwn } from "../markdown/mrkdwn.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { fencedTables } from "../markdown/tables.ts";
 import { hasVisibleText, isVisible, withoutComments } from "../markdown/visible-text.ts";
-import { buttons, context, markdownBlock, section } from "./blocks.ts";
+import { buttons, context, markdownBlock, section, shorten } from "./blocks.ts";
 import {
   blockText,
   joinBlocks,
@@ -16,7 +15,6 @@ import {
   scanBlocks,
   type TextBlock,
 } from "./split.ts";
-import { shorten } from "./text.ts";
 
 const maxProgressLength = 300;
 /** The words around it have the rest of the room. */
@@ -96,8 +94,6 @@ function filled(texts: readonly string[]): string[] {
   return texts.filter((text) => text !== "");
 }
 
-// What a user reads while a task is under way: in its placeholder, and as the assistant's status.
-
 /** What the task does at the moment. */
 export type Doing = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
 
@@ -157,8 +153,6 @@ export function percentBar(percent: number): string {
   const filled = Math.floor((whole / 100) * barLength);
   return `${"▓".repeat(filled)}${"░".repeat(barLength - filled)} ${whole} %`;
 }
-
-// The end of a text that is still being written.
 
 const before = "…\n\n";
 const partOfCharacter = /^[\uDC00-\uDFFF\p{M}\u200D]+/u;

@@ -1,21 +1,29 @@
 /** The message that shows a question of the agent: open with its buttons, answered, or closed. */
-import type { Locale, Question, Task } from "../../task/task.ts";
+import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
-import { escapeMrkdwn } from "../markdown/escape.ts";
-import { toMrkdwn } from "../markdown/mrkdwn.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { fencedTables } from "../markdown/tables.ts";
 import { hasVisibleText, isVisible } from "../markdown/visible-text.ts";
-import { type ButtonLook, buttons, context, cut, markdownBlock, maxButtons, section } from "./blocks.ts";
+import {
+  type ButtonLook,
+  buttons,
+  context,
+  cut,
+  markdownBlock,
+  maxButtons,
+  section,
+  shorten,
+  slackDate,
+} from "./blocks.ts";
 import { maxMrkdwnLength } from "./split.ts";
-import { type ButtonClickRefusal, shorten, slackDate } from "./text.ts";
 
 const maxPromptLength = 8000;
 const maxPlainLength = 2500;
 const maxAnswerLength = 300;
 const maxFurther = 50;
 
-type Asked = { task: Task; question: Question; locale: Locale };
+type Asked = { task: Task; question: AgentQuestion; locale: Locale };
 
 /** `nowMs` decides whether its time is over. */
 export function questionContent({ task, question, locale, nowMs }: Asked & { nowMs: number }): Content {
@@ -46,7 +54,7 @@ export function questionContent({ task, question, locale, nowMs }: Asked & { now
 }
 
 /** In Markdown. A prompt may be as long as a response: first of all it is cut. */
-function promptOf({ question, locale }: { question: Question; locale: Locale }): string {
+function promptOf({ question, locale }: { question: AgentQuestion; locale: Locale }): string {
   const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
   const markdown = fencedTables(safeMarkdown(written));
   // An ellipsis says only that it was cut.
@@ -78,7 +86,7 @@ function buttonsOf({ task, question }: Omit<Asked, "locale">): Block[] {
   return [buttons(looks)];
 }
 
-function hintOf({ question, locale, isPlain }: { question: Question; locale: Locale; isPlain: boolean }): string {
+function hintOf({ question, locale, isPlain }: { question: AgentQuestion; locale: Locale; isPlain: boolean }): string {
   const until = untilText({ expiresAtMs: question.expiresAtMs, locale });
   if (question.kind === "auth") return hintText({ kind: "auth", locale });
   const labels = question.options.map((_, index) => escapeMrkdwn(labelOf({ question, index })));
@@ -89,15 +97,13 @@ function hintOf({ question, locale, isPlain }: { question: Question; locale: Loc
   return (further.length === 0 ? [hint, until] : [until, hint, ...further]).join("\n");
 }
 
-function labelOf({ question, index }: { question: Question; index: number }): string {
+function labelOf({ question, index }: { question: AgentQuestion; index: number }): string {
   const { id = "", label = "" } = question.options[index] ?? {};
   const [text = String(index + 1)] = [label, id]
     .map((said) => shorten({ text: said, maxLength: 75 }))
     .filter(isVisible);
   return text;
 }
-
-// What a user reads around a question of the agent.
 
 type Words = Record<Locale, string>;
 
@@ -187,3 +193,14 @@ export function refusalText({ refusal, locale }: { refusal: ButtonClickRefusal; 
       return answered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }));
   }
 }
+
+/** Why a button, or what came with an answer, did nothing; whoever pressed or wrote it is told, and nobody else. */
+export type ButtonClickRefusal =
+  | { type: "not_yours" }
+  | { type: "answered"; by: string; atMs: number }
+  | { type: "expired" }
+  /** It was the button of a question that is no more. */
+  | { type: "past" }
+  /** The answer came with files, which cannot be brought to the agent. */
+  | { type: "files_left" }
+  | { type: "over" };

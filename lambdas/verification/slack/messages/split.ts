@@ -70,8 +70,6 @@ function hasText({ kind, head, body }: TextBlock): boolean {
   return (kind === "table" && head.length > 0) || body.some((line) => line.trim() !== "");
 }
 
-// A block that is too long for one message, in two: what still fits, and what follows.
-
 /** A head larger than this part of the room is not repeated: the messages would show little else. */
 const mostHead = 0.25;
 
@@ -126,8 +124,6 @@ function linesThatFit({ lines, room }: { lines: readonly string[]; room: number 
   }
   return count;
 }
-
-// Where to cut a paragraph or a list that is too long for one message.
 
 /** The part ends before `end`, the next one begins at `next`; between them is white space only. */
 export type Cut = { end: number; next: number };
@@ -189,8 +185,6 @@ function betweenCharacters({ text, budget, least }: { text: string; budget: numb
   const isPair = /[\uD800-\uDBFF]/.test(window[budget - 1] ?? "") && /[\uDC00-\uDFFF]/.test(window[budget] ?? "");
   return isPair ? budget - 1 : budget;
 }
-
-// A text in Markdown or mrkdwn as the blocks between which a reader would cut it.
 
 /**
  * `head` is repeated wherever the block is cut (the opening of a fence, the header of a table), `tail` closes each piece of it;

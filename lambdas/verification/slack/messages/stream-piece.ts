@@ -1,4 +1,4 @@
-/** The next piece of a text that is shown as it is written: what Slack has then is, together, safe Markdown. */
+/** Cuts the next piece of a text that is shown as it is written. Together, the pieces in Slack are safe Markdown. */
 import { createHash } from "node:crypto";
 import { safeMarkdown } from "../markdown/safe-markdown.ts";
 import { isVisible } from "../markdown/visible-text.ts";
@@ -39,8 +39,6 @@ export function nextPiece(request: { text: string; from: number; shows: StreamSh
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
-
-// Where a text that is still being written is best cut for now: where what comes will not make something else of what stands.
 
 /** Slack takes 12,000 characters at once; made safe, a text is longer. */
 const mostLength = 6000;

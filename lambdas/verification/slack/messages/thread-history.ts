@@ -5,10 +5,9 @@ import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
 import type { AskedMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
 import type { PostedMessage, PostKey } from "../api/slack.ts";
-import { askedText } from "../api/user-text.ts";
-import { unescapeMrkdwn } from "../markdown/escape.ts";
+import { askedText, unescapeMrkdwn } from "../api/user-text.ts";
+import { answerPart, insteadPart, plainPart } from "./message-marks.ts";
 import { referenceText } from "./outcome-text.ts";
-import { answerPart, insteadPart, plainPart } from "./post-parts.ts";
 
 const locales: readonly Locale[] = ["en", "ja"];
 

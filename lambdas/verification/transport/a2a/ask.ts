@@ -8,8 +8,7 @@ import type { TransportResponse } from "../transport.ts";
 import type { CardSource } from "./card-source.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { createSentMessages } from "./messages.ts";
-import { type Asked, type Passed, type PeerCall, postOperation } from "./post-operation.ts";
-import type { Operation } from "./results.ts";
+import { type Asked, type Operation, type Passed, type PeerCall, postOperation } from "./post-operation.ts";
 
 export type Ask = <O extends Operation>(request: {
   operation: O;
@@ -86,8 +85,6 @@ function isVersionRefused({
 function keyOf({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
 }
-
-// Finds the task of which only the message is known: A2A has no such look-up, but it lists the tasks of a context.
 
 /** The one that is looked for is of the latest, which come first (A2A 1.0, section 3.1.4). */
 const maxPages = 3;

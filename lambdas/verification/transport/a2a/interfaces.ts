@@ -2,10 +2,10 @@
 
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
+import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { parseUrl } from "../../../shared/parse-url.ts";
-import { checkedUrl } from "../http/refusal.ts";
+import { checkedUrl } from "../authorizer/authorizer.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
@@ -26,7 +26,7 @@ export function usableInterfaces({
   url: URL | undefined;
   version: A2aVersion | undefined;
 }): readonly [UsableInterface, ...UsableInterface[]] {
-  const spoken = interfacesOf(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
+  const spoken = listInterfaces(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
     const version = versionOf(protocolVersion);
     const isSpoken = protocolBinding.toUpperCase() === "JSONRPC" && version !== undefined;
     return isSpoken && version === (pinned ?? version) ? [{ address, version, tenant }] : [];
@@ -61,8 +61,6 @@ function addressWithin({ origin, address }: { origin: string; address: string })
     return undefined;
   }
 }
-
-// Failures before a message's first byte: nothing of it can have arrived.
 
 /** What fetching the card came to, as what it means for the message: never in doubt, and never about the message's own size. */
 export function undelivered(thrown: unknown): SekishoError {

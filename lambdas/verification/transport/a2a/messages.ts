@@ -55,8 +55,6 @@ function sending(message: Pick<Message, "messageId" | "metadata"> & Partial<Mess
   };
 }
 
-// Where messages went: one that may have arrived at one interface goes to no other, which need not know the first one's tasks.
-
 /** Those of long ago are not repeated any more. */
 const maxKept = 1000;
 

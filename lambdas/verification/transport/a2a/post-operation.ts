@@ -1,14 +1,17 @@
-/** One A2A operation as one JSON-RPC request to one interface of an agent. */
+/** One A2A operation as one JSON-RPC request to one interface of an agent, and its answer, read as 1.0 whatever version it is in. */
+
+import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { methodOf, type OperationParams } from "../../../../contracts/a2a/operations.ts";
+import { type A2aVersion, type OperationParams, toA2aMethod } from "../../../../contracts/a2a/operations.ts";
+import { hasTooManyEntries, readAnswerSchema, readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
 import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
+import { v03ReadAnswerSchema, v03ReadTaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { type AuthorizedSend, requestHeaders } from "../http/send.ts";
 import { parseEnvelope, tooLarge } from "../read-response.ts";
-
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
-import { type Operation, type ResultOf, readResult } from "./results.ts";
 
 /** What the messages and the tasks may say beside A2A; an agent that knows none of it ignores them. */
 const extensions = [slackMessageKey, questionKey, taskKey].join(", ");
@@ -39,7 +42,7 @@ export async function postOperation<O extends Operation>({
   http: AuthorizedSend;
   maxResponseBytes: number;
 }): Promise<Asked<O>> {
-  const method = methodOf({ operation, version });
+  const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // What 0.3 lacks has ended here already.
   const inV03 = operation as Exclude<O, "ListTasks">;
@@ -67,4 +70,60 @@ export async function postOperation<O extends Operation>({
     // A string that is cut need not fit any more.
     throw shortened ? tooLarge() : thrown;
   }
+}
+
+/** The operations that Sekisho calls. */
+export type Operation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
+
+/** A page of a listing: of each task only what finds one again, so that another one that is broken does no harm. */
+const listedTaskSchema = z.object({
+  id: idSchema,
+  history: readableList(z.object({ messageId: z.string() })).catch([]),
+});
+const listingSchema = z.object({
+  tasks: readableList(listedTaskSchema).default([]),
+  nextPageToken: optionalText(4096),
+});
+
+const schemas = {
+  "1.0": {
+    SendMessage: readAnswerSchema,
+    GetTask: readTaskSchema,
+    CancelTask: readTaskSchema,
+    ListTasks: listingSchema,
+  },
+  "0.3": {
+    SendMessage: v03ReadAnswerSchema,
+    GetTask: v03ReadTaskSchema,
+    CancelTask: v03ReadTaskSchema,
+    ListTasks: listingSchema,
+  },
+} as const;
+
+type ResultOf<O extends Operation> = z.output<(typeof schemas)["1.0"][O]>;
+
+/**
+ * Throws `invalid_response` for a shape that the operation does not have, or a state that nobody knows. Of a task that is
+ * completed it ends the task: the agent would say the same again.
+ */
+export function readResult<O extends Operation>({
+  operation,
+  version,
+  result,
+}: {
+  operation: O;
+  version: A2aVersion;
+  result: unknown;
+}): ResultOf<O> {
+  if (hasTooManyEntries(result)) throw new SekishoError("invalid_response", { endsTask: isCompleted(result) });
+  const parsed = schemas[version][operation].safeParse(result);
+  if (parsed.success) return parsed.data as ResultOf<O>;
+  throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isCompleted(result) });
+}
+
+const stateSchema = z.object({ status: z.object({ state: z.enum(["completed", "TASK_STATE_COMPLETED"]) }) });
+const completedSchema = z.union([stateSchema, z.object({ task: stateSchema })]);
+
+function isCompleted(result: unknown): boolean {
+  return completedSchema.safeParse(result).success;
 }

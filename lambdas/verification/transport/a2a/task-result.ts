@@ -2,10 +2,10 @@
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { type Part, textOf } from "../../../../contracts/a2a/part.ts";
+import { joinTextParts, type Part } from "../../../../contracts/a2a/part.ts";
 import type { ReadAnswer, ReadTask } from "../../../../contracts/a2a/read-task.ts";
 import { fromA2aState } from "../../../../contracts/a2a/states.ts";
-import { reasonOfState } from "../../../../contracts/dialects.ts";
+import { findReasonOfState } from "../../../../contracts/dialects.ts";
 import { type Reason, SekishoError } from "../../../../contracts/errors.ts";
 import {
   type Artifact,
@@ -14,7 +14,7 @@ import {
   type ResultOf,
   type TaskResult,
 } from "../../../../contracts/methods.ts";
-import { type TaskState, transitionRefused } from "../../../../contracts/task.ts";
+import { type TaskState, transitionError } from "../../../../contracts/task.ts";
 
 /** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
@@ -70,7 +70,7 @@ function ofTask({
     }
     case "submitted":
     case "working": {
-      const text = status.message && textOf(status.message.parts);
+      const text = status.message && joinTextParts(status.message.parts);
       const progress = defined({ text: text === "" ? undefined : text, percent: notes.percent });
       return {
         status: "accepted",
@@ -87,7 +87,7 @@ function ofTask({
 /** Without a result: the state is a reason of its own, of which only a failure may be told more closely. */
 function ended({ task_id, state, notes }: { task_id: string; state: TaskState; notes: Notes }): SekishoError {
   const { reason, lost } = state === "failed" ? notes : {};
-  const usual = reasonOfState({ state, dialect: "a2a" });
+  const usual = findReasonOfState({ state, dialect: "a2a" });
   return new SekishoError(reason ?? usual ?? "execution_failed", { details: { task_id, ...defined({ lost }) } });
 }
 
@@ -95,7 +95,7 @@ function ended({ task_id, state, notes }: { task_id: string; state: TaskState; n
 export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"> | SekishoError {
   const { state } = fromA2aState(status.state);
   if (state === "canceled") return { status: "canceled", task_id: id };
-  return transitionRefused({ taskId: id, from: state, to: "canceled" });
+  return transitionError({ taskId: id, from: state, to: "canceled" });
 }
 
 /** The message that asks is the question. An older one, of the history, may have asked before: it names none. */
@@ -107,7 +107,7 @@ function questionIdOf(messageId: string | undefined): string | undefined {
 /** What the agent says with the state that the task is in; else what it said last. */
 function lastText({ status, history }: ReadTask): string {
   const agents = history.filter(({ role }) => role === "ROLE_AGENT").toReversed();
-  const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) => textOf(parts));
+  const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) => joinTextParts(parts));
   return texts.find((text) => text !== "") ?? "";
 }
 
@@ -115,13 +115,11 @@ function defined<T extends object>(members: T): Partial<{ [K in keyof T]: Exclud
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
-// Files and data of an agent's answer, as the zone contract's artifacts.
-
 const maxNameLength = 255;
 
 /** The answer itself: all text but what has a file's name. */
 function saidIn(parts: readonly Part[]): string {
-  return textOf(parts.filter((part) => !isTextFile(part)));
+  return joinTextParts(parts.filter((part) => !isTextFile(part)));
 }
 
 /** What is said is not among them. Absent where there are none. */

@@ -6,7 +6,7 @@ import { encodeError } from "../../../../contracts/error-data.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { methods, type ParamsOf, type ResultOf, type TaskResult } from "../../../../contracts/methods.ts";
 import type { Authorizer } from "../authorizer/authorizer.ts";
-import { checkedUrl } from "../http/refusal.ts";
+import { checkedUrl } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend } from "../http/send.ts";
 import { defaultMaxResponseBytes } from "../read-response.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
@@ -116,8 +116,6 @@ function requireSameTask({ asked, told }: { asked: string | undefined; told: str
   if (asked === undefined || told === undefined || told === asked) return;
   throw new SekishoError("invalid_response", { cause: new Error("the agent answered for another task") });
 }
-
-// The zone contract's response to a call: with the result, or with the error that the task ended with.
 
 /** Throws `invalid_response` for what cannot be written: the agent has answered by then, so that it must not read as never sent. */
 export function respond({

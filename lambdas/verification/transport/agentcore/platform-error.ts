@@ -1,7 +1,79 @@
-/** AgentCore's own errors where they come as JSON-RPC (its A2A mode); older runtimes use the second numbers and HTTP 200. */
+/**
+ * What a failure of AgentCore means: one of its SDK by the HTTP status first, then by the name, since a name is there only if the body
+ * was AWS's own; and one that comes as JSON-RPC (its A2A mode).
+ */
 import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
+import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
+
+/** The parts of an SDK error that count. `error` is the JSON-RPC error of a body in A2A mode, as the SDK leaves it there. */
+const sdkErrorSchema = z.object({
+  name: z.string().catch(""),
+  code: z.string().optional().catch(undefined),
+  syscall: z.string().optional().catch(undefined),
+  error: errorObjectSchema.optional().catch(undefined),
+  $metadata: z.object({ httpStatusCode: z.int().optional(), requestId: z.string().optional() }).catch({}),
+  $response: z
+    .object({ headers: z.record(z.string(), z.string()).catch({}) })
+    .optional()
+    .catch(undefined),
+});
+
+/** `wasSent`: the request had been handed to the network. Before that nothing can have arrived. */
+export function classify({
+  thrown,
+  wasSent,
+  nowMs,
+}: {
+  thrown: unknown;
+  wasSent: boolean;
+  nowMs: number;
+}): SekishoError {
+  const { data } = sdkErrorSchema.safeParse(thrown);
+  const status = data?.$metadata.httpStatusCode;
+  if (data === undefined || status === undefined) {
+    const neverConnected = !wasSent || data?.syscall === "connect" || notConnected.test(data?.code ?? "");
+    const reason = neverConnected ? "unavailable" : "ambiguous";
+    return new SekishoError(reason, { cause: thrown, undelivered: neverConnected });
+  }
+  const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
+  const fromBody = data.error === undefined ? undefined : platformReason(data.error);
+  return new SekishoError(fromBody ?? reasonOf({ status, name: data.name }), {
+    // Not the SDK's error itself: it holds whatever the body held.
+    cause: { name: data.name, status, requestId: data.$metadata.requestId },
+    details: retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
+  });
+}
+
+/**
+ * Node's codes of what can only happen before anything is sent: no address, nobody there, a certificate that is not
+ * believed. Other TLS errors (`EPROTO`, `ERR_SSL_…`) also end connections over which a request went out.
+ */
+const notConnected =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|ERR_TLS_CERT_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
+
+function reasonOf({ status, name }: { status: number; name: string }): ClientReason {
+  switch (status) {
+    case 400:
+      return "invalid_request";
+    case 401:
+      return "unauthenticated";
+    case 402:
+    case 429:
+      return "rate_limited";
+    case 403:
+      return "permission_denied";
+    case 404:
+      return "agent_not_found";
+    case 409:
+      return name === "RetryableConflictException" ? "unavailable" : "invalid_state";
+    case 424:
+      return "ambiguous";
+    default:
+      return status >= 500 ? "ambiguous" : "invalid_response";
+  }
+}
 
 /** How AgentCore words the conflict that passes by itself; any other is final. */
 const inProgress = /session operation in progress/i;
@@ -9,7 +81,7 @@ const maxPlatformErrorBytes = 4096;
 const bodySchema = z.object({ error: errorObjectSchema });
 
 /** The reason of a platform error's number, or undefined where the number is none of AgentCore's. */
-export function platformReason({ code, message }: { code: number; message: string }): ClientReason | undefined {
+function platformReason({ code, message }: { code: number; message: string }): ClientReason | undefined {
   switch (code) {
     case -32051:
     case -32501:

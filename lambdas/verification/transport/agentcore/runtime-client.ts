@@ -9,7 +9,7 @@ import type {
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
-import { classify } from "./classify.ts";
+import { classify } from "./platform-error.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");
 /** How far a request got: `failure` is what the network itself said, before the SDK put it into its own words. */

@@ -8,7 +8,7 @@ import {
 import type { AwsCredentials } from "../../../shared/aws/credentials.ts";
 import { AwsCallError } from "../../../shared/aws/json-call.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
-import { codeOf, credentialFailure } from "./credential-error.ts";
+import { codeOf, credentialFailure } from "./authorizer.ts";
 
 /** `externalId` is what the role's trust asks for beside the caller. */
 export type AssumedRole = { sts: Pick<Sts, "assumeRole">; roleArn: string; externalId?: string | undefined };
@@ -30,8 +30,6 @@ export function keepAssumedRole({
     },
   });
 }
-
-// What a failed call of AWS STS means for an authorizer.
 
 /** STS says 400 to what is asked too often, and to what will do later. */
 const passing = /throttl|limitexceeded|toomanyrequests|requesttimeout|expiredtoken/i;

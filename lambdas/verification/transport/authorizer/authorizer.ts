@@ -1,6 +1,7 @@
-/** The seam below the transports over HTTP: adds credentials to one outgoing request. */
+/** The seam below the transports over HTTP: adds credentials to one outgoing request, and says what a failure to get them means. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
+import { parseUrl } from "../../../shared/parse-url.ts";
 
 export type AuthorizableRequest = {
   method: "GET" | "POST";
@@ -31,8 +32,6 @@ export type Authorizer = {
   refresh?(refused: AddedCredentials): void;
 };
 
-// No credentials: for a peer on this machine only.
-
 /** Throws `unauthenticated` for any other host, before a byte is sent. */
 export const noAuthorizer: Authorizer = {
   authorize({ url }) {
@@ -40,3 +39,52 @@ export const noAuthorizer: Authorizer = {
     return {};
   },
 };
+
+/** Throws for a URL that is not https (http on loopback) or that holds credentials; the message repeats neither. */
+export function checkedUrl(address: string): URL {
+  const url = parseUrl(address);
+  if (url === null) throw new Error("The url must be an absolute URL.");
+  const isAllowed = url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
+  if (!isAllowed) throw new Error(`The url must be https (http only on loopback), not ${url.protocol}//.`);
+  if (url.username !== "" || url.password !== "") throw new Error("The url must not hold credentials.");
+  return url;
+}
+
+/** The cause of an authorizer's error. `code` is the issuer's own word, or what happened on the way; never a text. */
+export class CredentialError extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`There is no credential: ${code}.`);
+    this.name = "CredentialError";
+    this.code = code;
+  }
+}
+
+/**
+ * `unauthenticated` where the issuer refused for good (a 4xx besides 408 and 429), else `unavailable`: never `ambiguous`, since
+ * the call's own request was not sent.
+ */
+export function credentialFailure({
+  status = 0,
+  code,
+  retryAfterMs,
+}: {
+  status?: number;
+  code: string;
+  retryAfterMs?: number | undefined;
+}): SekishoError {
+  const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  return new SekishoError(isFinal ? "unauthenticated" : "unavailable", {
+    details: isFinal || retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
+    undelivered: true,
+    cause: new CredentialError(code),
+  });
+}
+
+/** A code such as ECONNREFUSED, or the error's class; never its message. */
+export function codeOf(thrown: unknown): string {
+  if (typeof thrown !== "object" || thrown === null) return "Unknown";
+  if ("code" in thrown && typeof thrown.code === "string") return thrown.code;
+  return "name" in thrown && typeof thrown.name === "string" ? thrown.name : "Unknown";
+}

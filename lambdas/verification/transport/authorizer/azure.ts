@@ -9,8 +9,7 @@ import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
-import { readTokenResponse } from "./token.ts";
-import { createTokenAuthorizer } from "./token-authorizer.ts";
+import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
 
 /** `tokenAudience` is that of the token of AWS; `loginBase` replaces Microsoft's own address. */
 export function createAzureAuthorizer({

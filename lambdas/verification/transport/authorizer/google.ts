@@ -6,12 +6,9 @@ import { decodeJwt } from "jose";
 import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
-import type { Authorizer } from "./authorizer.ts";
-import { credentialFailure } from "./credential-error.ts";
+import { type Authorizer, credentialFailure } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
-import type { FreshToken } from "./token.ts";
-import { isToken, readTokenResponse } from "./token.ts";
-import { createTokenAuthorizer } from "./token-authorizer.ts";
+import { createTokenAuthorizer, type FreshToken, isToken, readTokenResponse } from "./token-authorizer.ts";
 
 /** `audience` is the ID token's, `tokenAudience` that of the token of AWS. The bases replace Google's own addresses. */
 export function createGoogleAuthorizer({

@@ -2,8 +2,7 @@
 import { createSecureContext } from "node:tls";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { createCachedCredential, type KeepSeams } from "../../../shared/async/cached-credential.ts";
-import type { AddedCredentials, Authorizer } from "./authorizer.ts";
-import { CredentialError, codeOf } from "./credential-error.ts";
+import { type AddedCredentials, type Authorizer, CredentialError, codeOf } from "./authorizer.ts";
 
 const rereadAfterMs = 5 * 60_000;
 

@@ -3,8 +3,7 @@
 import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
-import { readTokenResponse } from "./token.ts";
-import { createTokenAuthorizer } from "./token-authorizer.ts";
+import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
 
 /** The secret is read for each token, so that a rotated one is seen. `audience` is a parameter that some issuers ask for. */
 export function createOAuthClientCredentialsAuthorizer({

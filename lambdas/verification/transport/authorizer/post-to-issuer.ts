@@ -3,10 +3,9 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { checkedUrl } from "../http/refusal.ts";
 import { sendOnce } from "../http/send.ts";
 import type { TransportResponse } from "../transport.ts";
-import { codeOf, credentialFailure } from "./credential-error.ts";
+import { checkedUrl, codeOf, credentialFailure } from "./authorizer.ts";
 
 const maxResponseBytes = 64 * 1024;
 

@@ -11,13 +11,11 @@ import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } fro
 import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
-
 import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
 import { traceHeaders } from "../../../shared/trace.ts";
 import type { AddedCredentials, AuthorizableRequest, Authorizer } from "../authorizer/authorizer.ts";
-import { type CappedBody, createResponseCollector, maxShortening } from "../read-response.ts";
+import { type CappedBody, createResponseCollector, maxShortening, type Refuse, refusalOf } from "../read-response.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
-import { type Refuse, refusalOf } from "./refusal.ts";
 
 /** Where to: what node:http makes of the URL, once for all requests, and the certificate to show. */
 export type Target = RequestOptions & { agent: Agent };
@@ -158,8 +156,6 @@ function codeOf(thrown: unknown): string {
   return typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
 }
 
-// Requests over HTTP with an authorizer's credentials, over kept connections: what every transport to a URL has in common.
-
 /** Kept connections are dropped before common peers drop them (node:http after 5 s), since a write into a closing one is ambiguous. */
 const idleMs = 4000;
 
@@ -248,10 +244,9 @@ async function authorize({
   }
 }
 
-// The headers that every HTTP transport sends with a request.
-
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 
+/** The headers that every HTTP transport sends with a request. */
 export function requestHeaders({
   sessionId,
   trace,

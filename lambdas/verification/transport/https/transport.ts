@@ -1,6 +1,6 @@
 /** Plain HTTPS with kept connections: any Execution host behind a URL. */
 import type { Authorizer } from "../authorizer/authorizer.ts";
-import { checkedUrl } from "../http/refusal.ts";
+import { checkedUrl } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend, requestHeaders } from "../http/send.ts";
 import { defaultMaxResponseBytes } from "../read-response.ts";
 import type { Transport } from "../transport.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { assumptions } from "./assumptions.ts";
 
 const callsSchema = z.record(z.string().regex(/^[a-z0-9-]+:[A-Za-z]+$/), z.number().min(0));
-export type Calls = z.infer<typeof callsSchema>;
+export type CallCounts = z.infer<typeof callsSchema>;
 
 const measuredSchema = z.object({
   kinds: z.record(
@@ -17,29 +17,29 @@ const measuredSchema = z.object({
     }),
   ),
 });
-export type Measured = z.infer<typeof measuredSchema>;
-export type Kind = keyof Measured["kinds"];
+export type MeasuredCalls = z.infer<typeof measuredSchema>;
+export type MeasuredKind = keyof MeasuredCalls["kinds"];
 
 /** The file that the rehearsal writes. */
-export function readMeasuredCalls(): Measured {
+export function readMeasuredCalls(): MeasuredCalls {
   const file = new URL("../../../cdk/measured-calls.json", import.meta.url);
   return measuredSchema.parse(JSON.parse(readFileSync(file, "utf8")));
 }
 
 /** The lease of a running task is renewed in the Execution zone's table as long as its agent works (`taskMs`). */
-export function callsOf({
+export function estimateCalls({
   measured,
   kind,
   polls,
   taskMs,
 }: {
-  measured: Measured;
-  kind: Kind;
+  measured: MeasuredCalls;
+  kind: MeasuredKind;
   polls: number;
   taskMs: number;
-}): Calls {
+}): CallCounts {
   const { sync, perPoll } = measured.kinds[kind];
-  const calls: Calls = { ...sync };
+  const calls: CallCounts = { ...sync };
   for (const [name, count] of Object.entries(perPoll)) calls[name] = (calls[name] ?? 0) + count * polls;
   const messages = calls["sqs:SendMessage"] ?? 0;
   const renewals = kind === "external" ? 0 : Math.floor(taskMs / (assumptions.renewSeconds.value * 1000));
@@ -51,7 +51,15 @@ export function callsOf({
 }
 
 /** The bytes of our own log lines, metric lines among them. */
-export function logBytesOf({ measured, kind, polls }: { measured: Measured; kind: Kind; polls: number }): number {
+export function estimateLogBytes({
+  measured,
+  kind,
+  polls,
+}: {
+  measured: MeasuredCalls;
+  kind: MeasuredKind;
+  polls: number;
+}): number {
   const { sync, perPoll } = measured.kinds[kind].logBytes;
   return sync + perPoll * polls;
 }

@@ -2,16 +2,16 @@
 
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
 import { assumptions } from "./assumptions.ts";
-import { type Calls, callsOf, type Kind, logBytesOf, type Measured } from "./calls.ts";
-import { dollarsOf, priceList } from "./prices.ts";
-import { sum, type TaskCost, taskCostOf } from "./task-cost.ts";
+import { type CallCounts, estimateCalls, estimateLogBytes, type MeasuredCalls, type MeasuredKind } from "./calls.ts";
+import { priceInDollars, priceList } from "./prices.ts";
+import { estimateTaskCost, sum, type TaskCost } from "./task-cost.ts";
 
 /** The case to estimate. `idleSeconds`: how long an AgentCore session stays after its last call. */
-export type Scenario = { kind: Kind; tasks: number; taskSeconds: number; idleSeconds: number };
+export type Scenario = { kind: MeasuredKind; tasks: number; taskSeconds: number; idleSeconds: number };
 
 export type Month = {
-  kind: Kind;
-  callsPerTask: Calls;
+  kind: MeasuredKind;
+  callsPerTask: CallCounts;
   logBytesPerTask: number;
   /** For all tasks. */
   taskDollars: TaskCost;
@@ -20,7 +20,7 @@ export type Month = {
 };
 
 /** Dollars for one task. A kind that cannot run so long a task has none. */
-export type ByLength = { taskSeconds: number; polls: number; dollars: Partial<Record<Kind, number>> };
+export type ByLength = { taskSeconds: number; polls: number; dollars: Partial<Record<MeasuredKind, number>> };
 
 export type Estimate = {
   headline: string;
@@ -36,23 +36,24 @@ export type Estimate = {
 const lengthsSeconds = [5, 30, 60, 600, 3600, 8 * 3600];
 
 /** Lambda allows 15 minutes, of which a minute is left for the end; an AgentCore session lives for 8 hours. */
-const longestSeconds: Record<Kind, number> = {
+const longestSeconds: Record<MeasuredKind, number> = {
   agentcore: assumptions.sessionLifeSeconds.value,
   lambda: 14 * 60,
   external: Number.POSITIVE_INFINITY,
 };
 
-export function estimate({ measured, ...scenario }: Scenario & { measured: Measured }): Estimate {
+export function estimate({ measured, ...scenario }: Scenario & { measured: MeasuredCalls }): Estimate {
   const { tasks, taskSeconds, idleSeconds } = scenario;
-  const kinds = Object.keys(measured.kinds) as Kind[];
-  const costOf = (kind: Kind, seconds: number) => taskOf({ measured, kind, taskSeconds: seconds, idleSeconds });
+  const kinds = Object.keys(measured.kinds) as MeasuredKind[];
+  const costOf = (kind: MeasuredKind, seconds: number) =>
+    describeTask({ measured, kind, taskSeconds: seconds, idleSeconds });
   const able = (seconds: number) => kinds.filter((kind) => seconds <= longestSeconds[kind]);
   const months = able(taskSeconds).map((kind): Month => {
     const { calls, logBytes, dollars } = costOf(kind, taskSeconds);
     const taskDollars = Object.fromEntries(
       Object.entries(dollars).map(([name, usd]) => [name, usd * tasks]),
     ) as TaskCost;
-    const stageDollars = stageCostOf({ kind, customMetrics: measured.kinds[kind].customMetrics });
+    const stageDollars = estimateStageCost({ kind, customMetrics: measured.kinds[kind].customMetrics });
     const totalDollars = sum([...Object.values(taskDollars), ...Object.values(stageDollars)]);
     return { kind, callsPerTask: calls, logBytesPerTask: logBytes, taskDollars, stageDollars, totalDollars };
   });
@@ -60,31 +61,31 @@ export function estimate({ measured, ...scenario }: Scenario & { measured: Measu
     const dollars = able(seconds).map((kind) => [kind, sum(Object.values(costOf(kind, seconds).dollars))]);
     return { taskSeconds: seconds, polls: pollsAt(seconds), dollars: Object.fromEntries(dollars) };
   });
-  const headline = headlineOf({ scenario, months });
+  const headline = formatHeadline({ scenario, months });
   return { headline, scenario, polls: pollsAt(taskSeconds), months, lengths, assumptions, priceList };
 }
 
-function taskOf({
+function describeTask({
   measured,
   kind,
   taskSeconds,
   idleSeconds,
 }: {
-  measured: Measured;
-  kind: Kind;
+  measured: MeasuredCalls;
+  kind: MeasuredKind;
   taskSeconds: number;
   idleSeconds: number;
-}): { calls: Calls; logBytes: number; dollars: TaskCost } {
+}): { calls: CallCounts; logBytes: number; dollars: TaskCost } {
   const taskMs = taskSeconds * 1000;
   const polls = pollsAt(taskSeconds);
-  const calls = callsOf({ measured, kind, polls, taskMs });
-  const logBytes = logBytesOf({ measured, kind, polls });
-  return { calls, logBytes, dollars: taskCostOf({ kind, calls, polls, taskMs, logBytes, idleSeconds }) };
+  const calls = estimateCalls({ measured, kind, polls, taskMs });
+  const logBytes = estimateLogBytes({ measured, kind, polls });
+  return { calls, logBytes, dollars: estimateTaskCost({ kind, calls, polls, taskMs, logBytes, idleSeconds }) };
 }
 
 function pollsAt(taskSeconds: number): number {
   const { syncBudgetSeconds, pollAfterMs, stepMs } = assumptions;
-  return pollsOf({
+  return countPolls({
     taskMs: taskSeconds * 1000,
     syncBudgetMs: syncBudgetSeconds.value * 1000,
     pollAfterMs: pollAfterMs.value,
@@ -94,7 +95,7 @@ function pollsAt(taskSeconds: number): number {
 
 // The estimate in one sentence: the sum and its largest part.
 
-const kindNames: Record<Kind, string> = {
+const kindNames: Record<MeasuredKind, string> = {
   agentcore: "AgentCore",
   lambda: "Lambda",
   external: "a host elsewhere",
@@ -106,7 +107,7 @@ const explanations: Record<string, string> = {
   "CloudWatch Logs": "writing log lines to CloudWatch",
 };
 
-function headlineOf({ scenario, months }: { scenario: Scenario; months: Month[] }): string {
+function formatHeadline({ scenario, months }: { scenario: Scenario; months: Month[] }): string {
   const { kind, tasks, taskSeconds, idleSeconds } = scenario;
   const month = months.find((each) => each.kind === kind);
   if (month === undefined) return `A task of ${formatSeconds(taskSeconds)} is too long for ${kindNames[kind]}.`;
@@ -130,7 +131,7 @@ function formatDollars(usd: number): string {
 // How often a task is polled, by the schedule that the worker keeps.
 
 /** None where the first call brings the result; the last poll is the one that does. */
-export function pollsOf({
+export function countPolls({
   taskMs,
   syncBudgetMs,
   pollAfterMs,
@@ -156,7 +157,7 @@ export function pollsOf({
  * The parts of each kind's templates, in two accounts of one region (test/cdk/stage-cost.test.ts compares). With one account
  * `agentcore` has three alarm metrics fewer. `queues`: those that Lambda polls.
  */
-export const stageParts: Record<Kind, { alarmMetrics: number; queues: number; keys: number }> = {
+export const stageParts: Record<MeasuredKind, { alarmMetrics: number; queues: number; keys: number }> = {
   agentcore: { alarmMetrics: 26, queues: 3, keys: 2 },
   lambda: { alarmMetrics: 29, queues: 4, keys: 2 },
   external: { alarmMetrics: 20, queues: 2, keys: 1 },
@@ -170,15 +171,15 @@ export type StageCost = Record<(typeof stageItems)[number], number>;
 
 const secondsOfMonth = 30 * 24 * 3600;
 
-function stageCostOf({ kind, customMetrics }: { kind: Kind; customMetrics: number }): StageCost {
+function estimateStageCost({ kind, customMetrics }: { kind: MeasuredKind; customMetrics: number }): StageCost {
   const { alarmMetrics, queues, keys } = stageParts[kind];
   const { secrets, pollersPerQueue, longPollSeconds } = assumptions;
   const emptyReceives = (queues * pollersPerQueue.value * secondsOfMonth) / longPollSeconds.value;
   return {
-    "Custom metrics": dollarsOf({ price: "metricMonth", units: customMetrics }),
-    Alarms: dollarsOf({ price: "alarmMetricMonth", units: alarmMetrics }),
-    "KMS keys": dollarsOf({ price: "kmsKeyMonth", units: keys }),
-    Secrets: dollarsOf({ price: "secretMonth", units: secrets.value }),
-    "SQS, empty receives": dollarsOf({ price: "sqsRequest", units: emptyReceives }),
+    "Custom metrics": priceInDollars({ price: "metricMonth", units: customMetrics }),
+    Alarms: priceInDollars({ price: "alarmMetricMonth", units: alarmMetrics }),
+    "KMS keys": priceInDollars({ price: "kmsKeyMonth", units: keys }),
+    Secrets: priceInDollars({ price: "secretMonth", units: secrets.value }),
+    "SQS, empty receives": priceInDollars({ price: "sqsRequest", units: emptyReceives }),
   };
 }

@@ -45,7 +45,7 @@ export const priceList = {
 
 export type PriceName = keyof typeof priceList.prices;
 
-export function dollarsOf({ price, units }: { price: PriceName; units: number }): number {
+export function priceInDollars({ price, units }: { price: PriceName; units: number }): number {
   const { usd, per } = priceList.prices[price];
   return (units * usd) / per;
 }

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../../../bin/commands/command.ts";
-import type { Kind } from "./calls.ts";
+import type { MeasuredKind } from "./calls.ts";
 import { type Estimate, formatSeconds, installAlarmMetrics, stageItems } from "./estimate.ts";
 import { services } from "./task-cost.ts";
 
@@ -18,7 +18,7 @@ export function costTable({ headline, scenario, polls, months, lengths, assumpti
     `\`${name}\``,
     ...months.map(({ callsPerTask }) => count(callsPerTask[name] ?? 0)),
   ]);
-  const allKinds: Kind[] = ["agentcore", "lambda", "external"];
+  const allKinds: MeasuredKind[] = ["agentcore", "lambda", "external"];
   return [
     headline,
     `Dollars a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)}, each in a thread of its own. From the custom metrics on, the rows are the same without any task:`,

@@ -1,7 +1,7 @@
 /** The cost of one task by service, in dollars. */
 import { assumptions } from "./assumptions.ts";
-import type { Calls, Kind } from "./calls.ts";
-import { dollarsOf } from "./prices.ts";
+import type { CallCounts, MeasuredKind } from "./calls.ts";
+import { priceInDollars } from "./prices.ts";
 
 export const services = [
   "API Gateway",
@@ -18,8 +18,8 @@ export type Service = (typeof services)[number];
 export type TaskCost = Record<Service, number>;
 
 export type TaskUse = {
-  kind: Kind;
-  calls: Calls;
+  kind: MeasuredKind;
+  calls: CallCounts;
   polls: number;
   taskMs: number;
   /** Bytes of our own log lines. */
@@ -27,44 +27,48 @@ export type TaskUse = {
   idleSeconds: number;
 };
 
-export function taskCostOf(use: TaskUse): TaskCost {
+export function estimateTaskCost(use: TaskUse): TaskCost {
   const { calls } = use;
   const a = assumptions;
-  const functions = functionsOf(use);
+  const functions = estimateFunctions(use);
   const invocations = sum(functions.map((each) => each.invocations));
   const gbSeconds = sum(functions.map(({ seconds, gb }) => seconds * gb));
-  const messages = countOf(calls, /^sqs:/) * a.messageChunks.value;
-  const writes = countOf(calls, /^dynamodb:(Put|Update|Delete)Item$/);
-  const reads = countOf(calls, /^dynamodb:(GetItem|Query)$/);
+  const messages = countCalls(calls, /^sqs:/) * a.messageChunks.value;
+  const writes = countCalls(calls, /^dynamodb:(Put|Update|Delete)Item$/);
+  const reads = countCalls(calls, /^dynamodb:(GetItem|Query)$/);
   const logBytes = use.logBytes + invocations * a.platformLogBytes.value + a.accessLogBytes.value;
   return {
-    "API Gateway": dollarsOf({ price: "httpApiRequest", units: 1 }),
+    "API Gateway": priceInDollars({ price: "httpApiRequest", units: 1 }),
     Lambda:
-      dollarsOf({ price: "lambdaRequest", units: invocations }) +
-      dollarsOf({ price: "lambdaGbSecond", units: gbSeconds }),
-    SQS: dollarsOf({ price: "sqsRequest", units: messages }) + dollarsOf({ price: "sqsFairRequest", units: messages }),
+      priceInDollars({ price: "lambdaRequest", units: invocations }) +
+      priceInDollars({ price: "lambdaGbSecond", units: gbSeconds }),
+    SQS:
+      priceInDollars({ price: "sqsRequest", units: messages }) +
+      priceInDollars({ price: "sqsFairRequest", units: messages }),
     DynamoDB:
-      dollarsOf({ price: "dynamodbWrite", units: writes * Math.ceil(a.recordKb.value) + a.indexWrites.value }) +
-      dollarsOf({ price: "dynamodbRead", units: reads * Math.ceil(a.recordKb.value / 4) }) +
-      dollarsOf({ price: "dynamodbGbMonth", units: a.recordKb.value / 1e6 }) +
-      dollarsOf({ price: "dynamodbRecoveryGbMonth", units: a.recordKb.value / 1e6 }),
+      priceInDollars({ price: "dynamodbWrite", units: writes * Math.ceil(a.recordKb.value) + a.indexWrites.value }) +
+      priceInDollars({ price: "dynamodbRead", units: reads * Math.ceil(a.recordKb.value / 4) }) +
+      priceInDollars({ price: "dynamodbGbMonth", units: a.recordKb.value / 1e6 }) +
+      priceInDollars({ price: "dynamodbRecoveryGbMonth", units: a.recordKb.value / 1e6 }),
     "Secrets Manager":
-      dollarsOf({ price: "secretRead", units: countOf(calls, /^secretsmanager:/) / a.tasksPerCachedRead.value }) +
-      dollarsOf({ price: "parameterRead", units: countOf(calls, /^ssm:/) / a.tasksPerCachedRead.value }),
-    KMS: dollarsOf({ price: "kmsRequest", units: a.kmsPerTask.value }),
-    "CloudWatch Logs": dollarsOf({ price: "logGb", units: logBytes / 1e9 }),
-    ...agentcoreCostOf(use),
+      priceInDollars({
+        price: "secretRead",
+        units: countCalls(calls, /^secretsmanager:/) / a.tasksPerCachedRead.value,
+      }) + priceInDollars({ price: "parameterRead", units: countCalls(calls, /^ssm:/) / a.tasksPerCachedRead.value }),
+    KMS: priceInDollars({ price: "kmsRequest", units: a.kmsPerTask.value }),
+    "CloudWatch Logs": priceInDollars({ price: "logGb", units: logBytes / 1e9 }),
+    ...estimateAgentcoreCost(use),
   };
 }
 
 type FunctionUse = { invocations: number; seconds: number; gb: number };
 
 /** `seconds` of all its invocations. The first call waits for the result, but not longer than the sync budget. */
-function functionsOf({ kind, calls, polls, taskMs }: TaskUse): FunctionUse[] {
+function estimateFunctions({ kind, calls, polls, taskMs }: TaskUse): FunctionUse[] {
   const a = assumptions;
   const waitSeconds = Math.min(taskMs / 1000, a.syncBudgetSeconds.value);
   const ofExecution = kind === "lambda" ? 1 : 0;
-  const steps = countOf(calls, /^sqs:SendMessage$/) - ofExecution;
+  const steps = countCalls(calls, /^sqs:SendMessage$/) - ofExecution;
   const stepSeconds = (steps * a.stepMs.value) / 1000;
   const uses: FunctionUse[] = [
     { invocations: 1, seconds: a.ingressMs.value / 1000, gb: a.ingressGb.value },
@@ -79,20 +83,20 @@ function functionsOf({ kind, calls, polls, taskMs }: TaskUse): FunctionUse[] {
 }
 
 /** Each task has a session of its own, as in a thread of its own. An idle session costs its memory, and no processor. */
-function agentcoreCostOf({ kind, taskMs, idleSeconds }: TaskUse) {
+function estimateAgentcoreCost({ kind, taskMs, idleSeconds }: TaskUse) {
   const { agentcoreVcpu, agentcoreGb, sessionLifeSeconds } = assumptions;
   const isUsed = kind === "agentcore" ? 1 : 0;
   const workHours = (isUsed * taskMs) / 3600_000;
   const idleHours = (isUsed * Math.min(idleSeconds, Math.max(0, sessionLifeSeconds.value - taskMs / 1000))) / 3600;
-  const memory = (hours: number) => dollarsOf({ price: "agentcoreGbHour", units: hours * agentcoreGb.value });
+  const memory = (hours: number) => priceInDollars({ price: "agentcoreGbHour", units: hours * agentcoreGb.value });
   return {
     "AgentCore, agent at work":
-      dollarsOf({ price: "agentcoreVcpuHour", units: workHours * agentcoreVcpu.value }) + memory(workHours),
+      priceInDollars({ price: "agentcoreVcpuHour", units: workHours * agentcoreVcpu.value }) + memory(workHours),
     "AgentCore, session idle": memory(idleHours),
   };
 }
 
-function countOf(calls: Calls, pattern: RegExp): number {
+function countCalls(calls: CallCounts, pattern: RegExp): number {
   return sum(Object.entries(calls).map(([name, count]) => (pattern.test(name) ? count : 0)));
 }
 

@@ -121,6 +121,6 @@ export function readLetter(letter: DeadLetter): ReadLetter {
 }
 
 /** The tenant in whose turn it is moved. */
-export function groupOf({ group, message }: ReadLetter): string | undefined {
+export function readTenant({ group, message }: ReadLetter): string | undefined {
   return group ?? (message?.type === "ask" ? message.message.team : undefined);
 }

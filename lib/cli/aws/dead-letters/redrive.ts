@@ -1,12 +1,12 @@
 /** Sends dead letters on their way again, and removes each from the archive once its message is in the queue. */
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { callAws } from "../aws-failure.ts";
-import { groupOf, type ReadLetter } from "./archive.ts";
-import type { StateOfTask } from "./task-state.ts";
+import { type ReadLetter, readTenant } from "./archive.ts";
+import type { ReadTaskState } from "./task-state.ts";
 
 type Redrive = {
   letters: readonly ReadLetter[];
-  stateOfTask: StateOfTask;
+  stateOfTask: ReadTaskState;
   send(request: { body: string; group: string | undefined }): Promise<void>;
   remove(letter: ReadLetter): Promise<void>;
   /** Called for each request id when it is on its way. */
@@ -20,7 +20,7 @@ export async function redrive({ letters, stateOfTask, send, remove, done }: Redr
     const ask = ofTask.find(({ message }) => message?.type === "ask");
     // A task that was never begun starts with its message. Any other is in the table, and goes on from where it stands.
     const body = ask !== undefined && state === undefined ? ask.body : JSON.stringify({ type: "redrive", requestId });
-    await send({ body, group: ofTask.map(groupOf).find((group) => group !== undefined) });
+    await send({ body, group: ofTask.map(readTenant).find((group) => group !== undefined) });
     for (const letter of ofTask) await remove(letter);
     done({ requestId, state });
   }

@@ -4,9 +4,9 @@ import { taskTable } from "../../../../lambdas/shared/engine/aws/table.ts";
 import { callAws } from "../aws-failure.ts";
 
 /** Resolves to the task's state, or to undefined where the task was never begun (or its record has expired). */
-export type StateOfTask = (request: { requestId: string }) => Promise<string | undefined>;
+export type ReadTaskState = (request: { requestId: string }) => Promise<string | undefined>;
 
-export function createStateOfTask({
+export function createReadTaskState({
   tableName,
   region,
   signal,
@@ -14,7 +14,7 @@ export function createStateOfTask({
   tableName: string;
   region: string;
   signal: AbortSignal;
-}): StateOfTask {
+}): ReadTaskState {
   const dynamo = new DynamoDBClient({ region });
   return async ({ requestId }) => {
     const command = new GetItemCommand({

@@ -1,9 +1,9 @@
 /** Cases of tasks that go on in the background; skipped where the peer answers everything at once. */
 import { maxPartialTextLength } from "../../../../contracts/limits.ts";
-import type { Answer } from "../answer.ts";
 import type { AcceptedTask } from "../case.ts";
 import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, expectError, resultOf } from "../expect.ts";
+import { expectError, expectResult, readPeerError } from "../expect.ts";
+import type { PeerAnswer } from "../peer-answer.ts";
 import { followTask } from "../run-task.ts";
 
 /** Short: whether the peer holds the answer is its own affair. */
@@ -16,7 +16,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/in-time",
     level: "required",
     expects: "a slow task: a result, or timeout, error -32001, within the time that a call is given",
-    check: inTime,
+    check: expectInTime,
   },
   {
     name: "accepted/result",
@@ -28,19 +28,19 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/by-task-id",
     level: "required",
     expects: "get_task by task_id: the same task, accepted until it is over",
-    check: (run) => asked({ run, key: (task) => ({ task_id: task.result.task_id }) }),
+    check: (run) => askForTask({ run, key: (task) => ({ task_id: task.result.task_id }) }),
   },
   {
     name: "accepted/by-request-id",
     level: "required",
     expects: "get_task by request_id, for an accepted that was lost: the same task",
-    check: (run) => asked({ run, key: (task) => ({ request_id: task.requestId }) }),
+    check: (run) => askForTask({ run, key: (task) => ({ request_id: task.requestId }) }),
   },
   {
     name: "accepted/long-poll",
     level: "optional",
     expects: "get_task with wait_ms: the same task, at once or when something changes",
-    check: (run) => asked({ run, key: (task) => ({ task_id: task.result.task_id, wait_ms: waitMs }) }),
+    check: (run) => askForTask({ run, key: (task) => ({ task_id: task.result.task_id, wait_ms: waitMs }) }),
   },
   {
     name: "accepted/partial-text",
@@ -62,12 +62,12 @@ export const acceptedCases: readonly ConformanceCase[] = [
 ];
 
 /** These wait for the end of the task, so they come after those of `cancel_task`, which need one that is under way. */
-export const endedCases: readonly ConformanceCase[] = [
+export const completedTaskCases: readonly ConformanceCase[] = [
   {
     name: "ended/success",
     level: "required",
     expects: "a slow task polled to its end: status success",
-    check: async (run) => (await theEnd(run)).came,
+    check: async (run) => (await readTaskEnd(run)).came,
   },
   {
     name: "ended/stays",
@@ -75,11 +75,11 @@ export const endedCases: readonly ConformanceCase[] = [
     expects: "a task that is over, asked again by both ids: the same result",
     async check(run) {
       const { peer, newId } = run;
-      const end = await theEnd(run);
+      const end = await readTaskEnd(run);
       for (const key of [{ task_id: end.taskId }, { request_id: end.requestId }]) {
         const id = newId();
         const answer = await peer.call({ method: "get_task", params: key, id });
-        const again = resultOf({ answer, method: "get_task", id });
+        const again = expectResult({ answer, method: "get_task", id });
         if (JSON.stringify(again) !== JSON.stringify(end.result)) throw new Deviation(answer.came);
       }
       return end.came;
@@ -91,7 +91,7 @@ export const endedCases: readonly ConformanceCase[] = [
     expects: "cancel_task of a task that is over: invalid_state, error -32063",
     async check(run) {
       const { peer, newId } = run;
-      const { taskId } = await theEnd(run);
+      const { taskId } = await readTaskEnd(run);
       const id = newId();
       const answer = await peer.call({ method: "cancel_task", params: { task_id: taskId }, id });
       return expectError({ answer, reasons: ["invalid_state"], ids: [id], dialect: peer.dialect });
@@ -103,14 +103,14 @@ export const endedCases: readonly ConformanceCase[] = [
  * Who answers everything at once may give up in time, if it says so. Any other error shows nothing of slow tasks, as
  * when `--text` fails: the cases after this one are skipped then, so it is this one that must not pass.
  */
-async function inTime({ peer: { dialect }, slowTasks }: CaseRun): Promise<string> {
+async function expectInTime({ peer: { dialect }, slowTasks }: CaseRun): Promise<string> {
   const { answer, requestId } = await slowTasks.first();
   if (answer.response === undefined) throw new Deviation(answer.came);
-  if (errorOf(answer) === undefined) return answer.came;
+  if (readPeerError(answer) === undefined) return answer.came;
   return expectError({ answer, reasons: ["timeout"], ids: [requestId], dialect });
 }
 
-async function asked({
+async function askForTask({
   run: { peer, slowTasks, newId },
   key,
 }: {
@@ -120,7 +120,7 @@ async function asked({
   const task = await slowTasks.awaited();
   const id = newId();
   const answer = await peer.call({ method: "get_task", params: key(task), id });
-  return sameTask({ answer, id, taskId: task.result.task_id });
+  return expectSameTask({ answer, id, taskId: task.result.task_id });
 }
 
 /** Only judged where the peer tells any. What does not fit the contract is passed over by its readers, so it is looked at as it came. */
@@ -135,8 +135,8 @@ async function partialText({ peer, slowTasks, newId }: CaseRun): Promise<string>
 }
 
 /** The same task: it says so while it is under way, and may be over by now. */
-export function sameTask({ answer, id, taskId }: { answer: Answer; id: string; taskId: string }): string {
-  const result = resultOf({ answer, method: "get_task", id });
+export function expectSameTask({ answer, id, taskId }: { answer: PeerAnswer; id: string; taskId: string }): string {
+  const result = expectResult({ answer, method: "get_task", id });
   if (result.status !== "success" && result.task_id !== taskId) {
     throw new Deviation(`${answer.came}; the task was accepted as ${taskId}`);
   }
@@ -144,10 +144,10 @@ export function sameTask({ answer, id, taskId }: { answer: Answer; id: string; t
 }
 
 /** Asking for the end again costs one call. */
-async function theEnd(run: CaseRun) {
+async function readTaskEnd(run: CaseRun) {
   const { requestId, result: accepted } = await run.slowTasks.awaited();
   const { answer, id } = await followTask({ run, taskId: accepted.task_id, afterMs: accepted.poll_after_ms });
-  const result = resultOf({ answer, method: "get_task", id });
+  const result = expectResult({ answer, method: "get_task", id });
   if (result.status !== "success") throw new Deviation(answer.came);
   return { requestId, taskId: accepted.task_id, result, came: answer.came };
 }

@@ -1,20 +1,27 @@
 /** Cases of authentication: who is not known gets nothing, not even an opinion about the body. */
 import { type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, means } from "../expect.ts";
-import type { Sending } from "../peer.ts";
+import { hasReason, readPeerError } from "../expect.ts";
+import type { PeerRequest } from "../peer.ts";
 
-const wellFormed = (id: string) => JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
+const createRequestBody = (id: string) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
 
 export const authenticationCases: readonly ConformanceCase[] = [
-  stranger({ name: "authentication/missing", level: "required", of: "no credentials", as: "nobody", body: wellFormed }),
-  stranger({
+  createStrangerCase({
+    name: "authentication/missing",
+    level: "required",
+    of: "no credentials",
+    as: "nobody",
+    body: createRequestBody,
+  }),
+  createStrangerCase({
     name: "authentication/wrong",
     level: "required",
     of: "a bearer token that nobody gave out",
     as: "impostor",
-    body: wellFormed,
+    body: createRequestBody,
   }),
-  stranger({
+  createStrangerCase({
     name: "authentication/before-the-body",
     level: "optional",
     of: "no credentials and a body that is no JSON",
@@ -23,7 +30,7 @@ export const authenticationCases: readonly ConformanceCase[] = [
   }),
 ];
 
-function stranger({
+function createStrangerCase({
   name,
   level,
   of,
@@ -31,7 +38,7 @@ function stranger({
   body,
 }: Pick<ConformanceCase, "name" | "level"> & {
   of: string;
-  as: Sending["as"] & string;
+  as: PeerRequest["as"] & string;
   body: (id: string) => string;
 }): ConformanceCase {
   return {
@@ -41,12 +48,12 @@ function stranger({
     async check({ peer, newId }) {
       if (peer.withoutStrangers !== undefined) throw new NotApplicable(peer.withoutStrangers);
       const answer = await peer.send({ body: body(newId()), as });
-      const error = errorOf(answer);
+      const error = readPeerError(answer);
       const { dialect } = peer;
       const isRefused =
         error === undefined
           ? answer.response === undefined && (answer.status === 401 || answer.status === 403)
-          : (["unauthenticated", "permission_denied"] as const).some((reason) => means({ error, reason, dialect }));
+          : (["unauthenticated", "permission_denied"] as const).some((reason) => hasReason({ error, reason, dialect }));
       if (!isRefused) throw new Deviation(answer.came);
       return answer.came;
     },

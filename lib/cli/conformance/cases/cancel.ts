@@ -1,6 +1,6 @@
 /** Cases of `cancel_task` for a task that is under way; skipped where the peer answers everything at once. */
 import { type CaseRun, type ConformanceCase, Deviation } from "../case.ts";
-import { expectError, resultOf } from "../expect.ts";
+import { expectError, expectResult } from "../expect.ts";
 
 export const cancelCases: readonly ConformanceCase[] = [
   {
@@ -32,7 +32,7 @@ async function cancel({ peer, slowTasks, newId }: CaseRun): Promise<string> {
   const { result: accepted } = await slowTasks.canceled();
   const id = newId();
   const answer = await peer.call({ method: "cancel_task", params: { task_id: accepted.task_id }, id });
-  const result = resultOf({ answer, method: "cancel_task", id });
+  const result = expectResult({ answer, method: "cancel_task", id });
   if (result.task_id !== accepted.task_id) throw new Deviation(answer.came);
   return answer.came;
 }

@@ -1,7 +1,7 @@
 /** The case of `rpc.discover`. */
 import * as z from "zod";
 import { type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, means, resultOf } from "../expect.ts";
+import { expectResult, hasReason, readPeerError } from "../expect.ts";
 
 const documentSchema = z.object({ methods: z.array(z.object({ name: z.string() })) });
 
@@ -13,11 +13,11 @@ export const discoverCases: readonly ConformanceCase[] = [
     async check({ peer, newId }) {
       const id = newId();
       const answer = await peer.call({ method: "rpc.discover", id });
-      const error = errorOf(answer);
-      if (error !== undefined && means({ error, reason: "method_not_found", dialect: peer.dialect })) {
+      const error = readPeerError(answer);
+      if (error !== undefined && hasReason({ error, reason: "method_not_found", dialect: peer.dialect })) {
         throw new NotApplicable("the peer has no rpc.discover");
       }
-      const { methods } = documentSchema.safeParse(resultOf({ answer, method: "rpc.discover", id })).data ?? {};
+      const { methods } = documentSchema.safeParse(expectResult({ answer, method: "rpc.discover", id })).data ?? {};
       if (methods?.some(({ name }) => name === "execute_task")) return answer.came;
       throw new Deviation(answer.came);
     },

@@ -1,6 +1,6 @@
 /** Cases of the envelope: what is one JSON-RPC Request and what is none, and which id an answer has. */
 import type { ConformanceCase } from "../case.ts";
-import { refusal } from "../refusal.ts";
+import { createRefusalCase } from "../refusal-case.ts";
 
 const method = "sekisho.no_such_method";
 const noRequest = { reason: "invalid_request", says: "error -32600 with id null" } as const;
@@ -8,14 +8,14 @@ const noJson = { reason: "parse_error", says: "error -32700 with id null" } as c
 const nestedDeep = 50_000;
 
 export const envelopeCases: readonly ConformanceCase[] = [
-  refusal({
+  createRefusalCase({
     name: "envelope/parse-error",
     of: "JSON that breaks off",
     ...noJson,
     body: () => '{"jsonrpc": "2.0", "id"',
   }),
-  refusal({ name: "envelope/empty-body", level: "optional", of: "an empty body", ...noJson, body: () => "" }),
-  refusal({
+  createRefusalCase({ name: "envelope/empty-body", level: "optional", of: "an empty body", ...noJson, body: () => "" }),
+  createRefusalCase({
     name: "envelope/utf-8",
     level: "optional",
     of: "a body that is not UTF-8",
@@ -27,7 +27,7 @@ export const envelopeCases: readonly ConformanceCase[] = [
         Buffer.from('"}'),
       ]),
   }),
-  refusal({
+  createRefusalCase({
     name: "envelope/deep-nesting",
     level: "optional",
     of: `an array ${nestedDeep} levels deep`,
@@ -35,20 +35,20 @@ export const envelopeCases: readonly ConformanceCase[] = [
     says: "error -32700 or -32600 with id null",
     body: () => "[".repeat(nestedDeep) + "]".repeat(nestedDeep),
   }),
-  refusal({
+  createRefusalCase({
     name: "envelope/batch",
     of: "an array of Requests",
     ...noRequest,
     body: (id) => JSON.stringify([{ jsonrpc: "2.0", method, id }]),
   }),
-  refusal({ name: "envelope/no-object", of: "a number", ...noRequest, body: () => "42" }),
-  refusal({
+  createRefusalCase({ name: "envelope/no-object", of: "a number", ...noRequest, body: () => "42" }),
+  createRefusalCase({
     name: "envelope/missing-id",
     of: "a Request without id",
     ...noRequest,
     body: () => JSON.stringify({ jsonrpc: "2.0", method }),
   }),
-  refusal({
+  createRefusalCase({
     name: "envelope/wrong-version",
     of: 'a Request whose jsonrpc is "1.0"',
     reason: "invalid_request",
@@ -56,7 +56,7 @@ export const envelopeCases: readonly ConformanceCase[] = [
     ids: "either",
     body: (id) => JSON.stringify({ jsonrpc: "1.0", method, id }),
   }),
-  refusal({
+  createRefusalCase({
     name: "envelope/any-id",
     level: "optional",
     of: "an id of 128 characters that is no UUID",
@@ -66,7 +66,7 @@ export const envelopeCases: readonly ConformanceCase[] = [
     id: () => "関-1/".padEnd(128, "x"),
     body: (id) => JSON.stringify({ jsonrpc: "2.0", method, id }),
   }),
-  refusal({
+  createRefusalCase({
     name: "envelope/integer-id",
     level: "optional",
     of: "an id that is an integer",

@@ -1,8 +1,8 @@
 /** Cases of errors: the right number for what is wrong with a call, and nothing in it that is nobody's business. */
 import type { RequestId } from "../../../../contracts/envelope.ts";
 import { type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, expectError, resultOf } from "../expect.ts";
-import { refusal } from "../refusal.ts";
+import { expectError, expectResult, readPeerError } from "../expect.ts";
+import { createRefusalCase } from "../refusal-case.ts";
 import { channel, runTask } from "../run-task.ts";
 
 const badParams = { reason: "invalid_params", says: "error -32602 with the id that was sent", ids: "own" } as const;
@@ -16,7 +16,7 @@ const innards =
   /Traceback|^\s+at .+:\d+|File "[^"]+", line \d+|\b[A-Z][A-Za-z]+(Error|Exception)\b|goroutine \d+|node_modules|site-packages|\/(home|usr|var|app|opt)\/|\barn:aws/m;
 
 export const errorCases: readonly ConformanceCase[] = [
-  refusal({
+  createRefusalCase({
     name: "errors/unknown-method",
     of: "a method that does not exist",
     reason: "method_not_found",
@@ -24,23 +24,38 @@ export const errorCases: readonly ConformanceCase[] = [
     ids: "own",
     body: (id) => JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} }),
   }),
-  refusal({ name: "errors/missing-params", of: "execute_task without params", ...badParams, body: execute(undefined) }),
-  refusal({ name: "errors/missing-text", of: "execute_task without text", ...badParams, body: execute({ channel }) }),
-  refusal({ name: "errors/params-array", of: "params by position", ...badParams, body: execute([channel, "hello"]) }),
-  refusal({
+  createRefusalCase({
+    name: "errors/missing-params",
+    of: "execute_task without params",
+    ...badParams,
+    body: execute(undefined),
+  }),
+  createRefusalCase({
+    name: "errors/missing-text",
+    of: "execute_task without text",
+    ...badParams,
+    body: execute({ channel }),
+  }),
+  createRefusalCase({
+    name: "errors/params-array",
+    of: "params by position",
+    ...badParams,
+    body: execute([channel, "hello"]),
+  }),
+  createRefusalCase({
     name: "errors/wrong-type",
     of: "a text that is a number",
     ...badParams,
     body: execute({ channel, text: 42 }),
   }),
-  refusal({
+  createRefusalCase({
     name: "errors/empty-text",
     level: "optional",
     of: "an empty text without attachments",
     ...badParams,
     body: execute({ channel, text: "" }),
   }),
-  refusal({
+  createRefusalCase({
     name: "errors/long-text",
     level: "optional",
     of: "a text of 40,001 characters",
@@ -55,7 +70,7 @@ export const errorCases: readonly ConformanceCase[] = [
       const id = newId();
       const answer = await peer.call({ method: "execute_task", params: { channel, text: [marker] }, id });
       const came = expectError({ answer, reasons: ["invalid_params"], ids: [id], dialect: peer.dialect });
-      const error = errorOf(answer);
+      const error = readPeerError(answer);
       if (JSON.stringify(error).includes(marker)) throw new Deviation(`${came}; the value came back`);
       const { issues } = Object(error?.data);
       const named = Array.isArray(issues) && issues.some(({ path }) => String(path).includes("text"));
@@ -77,7 +92,7 @@ export const errorCases: readonly ConformanceCase[] = [
         return came;
       }
       if (Object(response.result).status === "error") return came;
-      const { status } = resultOf({ answer, method: "execute_task", id });
+      const { status } = expectResult({ answer, method: "execute_task", id });
       throw new NotApplicable(`the agent did not fail at "${text}" (${status})`);
     },
   },
@@ -94,7 +109,7 @@ export const errorCases: readonly ConformanceCase[] = [
 ];
 
 /** About everything that came before, so it stands last. */
-export const innardsCase: ConformanceCase = {
+export const internalsCase: ConformanceCase = {
   name: "errors/innards",
   level: "optional",
   expects: "no error holds a stack trace, a path or an exception's text",

@@ -1,8 +1,8 @@
 /** Cases of `execute_task`: what the Verification zone sends day by day is answered with a result. */
 import { maxRequestBytes } from "../../../../contracts/methods.ts";
 import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
-import { errorOf, expectError, means, resultOf } from "../expect.ts";
-import { channel, runTask, successOf } from "../run-task.ts";
+import { expectError, expectResult, hasReason, readPeerError } from "../expect.ts";
+import { channel, expectSuccess, runTask } from "../run-task.ts";
 
 const japanese = "関所を通る 🏯👩‍💻";
 const attachment = {
@@ -20,7 +20,7 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/answers",
     level: "required",
     expects: "channel and text: a result with status success and response_text, and the id that was sent",
-    check: (run) => answered({ run }),
+    check: (run) => executeAnswered({ run }),
   },
   {
     name: "execute/every-param",
@@ -28,7 +28,7 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "every param that the Verification zone may send: success",
     check(run) {
       const requestId = run.newId();
-      return answered({
+      return executeAnswered({
         run,
         more: {
           thread_ts: "1700000000.000100",
@@ -50,10 +50,10 @@ export const executeCases: readonly ConformanceCase[] = [
     async check(run) {
       const params = { text: run.texts.plain, attachments: [attachment] };
       const { answer, id } = await runTask({ run, params, id: run.newId() });
-      const error = errorOf(answer);
+      const error = readPeerError(answer);
       const { dialect } = run.peer;
-      if (error === undefined) resultOf({ answer, method: "execute_task", id });
-      else if (refusals.some((reason) => means({ error, reason, dialect }))) throw new Deviation(answer.came);
+      if (error === undefined) expectResult({ answer, method: "execute_task", id });
+      else if (refusals.some((reason) => hasReason({ error, reason, dialect }))) throw new Deviation(answer.came);
       return answer.came;
     },
   },
@@ -61,7 +61,7 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/unknown-params",
     level: "required",
     expects: "params that are not known: ignored, and success",
-    check: (run) => answered({ run, more: { x_unknown: { a: [1] }, urgency: "high" } }),
+    check: (run) => executeAnswered({ run, more: { x_unknown: { a: [1] }, urgency: "high" } }),
   },
   {
     name: "execute/unicode",
@@ -69,7 +69,7 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "Japanese and emoji: success, and nothing misread in the answer",
     async check(run) {
       const params = { text: `${run.texts.plain} ${japanese}` };
-      const { result, came } = await successOf({ run, params, id: run.newId() });
+      const { result, came } = await expectSuccess({ run, params, id: run.newId() });
       const misread = Buffer.from(japanese).toString("latin1").slice(0, 6);
       if (/\ufffd/.test(result.response_text) || result.response_text.includes(misread)) throw new Deviation(came);
       return came;
@@ -83,14 +83,14 @@ export const executeCases: readonly ConformanceCase[] = [
       const id = run.newId();
       const params = { channel, text: run.texts.plain, x_padding: "" };
       const bytes = Buffer.byteLength(JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params }));
-      return answered({ run, more: { x_padding: "x".repeat(maxRequestBytes - bytes) }, id });
+      return executeAnswered({ run, more: { x_padding: "x".repeat(maxRequestBytes - bytes) }, id });
     },
   },
   {
     name: "execute/timeout-ms",
     level: "optional",
     expects: "a slow task with a timeout_ms of one second: it ends as timeout",
-    check: timesOut,
+    check: expectTimeout,
   },
 ];
 
@@ -98,18 +98,18 @@ const shortMs = 1000;
 /** Only a task that takes longer shows that its time was ignored: the last pause between two polls counts as well. */
 const tellingMs = shortMs + 3000;
 
-async function timesOut(run: CaseRun): Promise<string> {
+async function expectTimeout(run: CaseRun): Promise<string> {
   const { peer, texts, newId, now } = run;
   const sentAtMs = now();
   const { answer, id } = await runTask({ run, params: { text: texts.slow, timeout_ms: shortMs }, id: newId() });
-  if (errorOf(answer) === undefined) {
-    resultOf({ answer, method: "execute_task", id });
+  if (readPeerError(answer) === undefined) {
+    expectResult({ answer, method: "execute_task", id });
     if (now() - sentAtMs < tellingMs) throw new NotApplicable(`"${texts.slow}" takes too little time to tell`);
   }
   return expectError({ answer, reasons: ["timeout"], ids: [id], dialect: peer.dialect });
 }
 
-async function answered({
+async function executeAnswered({
   run,
   more = {},
   id = run.newId(),
@@ -118,6 +118,6 @@ async function answered({
   more?: Readonly<Record<string, unknown>>;
   id?: string;
 }): Promise<string> {
-  const { came } = await successOf({ run, params: { text: run.texts.plain, ...more }, id });
+  const { came } = await expectSuccess({ run, params: { text: run.texts.plain, ...more }, id });
   return came;
 }

@@ -1,7 +1,7 @@
 /** Cases of what travels beside a request: the trace, and the session that keeps a conversation in one place. */
 import type { ConformanceCase } from "../case.ts";
 import { expectError } from "../expect.ts";
-import type { Sending } from "../peer.ts";
+import type { PeerRequest } from "../peer.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -32,7 +32,10 @@ function undisturbed({
   level,
   of,
   ...beside
-}: Pick<ConformanceCase, "name" | "level"> & { of: string } & Pick<Sending, "trace" | "sessionId">): ConformanceCase {
+}: Pick<ConformanceCase, "name" | "level"> & { of: string } & Pick<
+    PeerRequest,
+    "trace" | "sessionId"
+  >): ConformanceCase {
   return {
     name,
     level,

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { type CaseRun, type ConformanceCase, Deviation } from "../case.ts";
 import { expectError } from "../expect.ts";
-import { channel, runTask, successOf } from "../run-task.ts";
-import { sameTask } from "./accepted.ts";
+import { channel, expectSuccess, runTask } from "../run-task.ts";
+import { expectSameTask } from "./accepted.ts";
 
 export const idempotencyCases: readonly ConformanceCase[] = [
   {
@@ -13,8 +13,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     async check(run) {
       const id = run.newId();
       const params = { text: run.texts.plain };
-      const first = await successOf({ run, params, id });
-      return sameAs({ first, second: await successOf({ run, params, id }) });
+      const first = await expectSuccess({ run, params, id });
+      return sameAs({ first, second: await expectSuccess({ run, params, id }) });
     },
   },
   {
@@ -24,9 +24,9 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     async check(run) {
       const id = run.newId();
       const text = run.texts.plain;
-      const first = await successOf({ run, params: { text, timeout_ms: 60_000 }, id });
+      const first = await expectSuccess({ run, params: { text, timeout_ms: 60_000 }, id });
       const history = [{ role: "user", text: "Good morning" }];
-      const second = await successOf({ run, params: { text, timeout_ms: 50_000, history }, id });
+      const second = await expectSuccess({ run, params: { text, timeout_ms: 50_000, history }, id });
       return sameAs({ first, second });
     },
   },
@@ -36,7 +36,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     expects: "the same id with another text: already_exists, error -32068",
     async check(run) {
       const id = run.newId();
-      await successOf({ run, params: { text: run.texts.plain }, id });
+      await expectSuccess({ run, params: { text: run.texts.plain }, id });
       const params = { channel, text: `${run.texts.plain} Another text.` };
       const answer = await run.peer.call({ method: "execute_task", params, id });
       return expectError({ answer, reasons: ["already_exists"], ids: [id], dialect: run.peer.dialect });
@@ -48,7 +48,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     expects: "the same request twice at the same time: one task, one outcome",
     async check(run) {
       const request = { run, params: { text: run.texts.plain }, id: run.newId() };
-      const [first, second] = await Promise.all([successOf(request), successOf(request)]);
+      const [first, second] = await Promise.all([expectSuccess(request), expectSuccess(request)]);
       return sameAs({ first, second });
     },
   },
@@ -59,7 +59,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     async check({ peer, slowTasks }) {
       const { requestId, params, result } = await slowTasks.awaited();
       const answer = await peer.call({ method: "execute_task", params, id: requestId });
-      return sameTask({ answer, id: requestId, taskId: result.task_id });
+      return expectSameTask({ answer, id: requestId, taskId: result.task_id });
     },
   },
   {
@@ -74,11 +74,11 @@ async function afterRefusal(run: CaseRun): Promise<string> {
   const id = run.newId();
   const { answer } = await runTask({ run, params: {}, id });
   expectError({ answer, reasons: ["invalid_params"], ids: [id], dialect: run.peer.dialect });
-  const { came } = await successOf({ run, params: { text: run.texts.plain }, id });
+  const { came } = await expectSuccess({ run, params: { text: run.texts.plain }, id });
   return came;
 }
 
-type Succeeded = Awaited<ReturnType<typeof successOf>>;
+type Succeeded = Awaited<ReturnType<typeof expectSuccess>>;
 
 function sameAs({ first, second }: { first: Succeeded; second: Succeeded }): string {
   if (isDeepStrictEqual(first.result, second.result)) return second.came;

@@ -3,7 +3,7 @@ import { isOwnExecution } from "../../../../lambdas/shared/config/destination-ad
 import type { Destination } from "../../../../lambdas/shared/config/destination-schema.ts";
 import type { Checked } from "../../../../lambdas/verification/checks/check-destination.ts";
 import { type CheckDependencies, checkFromHere } from "../../destinations/check.ts";
-import { type Check, type CheckGroup, failed, failedBy, ok, skipped } from "../check.ts";
+import { type Check, type CheckGroup, failedFinding, okFinding, skippedFinding, toFailedFinding } from "../check.ts";
 
 /** For opening, and for closing. */
 const graceMs = 10_000;
@@ -28,11 +28,11 @@ function destinationCheck({
     timeoutMs: 2 * dependencies.config.limits.callTimeoutMs + graceMs,
     async run({ signal }) {
       if (isOwnExecution(destination) && !(await isStarted())) {
-        return skipped("The Execution zone of this machine is not started: npm start starts both.");
+        return skippedFinding("The Execution zone of this machine is not started: npm start starts both.");
       }
       const { health, words, firstMs } = await checkFromHere({ ...dependencies, name, destination, signal });
-      if (health === "healthy") return ok(`${words}${firstMs === undefined ? "" : ` (${firstMs} ms)`}`);
-      return failedBy(words, `Look at it and at its address, then ask it again: ${checkCommand}`);
+      if (health === "healthy") return okFinding(`${words}${firstMs === undefined ? "" : ` (${firstMs} ms)`}`);
+      return toFailedFinding(words, `Look at it and at its address, then ask it again: ${checkCommand}`);
     },
   };
 }
@@ -60,18 +60,18 @@ export function stageDestinationCheck({
     name,
     timeoutMs,
     async run() {
-      if (!isDeployed) return skipped("It is not deployed.");
-      if (!(await isAnswering())) return skipped("The deployed worker does not answer.");
+      if (!isDeployed) return skippedFinding("It is not deployed.");
+      if (!(await isAnswering())) return skippedFinding("The deployed worker does not answer.");
       const checked = await ask();
       const found = checked.find((each) => each.name === name);
       if (found === undefined) {
         const remedy = `Is a deploy under way? npx sekisho destinations check ${name} --stage ${stageName}`;
-        return failed("The deployed worker does not know it.", remedy);
+        return failedFinding("The deployed worker does not know it.", remedy);
       }
       const { health, words, firstMs } = found;
-      if (health === "healthy") return ok(`${words}${firstMs === undefined ? "" : ` (${firstMs} ms)`}`);
+      if (health === "healthy") return okFinding(`${words}${firstMs === undefined ? "" : ` (${firstMs} ms)`}`);
       const again = `npx sekisho destinations check ${name} --stage ${stageName}`;
-      return failedBy(words, `Look at it and at its address, then ask it again: ${again}`);
+      return toFailedFinding(words, `Look at it and at its address, then ask it again: ${again}`);
     },
   };
 }

@@ -7,7 +7,7 @@ import { EngineFileError, fileErrorOf } from "../../../../lambdas/shared/engine/
 import { createSqliteQueue } from "../../../../lambdas/shared/engine/sqlite/task-queue.ts";
 import { createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/task-store.ts";
 import { parseStored } from "../../tasks/stored-task.ts";
-import { type Check, failed, ok } from "../check.ts";
+import { type Check, failedFinding, okFinding } from "../check.ts";
 
 /** Above this size a look at every page takes too long. */
 const maxCheckedBytes = 256 * 1024 * 1024;
@@ -30,11 +30,11 @@ export function storeFile({ file, folder, newId = randomUUID }: EngineFile): Che
     run: () =>
       withDatabase({ file, folder }, async (database, isNew) => {
         if (!isNew && statSync(file).size <= maxCheckedBytes && isDamaged(database)) {
-          return failed(`${file} is damaged.`, "Stop the zones, and restore it from a copy, or move it away.");
+          return failedFinding(`${file} is damaged.`, "Stop the zones, and restore it from a copy, or move it away.");
         }
         const found = await createSqliteTaskStore({ database, parse: parseStored }).get({ id: newId() });
-        if (found !== undefined) return failed("It has what it cannot have.", `Is ${file} of this program?`);
-        return ok(isNew ? `There is no ${file} yet; one can be made.` : `${file} can be read.`);
+        if (found !== undefined) return failedFinding("It has what it cannot have.", `Is ${file} of this program?`);
+        return okFinding(isNew ? `There is no ${file} yet; one can be made.` : `${file} can be read.`);
       }),
   };
 }
@@ -49,8 +49,11 @@ export function queueFile({ file, folder, newId = randomUUID }: EngineFile): Che
         await queue.send({ body: "{}" });
         const [message] = await queue.receive({ max: 1, visibilityTimeoutMs, waitMs: 1000, signal });
         const isFinished = message !== undefined && (await queue.finish({ receipt: message.receipt }));
-        if (isFinished) return ok("A message was sent, received and finished.");
-        return failed("A message that was sent did not come.", "Is the disk a local one? sqlite needs its locks.");
+        if (isFinished) return okFinding("A message was sent, received and finished.");
+        return failedFinding(
+          "A message that was sent did not come.",
+          "Is the disk a local one? sqlite needs its locks.",
+        );
       }),
   };
 }

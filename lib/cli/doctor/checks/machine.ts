@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Check, failed, ok, skipped, warning } from "../check.ts";
+import { type Check, failedFinding, okFinding, skippedFinding, warningFinding } from "../check.ts";
 import type { PortUse, Zone } from "../port-use.ts";
 
 const install = "Install Node 24 (https://nodejs.org), or run npm ci on Linux, which brings a pinned one along.";
@@ -14,9 +14,10 @@ export function nodeVersion({ version }: { version: string }): Check {
     name: "Node",
     async run() {
       const [major = 0, minor = 0] = version.split(".").map(Number);
-      if (major < 22 || (major === 22 && minor < 18)) return failed(`${version} is too old: 22.18 is needed.`, install);
-      if (major % 2 === 1) return warning(`${version} is no release with long-term support.`, install);
-      return ok(version);
+      if (major < 22 || (major === 22 && minor < 18))
+        return failedFinding(`${version} is too old: 22.18 is needed.`, install);
+      if (major % 2 === 1) return warningFinding(`${version} is no release with long-term support.`, install);
+      return okFinding(version);
     },
   };
 }
@@ -45,15 +46,15 @@ export function disk({
       } catch (thrown) {
         const code = String(Object(thrown).code);
         const remedy = `Let the user who runs sekisho write there (ls -ld ${folder}), or run it in another folder.`;
-        return failed(`${folder} cannot be written (${code}).`, remedy);
+        return failedFinding(`${folder} cannot be written (${code}).`, remedy);
       } finally {
         await rm(file, { force: true });
       }
       const free = await freeBytes(folder);
       const what = `${folder} can be written; ${Math.floor(free / mebibyte)} MiB are free.`;
       const remedy = "Make room on the disk: tasks, their answers and files of messages are kept there.";
-      if (free < leastFreeBytes) return failed(what, remedy);
-      return free < plentyFreeBytes ? warning(what, remedy) : ok(what);
+      if (free < leastFreeBytes) return failedFinding(what, remedy);
+      return free < plentyFreeBytes ? warningFinding(what, remedy) : okFinding(what);
     },
   };
 }
@@ -79,7 +80,7 @@ export function clock({ trusted, others }: { trusted: readonly ClockSource[]; ot
     async run() {
       const [known, further] = await Promise.all([read(trusted), read(others)]);
       const worst = mostOff([...known, ...further]);
-      if (worst === undefined) return skipped("Nothing answered that tells the time.");
+      if (worst === undefined) return skippedFinding("Nothing answered that tells the time.");
       const off = Math.abs(worst.skewMs);
       const reference = mostOff(known);
       const isTheirs = reference !== undefined && Math.abs(reference.skewMs) <= warnMs;
@@ -89,10 +90,10 @@ export function clock({ trusted, others }: { trusted: readonly ClockSource[]; ot
       const seconds = Math.round(off / 1000);
       if (off <= warnMs) {
         const names = [...known, ...further].map(({ who }) => who).join(", ");
-        return ok(`${seconds} s from ${worst.who} at most (asked: ${names}).`);
+        return okFinding(`${seconds} s from ${worst.who} at most (asked: ${names}).`);
       }
       const what = `It is ${seconds} s ${worst.skewMs > 0 ? "ahead of" : "behind"} ${worst.who}; signatures hold for ${failMs / 1000} s.`;
-      return off >= failMs ? failed(what, remedy) : warning(what, remedy);
+      return off >= failMs ? failedFinding(what, remedy) : warningFinding(what, remedy);
     },
   };
 }
@@ -129,16 +130,16 @@ export function portFree({
     async run() {
       switch (await use()) {
         case "free":
-          return ok(`It is free: no ${zone} zone runs here now.`);
+          return okFinding(`It is free: no ${zone} zone runs here now.`);
         case "zone":
-          return ok(`The ${zone} zone runs here.`);
+          return okFinding(`The ${zone} zone runs here.`);
         case "other":
-          return failed(
+          return failedFinding(
             `Something that is no ${zone} zone listens there.`,
             `Stop it, or choose another port: ${variable}.`,
           );
         case "forbidden":
-          return failed("It may not be listened at.", `Choose a port above 1023: ${variable}.`);
+          return failedFinding("It may not be listened at.", `Choose a port above 1023: ${variable}.`);
       }
     },
   };

@@ -3,13 +3,13 @@
 import { randomUUID } from "node:crypto";
 import { nameOfSecret } from "../../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../../lambdas/shared/config/values.ts";
-import { unexpectedShape } from "../../aws/secret-shape.ts";
-import { type SecretState, stateOfSecret } from "../../aws/secret-store.ts";
+import { findExpectedShape } from "../../aws/secret-shape.ts";
+import { readSecretState, type SecretState } from "../../aws/secret-store.ts";
 import type { StageSecret } from "../../aws/stage-secrets.ts";
 import { askSigned, askStale } from "../ask-entry.ts";
-import { type Check, type Finding, failed, ok, skipped, warning } from "../check.ts";
+import { type Check, type Finding, failedFinding, okFinding, skippedFinding, warningFinding } from "../check.ts";
 import type { Entry } from "../entry-under-test.ts";
-import { secretInHand } from "../secrets-in-hand.ts";
+import { readSecretInHand } from "../secrets-in-hand.ts";
 import type { SlackSide } from "../slack-side.ts";
 
 export function secretsHere({
@@ -24,12 +24,14 @@ export function secretsHere({
   return {
     name: "secrets",
     async run() {
-      if (named.size === 0) return ok("The configuration needs none here.");
-      const looked = await Promise.all([...named.values()].map((reference) => secretInHand({ reference, readSecret })));
+      if (named.size === 0) return okFinding("The configuration needs none here.");
+      const looked = await Promise.all(
+        [...named.values()].map((reference) => readSecretInHand({ reference, readSecret })),
+      );
       const missing = looked.flatMap((secret) => ("missing" in secret ? [secret.missing] : []));
-      if (missing.length === 0) return ok(`All are there: ${[...named.keys()].join(", ")}.`);
+      if (missing.length === 0) return okFinding(`All are there: ${[...named.keys()].join(", ")}.`);
       const remedy = "Set each variable where sekisho is started; for Secrets Manager, AWS_PROFILE and AWS_REGION.";
-      return failed(missing.join(" "), remedy);
+      return failedFinding(missing.join(" "), remedy);
     },
   };
 }
@@ -52,9 +54,9 @@ export function stageSecret({
       const { id, purpose, zone } = secret;
       if ((await caller()).account !== secret.account) {
         const profile = `AWS_PROFILE of ${secret.account} and npx sekisho secrets put --stage ${stageName} tell of it.`;
-        return skipped(`${id} (${purpose}) belongs to the ${zone} account: ${profile}`);
+        return skippedFinding(`${id} (${purpose}) belongs to the ${zone} account: ${profile}`);
       }
-      return findingOf({ secret, stageName, state: await stateOfSecret({ ...secret, signal }) });
+      return findingOf({ secret, stageName, state: await readSecretState({ ...secret, signal }) });
     },
   };
 }
@@ -71,15 +73,15 @@ function findingOf({
   const put = env === undefined ? "Whoever keeps it must write it." : `npx sekisho secrets put --stage ${stageName}`;
   switch (state) {
     case "present":
-      return ok(`${id} (${purpose}) is there.`);
+      return okFinding(`${id} (${purpose}) is there.`);
     case "deleted":
-      return failed(`${id} is scheduled for deletion.`, `aws secretsmanager restore-secret --secret-id ${id}`);
+      return failedFinding(`${id} is scheduled for deletion.`, `aws secretsmanager restore-secret --secret-id ${id}`);
     case "empty":
-      return failed(`${id} is there, but holds no value.`, put);
+      return failedFinding(`${id} is there, but holds no value.`, put);
     case "absent":
       return optional === true
-        ? ok(`${id} is left out: workspaces get tokens of their own.`)
-        : failed(`${id} (${purpose}) is missing.`, put);
+        ? okFinding(`${id} is left out: workspaces get tokens of their own.`)
+        : failedFinding(`${id} (${purpose}) is missing.`, put);
   }
 }
 
@@ -104,24 +106,26 @@ export function signingSecret({
     name: "signing secret",
     async run({ signal }) {
       const secret = await slack.secret(reference);
-      if ("missing" in secret) return skipped(secret.missing);
+      if ("missing" in secret) return skippedFinding(secret.missing);
       const opened = await open();
-      if ("missing" in opened) return skipped(opened.missing);
+      if ("missing" in opened) return skippedFinding(opened.missing);
       const { url } = opened;
       const challenge = newChallenge();
       const given = { url, signingSecret: secret.value, signal, now };
       const [signed, stale] = await Promise.all([askSigned({ ...given, challenge }), askStale(given)]);
-      if (signed === undefined || stale === undefined) return failed(`Nothing answers at ${url}.`, opened.isGone);
+      if (signed === undefined || stale === undefined)
+        return failedFinding(`Nothing answers at ${url}.`, opened.isGone);
       const refusal = refusalOf({ status: signed.status, isRight: signed.body === challenge, name, entry: opened });
       if (refusal !== undefined) return refusal;
       if (stale.status !== 401) {
         const remedy = `${opened.lookAtLog} Is its clock right?`;
-        return failed(`${opened.where} takes what was signed ten minutes ago (HTTP ${stale.status}).`, remedy);
+        return failedFinding(`${opened.where} takes what was signed ten minutes ago (HTTP ${stale.status}).`, remedy);
       }
-      const expected = unexpectedShape({ use: "signing secret", value: secret.value });
-      if (expected === undefined) return ok(`${opened.where} takes what is signed with ${name}, unless it is old.`);
+      const expected = findExpectedShape({ use: "signing secret", value: secret.value });
+      if (expected === undefined)
+        return okFinding(`${opened.where} takes what is signed with ${name}, unless it is old.`);
       const what = `${opened.where} takes what is signed with ${name}, but Slack's are ${expected}.`;
-      return warning(what, `Is it the app's own? ${whereFrom}`);
+      return warningFinding(what, `Is it the app's own? ${whereFrom}`);
     },
   };
 }
@@ -142,9 +146,9 @@ function refusalOf({
   const { url, where, giveSecret, lookAtLog } = entry;
   if (status === 401) {
     const remedy = `${giveSecret} ${whereFrom} If it is the right one: is this machine's clock?`;
-    return failed(`${where} does not take what is signed with ${name}.`, remedy);
+    return failedFinding(`${where} does not take what is signed with ${name}.`, remedy);
   }
-  if (status === 500) return failed(`${where} has no signing secret (HTTP 500).`, giveSecret);
-  if (status === 200) return failed(`What answers at ${url} does not know Slack's events.`, lookAtLog);
-  return failed(`${where} answers HTTP ${status} to a signed event.`, lookAtLog);
+  if (status === 500) return failedFinding(`${where} has no signing secret (HTTP 500).`, giveSecret);
+  if (status === 200) return failedFinding(`What answers at ${url} does not know Slack's events.`, lookAtLog);
+  return failedFinding(`${where} answers HTTP ${status} to a signed event.`, lookAtLog);
 }

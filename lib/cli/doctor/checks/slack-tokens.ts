@@ -1,28 +1,28 @@
 /** Does Slack take the bot token, and whose is it? */
 import { nameOfSecret } from "../../../../lambdas/shared/config/secrets.ts";
 import { printable } from "../../../../lambdas/verification/checks/question.ts";
-import { botScopes } from "../../../../lambdas/verification/slack/api/bot-scopes.ts";
-import { refusalText } from "../../../local/socket-mode-identity.ts";
+import { botScopes } from "../../../../lambdas/verification/slack/api/manifest.ts";
+import { tokenRefusalText } from "../../../local/socket-mode-identity.ts";
 import { askSlack } from "../ask-slack.ts";
-import { type Check, type Finding, failed, ok, skipped, warning } from "../check.ts";
-import { fitsHeader, type SlackSide } from "../slack-side.ts";
+import { type Check, type Finding, failedFinding, okFinding, skippedFinding, warningFinding } from "../check.ts";
+import { isHeaderSafe, type SlackSide } from "../slack-side.ts";
 
 /** `timeoutMs`: where the usual time is too short. */
 export function botToken({ slack, timeoutMs }: { slack: SlackSide; timeoutMs?: number }): Check {
   const { botToken: reference, apiUrl, install } = slack.config.slack;
   const name = nameOfSecret(reference);
-  const whereFrom = refusalText({ error: "not_allowed_token_type", kind: "bot" });
+  const whereFrom = tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" });
   return {
     name: "bot token",
     ...(timeoutMs !== undefined && { timeoutMs }),
     async run() {
       const identity = await slack.identity();
-      if ("missing" in identity) return skipped(withoutToken({ missing: identity.missing, install }));
+      if ("missing" in identity) return skippedFinding(withoutToken({ missing: identity.missing, install }));
       if ("unreadable" in identity) return unreadable({ name, error: identity.unreadable, install });
-      if ("unfit" in identity) return failed(`${name} is no bot token: that is ${identity.unfit}.`, whereFrom);
+      if ("unfit" in identity) return failedFinding(`${name} is no bot token: that is ${identity.unfit}.`, whereFrom);
       if ("unreachable" in identity) return unreachable(apiUrl);
       const { error, fields } = identity.answer;
-      return error === undefined ? ok(identityText(fields)) : refused({ name, error, kind: "bot" });
+      return error === undefined ? okFinding(identityText(fields)) : refused({ name, error, kind: "bot" });
     },
   };
 }
@@ -30,20 +30,23 @@ export function botToken({ slack, timeoutMs }: { slack: SlackSide; timeoutMs?: n
 /** What is said of every token that Slack does not take. */
 function refused({ name, error, kind }: { name: string; error: string; kind: "app" | "bot" }): Finding {
   const what = `Slack does not take ${name} (${error}).`;
-  if (error === "ratelimited") return warning(what, "It asks for fewer calls: try again in a minute.");
-  return failed(what, refusalText({ error, kind }));
+  if (error === "ratelimited") return warningFinding(what, "It asks for fewer calls: try again in a minute.");
+  return failedFinding(what, tokenRefusalText({ error, kind }));
 }
 
 function unreachable(apiUrl: string): Finding {
   const { origin } = new URL(apiUrl);
   const remedy = "Is this machine online, with a way out through its firewall or proxy; is slack.apiUrl right?";
-  return failed(`Slack is not to be reached at ${origin}, or something else answers there.`, remedy);
+  return failedFinding(`Slack is not to be reached at ${origin}, or something else answers there.`, remedy);
 }
 
 function unreadable({ name, error, install }: { name: string; error: string; install: unknown }): Finding {
   const missing = `The deployed worker cannot read ${name} (${error}).`;
-  if (install !== undefined) return skipped(withoutToken({ missing, install }));
-  return failed(missing, "npx sekisho secrets put writes it; the role may read it once the stage is deployed so.");
+  if (install !== undefined) return skippedFinding(withoutToken({ missing, install }));
+  return failedFinding(
+    missing,
+    "npx sekisho secrets put writes it; the role may read it once the stage is deployed so.",
+  );
 }
 
 function withoutToken({ missing, install }: { missing: string; install: unknown }): string {
@@ -65,16 +68,16 @@ export function appToken({ slack }: { slack: SlackSide }): Check {
     name: "app token",
     async run({ signal }) {
       const token = await slack.secret(reference);
-      if ("missing" in token) return skipped(`${token.missing} Only Socket Mode needs it.`);
+      if ("missing" in token) return skippedFinding(`${token.missing} Only Socket Mode needs it.`);
       const { value } = token;
-      if (!value.startsWith("xapp-") || !fitsHeader(value)) {
-        const remedy = refusalText({ error: "not_allowed_token_type", kind: "app" });
-        return failed(`${name} is no app token.`, remedy);
+      if (!value.startsWith("xapp-") || !isHeaderSafe(value)) {
+        const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
+        return failedFinding(`${name} is no app token.`, remedy);
       }
       const answer = await askSlack({ method: "apps.connections.open", token: value, apiUrl, signal });
       if (answer === undefined) return unreachable(apiUrl);
       if (answer.error !== undefined) return refused({ name, error: answer.error, kind: "app" });
-      return ok("Slack would open a connection of Socket Mode.");
+      return okFinding("Slack would open a connection of Socket Mode.");
     },
   };
 }
@@ -97,15 +100,15 @@ export function tokenScopes({
     async run() {
       const identity = await slack.identity();
       if (!("answer" in identity) || identity.answer.error !== undefined) {
-        return skipped("That is known when Slack takes the bot token.");
+        return skippedFinding("That is known when Slack takes the bot token.");
       }
       const { scopes } = identity.answer;
-      if (scopes === undefined) return skipped("Slack did not say which ones the token has.");
+      if (scopes === undefined) return skippedFinding("Slack did not say which ones the token has.");
       const needed = botScopes(slack.config);
       const missing = needed.filter((scope) => !scopes.includes(scope));
-      if (missing.length === 0) return ok(`All ${needed.length} are there.`);
+      if (missing.length === 0) return okFinding(`All ${needed.length} are there.`);
       const remedy = `Paste what ${manifestText} prints under "App Manifest" of the app, and reinstall the app ("Install App").`;
-      return failed(`Missing: ${missing.join(", ")}.`, remedy);
+      return failedFinding(`Missing: ${missing.join(", ")}.`, remedy);
     },
   };
 }

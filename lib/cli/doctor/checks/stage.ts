@@ -5,10 +5,10 @@ import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { sqsSettings } from "../../../../lambdas/shared/engine/aws/client.ts";
 import type { Reach, WorkerAnswer } from "../../../../lambdas/verification/checks/operator-call.ts";
 import { callAws } from "../../aws/aws-failure.ts";
-import { createStateOfTask } from "../../aws/dead-letters/task-state.ts";
+import { createReadTaskState } from "../../aws/dead-letters/task-state.ts";
 import type { StackOutputs } from "../../aws/stack-outputs.ts";
 import { type EffectiveConfig, outdatedText } from "../../destinations/effective-config.ts";
-import { type Check, type Finding, failed, ok, warning } from "../check.ts";
+import { type Check, type Finding, failedFinding, okFinding, warningFinding } from "../check.ts";
 
 /** `outputs` rejects with what to do where there is no stack; of `inForce`, another check tells. */
 export function stack({
@@ -25,11 +25,11 @@ export function stack({
     async run() {
       await outputs();
       const known = await inForce().catch(() => undefined);
-      if (known === undefined) return ok("It is deployed.");
+      if (known === undefined) return okFinding("It is deployed.");
       const { notDeployed } = known;
-      if (notDeployed.length === 0) return ok("It is deployed, with the destinations of the file.");
+      if (notDeployed.length === 0) return okFinding("It is deployed, with the destinations of the file.");
       const what = `Not deployed as the file has them: ${notDeployed.join(", ")}.`;
-      return warning(what, `npx cdk deploy --all -c stage=${stageName}, if the file is what you want.`);
+      return warningFinding(what, `npx cdk deploy --all -c stage=${stageName}, if the file is what you want.`);
     },
   };
 }
@@ -49,7 +49,7 @@ export function awsAccount({
     async run() {
       await own();
       const { arn } = await caller();
-      return ok(`${arn}, of the stage's Verification account.`);
+      return okFinding(`${arn}, of the stage's Verification account.`);
     },
   };
 }
@@ -69,8 +69,8 @@ export function taskTableCheck({
     name: "store",
     async run({ signal }) {
       const { tableName } = await outputs();
-      await createStateOfTask({ tableName, region, signal })({ requestId: newId() });
-      return ok(`The table ${tableName} answers.`);
+      await createReadTaskState({ tableName, region, signal })({ requestId: newId() });
+      return okFinding(`The table ${tableName} answers.`);
     },
   };
 }
@@ -89,9 +89,9 @@ export function stageQueue({ stageName, region, outputs }: StageQueue): Check {
       const { queueUrl } = await outputs();
       const { waiting, underWay, delayed } = await depthOf({ queueUrl, region, signal });
       const what = `${waiting} messages wait, ${underWay} are worked at, ${delayed} are for later.`;
-      if (waiting <= manyWaiting) return ok(what);
+      if (waiting <= manyWaiting) return okFinding(what);
       const remedy = `If they do not get fewer: the alarms MessagesWait, WorkerErrors and WorkerThrottles, then the worker's log. npx sekisho tasks list --stage ${stageName}`;
-      return warning(what, remedy);
+      return warningFinding(what, remedy);
     },
   };
 }
@@ -103,9 +103,9 @@ export function deadLetters({ stageName, region, outputs }: StageQueue): Check {
       const { deadLettersUrl } = await outputs();
       const { waiting, underWay } = await depthOf({ queueUrl: deadLettersUrl, region, signal });
       const kept = waiting + underWay;
-      if (kept === 0) return ok("None are kept.");
+      if (kept === 0) return okFinding("None are kept.");
       const remedy = `npx sekisho dead-letters list --stage ${stageName}, and when the cause is gone, redrive.`;
-      return warning(`${kept} are kept: messages that the workers gave up on.`, remedy);
+      return warningFinding(`${kept} are kept: messages that the workers gave up on.`, remedy);
     },
   };
 }
@@ -156,9 +156,11 @@ export function liveSettings({ inForce }: { inForce: () => Promise<EffectiveConf
       const { routesFromFile, outdated, named } = await inForce();
       if (outdated.length > 0) {
         const command = `npx sekisho config push --stage ${named?.stageName}`;
-        return warning(outdatedText(outdated), `Run ${command} from the folder of the deployed version.`);
+        return warningFinding(outdatedText(outdated), `Run ${command} from the folder of the deployed version.`);
       }
-      return ok(routesFromFile ? "No routes were pushed: those that were deployed hold." : "Pushed routes hold.");
+      return okFinding(
+        routesFromFile ? "No routes were pushed: those that were deployed hold." : "Pushed routes hold.",
+      );
     },
   };
 }
@@ -184,7 +186,7 @@ export function workerCheck({
         unreached({ what: "its table", reach: store, stageName }) ??
         unreached({ what: "its queue", reach: queue, stageName }) ??
         settingsFinding({ liveSettings, stageName }) ??
-        ok("It answers; it could read its table, the attributes of its queue and the live settings.")
+        okFinding("It answers; it could read its table, the attributes of its queue and the live settings.")
       );
     },
   };
@@ -193,7 +195,7 @@ export function workerCheck({
 function unreached({ what, reach, stageName }: { what: string; reach: Reach; stageName: string }): Finding | undefined {
   if (reach.ok) return undefined;
   const remedy = `npx cdk deploy --all -c stage=${stageName} restores the role's permissions; then look at the worker's log.`;
-  return failed(`The deployed worker does not reach ${what} (${reach.error}).`, remedy);
+  return failedFinding(`The deployed worker does not reach ${what} (${reach.error}).`, remedy);
 }
 
 function settingsFinding({
@@ -203,8 +205,8 @@ function settingsFinding({
   if (liveSettings === "read") return undefined;
   if (liveSettings === "refused") {
     const remedy = `npx sekisho config push --stage ${stageName} replaces them; until then what was deployed, or was good last, holds.`;
-    return failed("The deployed worker refuses the live settings: they do not fit what is deployed.", remedy);
+    return failedFinding("The deployed worker refuses the live settings: they do not fit what is deployed.", remedy);
   }
   const remedy = `npx cdk deploy --all -c stage=${stageName} restores the role's permissions; then look at the worker's log.`;
-  return failed("The deployed worker cannot read the live settings.", remedy);
+  return failedFinding("The deployed worker cannot read the live settings.", remedy);
 }

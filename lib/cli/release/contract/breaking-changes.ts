@@ -7,7 +7,7 @@ import type { OpenRpcFile } from "./changed-errors.ts";
 import { changedErrors } from "./changed-errors.ts";
 import { findLosses } from "./find-losses.ts";
 import { goneFields } from "./gone-fields.ts";
-import type { Loss } from "./json-schema.ts";
+import type { SchemaLoss } from "./json-schema.ts";
 import { normalize, type Schema } from "./json-schema.ts";
 
 /** The parsed files of a contract by their paths below `contracts/generated`. */
@@ -32,11 +32,11 @@ export function breakingChanges({ released, current }: Comparison): string[] {
 function goneMethods({ released, current }: Comparison): string[] {
   const there = documentOf(current).methods;
   const isThere = (method: OpenRpcFile["methods"][number]) =>
-    there.some(({ name, paramStructure }) => isDeepStrictEqual({ name, paramStructure }, pick(method)));
+    there.some(({ name, paramStructure }) => isDeepStrictEqual({ name, paramStructure }, pickMethod(method)));
   return documentOf(released).methods.flatMap((method) => (isThere(method) ? [] : [method.name]));
 }
 
-function pick({ name, paramStructure }: OpenRpcFile["methods"][number]) {
+function pickMethod({ name, paramStructure }: OpenRpcFile["methods"][number]) {
   return { name, paramStructure };
 }
 
@@ -53,13 +53,25 @@ function changesOf({ name, file, released, current }: Comparison & { name: strin
   const gone = goneFields({ released: before, current: now, path: "" });
   if (name === "request" || name.endsWith(".params")) {
     return [
-      ...told(name, findLosses({ from: before, to: now, path: "" }), "an old client sends it, a new host refuses it"),
+      ...formatLosses(
+        name,
+        findLosses({ from: before, to: now, path: "" }),
+        "an old client sends it, a new host refuses it",
+      ),
       ...gone.map((path) => `${name}${path}: the param is gone`),
     ];
   }
   return [
-    ...told(name, findLosses({ from: now, to: before, path: "" }), "a new host sends it, an old client refuses it"),
-    ...told(name, findLosses({ from: before, to: now, path: "" }), "an old host sends it, a new client refuses it"),
+    ...formatLosses(
+      name,
+      findLosses({ from: now, to: before, path: "" }),
+      "a new host sends it, an old client refuses it",
+    ),
+    ...formatLosses(
+      name,
+      findLosses({ from: before, to: now, path: "" }),
+      "an old host sends it, a new client refuses it",
+    ),
     ...gone.map((path) => `${name}${path}: the field is gone (an old host sends it, a new client ignores it)`),
   ];
 }
@@ -73,6 +85,6 @@ function schemaOf(name: string, json: unknown): Schema {
   return { ...schema, properties: { ...schema.properties, reason: anyReason } };
 }
 
-function told(name: string, losses: readonly Loss[], who: string): string[] {
+function formatLosses(name: string, losses: readonly SchemaLoss[], who: string): string[] {
   return losses.map(({ path, what }) => `${name}${path}: ${what} (${who})`);
 }

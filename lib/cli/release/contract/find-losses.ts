@@ -3,14 +3,14 @@
  * contract's schemas use; a change of any other one, and whatever it cannot judge, counts as a loss.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { Loss, Question, Schema } from "./json-schema.ts";
+import type { Schema, SchemaLoss, SchemaPair } from "./json-schema.ts";
 import { boundKeywords, lostBounds } from "./lost-bounds.ts";
 import { lostFields } from "./lost-fields.ts";
-import { both, isToldApart, type UnionKeyword, unionKeywords, withoutUnion } from "./unions.ts";
+import { combineSchemas, isDiscriminated, type UnionKeyword, unionKeywords, withoutUnion } from "./unions.ts";
 
 const judged = ["type", "properties", "required", "additionalProperties", "items", "enum", "pattern", "default"];
 
-export function findLosses({ from, to, path }: Question): Loss[] {
+export function findLosses({ from, to, path }: SchemaPair): SchemaLoss[] {
   if (isDeepStrictEqual(from, to) || isDeepStrictEqual(from.not, {})) return [];
   if (isDeepStrictEqual(to.not, {})) return [{ path, what: "is refused" }];
   for (const keyword of unionKeywords) {
@@ -20,7 +20,7 @@ export function findLosses({ from, to, path }: Question): Loss[] {
       return findLosses({ from: withoutUnion(from, keyword), to: withoutUnion(to, keyword), path });
     }
     const rest = withoutUnion(from, keyword);
-    return unique(branches.flatMap((branch) => findLosses({ from: both(rest, branch), to, path })));
+    return unique(branches.flatMap((branch) => findLosses({ from: combineSchemas(rest, branch), to, path })));
   }
   const question = { from, to, path };
   return unique([
@@ -36,7 +36,7 @@ export function findLosses({ from, to, path }: Question): Loss[] {
   ]);
 }
 
-function lostTypes({ from, to, path }: Question): Loss[] {
+function lostTypes({ from, to, path }: SchemaPair): SchemaLoss[] {
   const taken = to.type;
   if (taken === undefined) return [];
   const lost = typesOf(from).filter(
@@ -57,7 +57,7 @@ function typeOf(value: unknown): string {
   return Number.isInteger(value) ? "integer" : typeof value;
 }
 
-function lostValues({ from, to, path }: Question): Loss[] {
+function lostValues({ from, to, path }: SchemaPair): SchemaLoss[] {
   const taken = to.enum;
   if (taken === undefined) return [];
   const sent = from.enum ?? (isDeepStrictEqual(from.type, ["boolean"]) ? [true, false] : undefined);
@@ -67,7 +67,7 @@ function lostValues({ from, to, path }: Question): Loss[] {
   return lost.length === 0 ? [] : [{ path, what: `may not be ${words(lost)}` }];
 }
 
-function lostPattern({ from, to, path }: Question): Loss[] {
+function lostPattern({ from, to, path }: SchemaPair): SchemaLoss[] {
   const { pattern } = to;
   if (pattern === undefined || pattern === from.pattern || !typesOf(from).includes("string")) return [];
   const texts = from.enum?.filter((value) => typeof value === "string");
@@ -75,21 +75,22 @@ function lostPattern({ from, to, path }: Question): Loss[] {
   return [{ path, what: `must fit another pattern, ${pattern}` }];
 }
 
-function lostElements({ from, to, path }: Question): Loss[] {
+function lostElements({ from, to, path }: SchemaPair): SchemaLoss[] {
   if (to.items === undefined || !typesOf(from).includes("array")) return [];
   return findLosses({ from: from.items ?? {}, to: to.items, path: `${path}/*` });
 }
 
 /** One of the variants must take it as a whole; where none does, the one that comes nearest says why. */
-function lostVariants({ from, to, path }: Question, keyword: UnionKeyword): Loss[] {
+function lostVariants({ from, to, path }: SchemaPair, keyword: UnionKeyword): SchemaLoss[] {
   const variants = to[keyword];
   if (variants === undefined) return [];
-  if (keyword === "oneOf" && !isToldApart(variants)) return [{ path, what: "has other variants, which may overlap" }];
+  if (keyword === "oneOf" && !isDiscriminated(variants))
+    return [{ path, what: "has other variants, which may overlap" }];
   const attempts = variants.map((variant) => findLosses({ from, to: variant, path }));
   return attempts.sort((a, b) => a.length - b.length)[0] ?? [];
 }
 
-function changedDefault({ from, to, path }: Question): Loss[] {
+function changedDefault({ from, to, path }: SchemaPair): SchemaLoss[] {
   const isChanged = from.default !== undefined && to.default !== undefined;
   if (!isChanged || isDeepStrictEqual(from.default, to.default)) return [];
   return [
@@ -97,13 +98,13 @@ function changedDefault({ from, to, path }: Question): Loss[] {
   ];
 }
 
-function notJudged({ from, to, path }: Question): Loss[] {
+function notJudged({ from, to, path }: SchemaPair): SchemaLoss[] {
   return Object.keys(to)
     .filter((keyword) => ![...judged, ...boundKeywords, ...unionKeywords].includes(keyword))
     .filter((keyword) => !isDeepStrictEqual(from[keyword], to[keyword]))
     .map((keyword) => ({ path, what: `has another "${keyword}", which this comparison cannot judge` }));
 }
 
-function unique(losses: readonly Loss[]): Loss[] {
+function unique(losses: readonly SchemaLoss[]): SchemaLoss[] {
   return losses.filter((loss, index) => losses.findIndex((other) => isDeepStrictEqual(other, loss)) === index);
 }

@@ -4,14 +4,14 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Schema } from "./json-schema.ts";
-import { variantsOf } from "./unions.ts";
+import { listVariants } from "./unions.ts";
 
 type Comparison = { released: Schema; current: Schema; path: string };
 
 /** Their paths, each once. */
 export function goneFields({ released, current, path }: Comparison): string[] {
-  const known = variantsOf(current);
-  const gone = variantsOf(released).flatMap((variant) => {
+  const known = listVariants(current);
+  const gone = listVariants(released).flatMap((variant) => {
     const readers = known.filter((reader) => mayRead({ variant, reader }));
     // That a variant is not taken at all is told by `findLosses`.
     return readers.length === 0 ? [] : goneOfVariant({ variant, readers, path });

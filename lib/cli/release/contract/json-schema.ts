@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from "node:util";
 
 /** `path` as a JSON Pointer into the value: `/attachments/*` is every element. */
-export type Loss = { path: string; what: string };
+export type SchemaLoss = { path: string; what: string };
 
 /** `from`: what is sent. `to`: what is taken. Both normalized. */
-export type Question = { from: Schema; to: Schema; path: string };
+export type SchemaPair = { from: Schema; to: Schema; path: string };
 
 export type Schema = {
   readonly type?: readonly string[];

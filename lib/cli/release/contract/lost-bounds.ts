@@ -1,11 +1,11 @@
 /** Limits that became narrower: of lengths, of counts, of numbers. */
-import type { Loss, Question } from "./json-schema.ts";
+import type { SchemaLoss, SchemaPair } from "./json-schema.ts";
 
 const lower = ["minLength", "minItems", "minProperties", "minimum"];
 const upper = ["maxLength", "maxItems", "maxProperties", "maximum"];
 export const boundKeywords: readonly string[] = [...lower, ...upper];
 
-export function lostBounds({ from, to, path }: Question): Loss[] {
+export function lostBounds({ from, to, path }: SchemaPair): SchemaLoss[] {
   return boundKeywords.flatMap((keyword) => {
     const [sent, taken] = [numberOf(from[keyword]), numberOf(to[keyword])];
     if (taken === undefined || !concerns(keyword, from.type)) return [];

@@ -1,5 +1,5 @@
 /** Fields of an object: those that must be there, those that may not, and what each of them takes. */
-import type { Loss, Question, Schema } from "./json-schema.ts";
+import type { Schema, SchemaLoss, SchemaPair } from "./json-schema.ts";
 
 export function lostFields({
   from,
@@ -7,7 +7,10 @@ export function lostFields({
   path,
   typesOf,
   findLosses,
-}: Question & { typesOf: (schema: Schema) => readonly string[]; findLosses: (question: Question) => Loss[] }): Loss[] {
+}: SchemaPair & {
+  typesOf: (schema: Schema) => readonly string[];
+  findLosses: (question: SchemaPair) => SchemaLoss[];
+}): SchemaLoss[] {
   if (!typesOf(from).includes("object")) return [];
   const sent = from.properties ?? {};
   const taken = to.properties ?? {};

@@ -6,11 +6,11 @@ export const unionKeywords = ["anyOf", "oneOf"] as const;
 export type UnionKeyword = (typeof unionKeywords)[number];
 
 /** Without unions on the outside: each way in which a value may fit the schema. */
-export function variantsOf(schema: Schema): Schema[] {
+export function listVariants(schema: Schema): Schema[] {
   const keyword = unionKeywords.find((one) => schema[one] !== undefined);
   if (keyword === undefined) return [schema];
   const rest = withoutUnion(schema, keyword);
-  return (schema[keyword] ?? []).flatMap((branch) => variantsOf(both(rest, branch)));
+  return (schema[keyword] ?? []).flatMap((branch) => listVariants(combineSchemas(rest, branch)));
 }
 
 export function withoutUnion(schema: Schema, keyword: UnionKeyword): Schema {
@@ -19,11 +19,11 @@ export function withoutUnion(schema: Schema, keyword: UnionKeyword): Schema {
 }
 
 /** What holds where both hold. Of two limits of one kind the first is kept: a little too much is allowed, never too little. */
-export function both(a: Schema, b: Schema): Schema {
+export function combineSchemas(a: Schema, b: Schema): Schema {
   const required = [...new Set([...(a.required ?? []), ...(b.required ?? [])])];
   const properties: Record<string, Schema> = { ...b.properties };
   for (const [name, schema] of Object.entries(a.properties ?? {})) {
-    properties[name] = both(schema, b.properties?.[name] ?? {});
+    properties[name] = combineSchemas(schema, b.properties?.[name] ?? {});
   }
   return {
     ...b,
@@ -34,7 +34,7 @@ export function both(a: Schema, b: Schema): Schema {
 }
 
 /** By a field that each has and that has another value in each: then no value fits two of them. */
-export function isToldApart(variants: readonly Schema[]): boolean {
+export function isDiscriminated(variants: readonly Schema[]): boolean {
   const [first] = variants;
   return Object.keys(first?.properties ?? {}).some((name) => {
     if (!variants.every(({ required }) => required?.includes(name))) return false;

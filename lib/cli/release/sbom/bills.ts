@@ -8,21 +8,21 @@ import { type Bill, billOfMaterials, type Subject } from "./cyclonedx.ts";
 import { isAllowed } from "./licenses.ts";
 import { type Lock, type LockedPackage, readLock } from "./locked-packages.ts";
 
-export function lockOf(directory: string): Lock {
+export function readLockFile(directory: string): Lock {
   return readLock(JSON.parse(readFileSync(join(directory, "package-lock.json"), "utf8")));
 }
 
 /** What a bill is of. */
 export type Contents = { subject: Subject; packages: ReadonlyMap<string, LockedPackage> };
 
-export function contentsOfProject({ name, version, packages }: Lock): Contents {
+export function listProjectContents({ name, version, packages }: Lock): Contents {
   const description = "All packages that the repository installs to run, and optional ones for its platforms";
   const used = [...packages].filter(([, { isDev }]) => !isDev);
   return { subject: { name, version, description }, packages: new Map(used) };
 }
 
 /** With the bundle itself; `config` decides which agent is in it. */
-export function contentsOfBundle({
+export function listBundleContents({
   lock,
   name,
   config,
@@ -41,12 +41,12 @@ export function contentsOfBundle({
     return [path, { ...locked, isOptional: false }];
   });
   const description = `The packages in the bundle ${name}`;
-  const subject = { name: `${lock.name}-${kebab(name)}`, version: lock.version, description };
+  const subject = { name: `${lock.name}-${toKebabCase(name)}`, version: lock.version, description };
   return { subject, packages: new Map(entries), bundle: made };
 }
 
 /** Throws where a package has no license, or one that is not on the list. */
-export function billOf({ contents, lock, at }: { contents: Contents; lock: Lock; at: string | undefined }): Bill {
+export function createBill({ contents, lock, at }: { contents: Contents; lock: Lock; at: string | undefined }): Bill {
   const problems = licenseProblems(contents.packages);
   if (problems.length > 0) throw new Error(problems.join("\n"));
   return billOfMaterials({ ...contents, roots: lock.needs, at });
@@ -62,12 +62,12 @@ export function licenseProblems(packages: Contents["packages"]): string[] {
 }
 
 /** As it is written to a file. */
-export function textOf(bill: Bill): string {
+export function formatBill(bill: Bill): string {
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
 /** Bundles have names of variables; files have names in kebab-case. */
-export function kebab(name: string): string {
+export function toKebabCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

@@ -16,14 +16,14 @@ export function isAllowed(expression: string): boolean {
 type Read = { allowed: boolean; rest: readonly string[] } | undefined;
 
 function either(words: readonly string[]): Read {
-  return joined({ words, operator: "OR", part: all, join: (a, b) => a || b });
+  return readJoined({ words, operator: "OR", part: all, join: (a, b) => a || b });
 }
 
 function all(words: readonly string[]): Read {
-  return joined({ words, operator: "AND", part: one, join: (a, b) => a && b });
+  return readJoined({ words, operator: "AND", part: one, join: (a, b) => a && b });
 }
 
-function joined({
+function readJoined({
   words,
   operator,
   part,

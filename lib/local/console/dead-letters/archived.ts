@@ -1,15 +1,15 @@
 /** The dead letters that a stage keeps for 14 days. */
 import { type ReadLetter, readLetter, withDeadLetters } from "../../../cli/aws/dead-letters/archive.ts";
 import { createSend, redrive } from "../../../cli/aws/dead-letters/redrive.ts";
-import { createStateOfTask } from "../../../cli/aws/dead-letters/task-state.ts";
+import { createReadTaskState } from "../../../cli/aws/dead-letters/task-state.ts";
 import { readStackOutputs } from "../../../cli/aws/stack-outputs.ts";
 import type { NamedStage } from "../../../cli/aws/stage.ts";
 import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
 import { describeOutcome } from "../../../cli/tasks/text.ts";
-import type { LetterRow, Letters, Redriven } from "./dead-letters.ts";
+import type { DeadLetterRow, DeadLetters, RedrivenLetter } from "./dead-letters.ts";
 
 /** A listing hides the messages from everybody else for its time, so that one is made at a time. */
-export function archivedLetters({
+export function createArchivedLetters({
   named,
   place,
   signal,
@@ -17,7 +17,7 @@ export function archivedLetters({
   named: NamedStage;
   place: Pick<TaskPlace, "store">;
   signal: AbortSignal;
-}): Letters {
+}): DeadLetters {
   const { region } = named.stage.verification;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -33,7 +33,7 @@ export function archivedLetters({
     list: () =>
       inTurn(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
-        const rows: LetterRow[] = [];
+        const rows: DeadLetterRow[] = [];
         await withDeadLetters({ queueUrl, region, signal }, async (letters) => {
           for (const letter of letters.map(readLetter)) rows.push(await rowOf({ letter, place }));
         });
@@ -42,13 +42,13 @@ export function archivedLetters({
     redrive: (requestIds) =>
       inTurn(async () => {
         const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ ...named, signal });
-        const redriven: Redriven[] = [];
+        const redriven: RedrivenLetter[] = [];
         await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters, remove) => {
           const wanted = ({ message }: ReadLetter) =>
             message !== undefined && (requestIds === undefined || requestIds.includes(message.requestId));
           await redrive({
             letters: letters.map(readLetter).filter(wanted),
-            stateOfTask: createStateOfTask({ tableName, region, signal }),
+            stateOfTask: createReadTaskState({ tableName, region, signal }),
             send: createSend({ queueUrl, region, signal }),
             remove,
             done: ({ requestId, state }) => redriven.push({ requestId, task: state ?? "none" }),
@@ -65,7 +65,7 @@ async function rowOf({
 }: {
   letter: ReadLetter;
   place: Pick<TaskPlace, "store">;
-}): Promise<LetterRow> {
+}): Promise<DeadLetterRow> {
   const row = { key: messageId, keptAtMs: archivedAtMs, kind: message?.type ?? "unreadable" };
   if (message === undefined) {
     const reason = "It cannot be read. npx sekisho dead-letters redrive --discard removes it.";

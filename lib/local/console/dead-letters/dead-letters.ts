@@ -1,7 +1,7 @@
 /** What was given up on and can be tried again, whatever keeps it. */
 
 /** No text of a message is in it. `task`: its state, or "none" where it was never begun. */
-export type LetterRow = {
+export type DeadLetterRow = {
   key: string;
   /** Null where the message cannot be read. */
   requestId: string | null;
@@ -11,12 +11,12 @@ export type LetterRow = {
   reason: string;
 };
 
-export type Redriven = { requestId: string; task: string };
+export type RedrivenLetter = { requestId: string; task: string };
 
-export type Letters = {
+export type DeadLetters = {
   /** What the list is, and what a redrive does. */
   about: string;
-  list(): Promise<LetterRow[]>;
+  list(): Promise<DeadLetterRow[]>;
   /** Undefined: all that can be read. Resolves to those that are on their way again. */
-  redrive(requestIds: readonly string[] | undefined): Promise<Redriven[]>;
+  redrive(requestIds: readonly string[] | undefined): Promise<RedrivenLetter[]>;
 };

@@ -4,13 +4,13 @@ import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
 import { describeOutcome } from "../../../cli/tasks/text.ts";
 import { sendRedrive } from "../tasks/task-actions.ts";
 import { isUndelivered } from "../tasks/task-row.ts";
-import type { Letters } from "./dead-letters.ts";
+import type { DeadLetters } from "./dead-letters.ts";
 
 /** Of the tasks that are over, so many of the newest are looked at. */
 const maxLooked = 1000;
 const pageSize = 200;
 
-export function undeliveredLetters({ place }: { place: TaskPlace }): Letters {
+export function createUndeliveredLetters({ place }: { place: TaskPlace }): DeadLetters {
   async function* undelivered(): AsyncGenerator<Task> {
     let cursor: string | undefined;
     for (let looked = 0; looked < maxLooked; looked += pageSize) {

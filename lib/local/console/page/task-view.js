@@ -140,7 +140,9 @@ function factsOf({ row, task, picture }) {
     ["Took", tookMs === undefined || tookMs < 0 ? undefined : durationText(tookMs)],
     [
       "Deadline",
-      row.state === "done" || task.deadlineAtMs === undefined ? undefined : ageOf(task.deadlineAtMs, { coming: true }),
+      row.state === "done" || task.call?.deadlineAtMs === undefined
+        ? undefined
+        : ageOf(task.call.deadlineAtMs, { coming: true }),
     ],
     [
       "Expected",

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { safeReplacer } from "../../../../lambdas/shared/safe-characters.ts";
 import { commonHeaders } from "../../web/common-headers.ts";
-import type { LiveTasks, News } from "./live-tasks.ts";
+import type { LiveTasks, TaskListUpdate } from "./live-tasks.ts";
 
 const maxStreams = 50;
 /** So that nothing on the way takes a silent stream for a dead one. */
@@ -54,6 +54,6 @@ export function createLiveStream({ live }: { live: LiveTasks }): LiveStream {
 }
 
 /** JSON has no line ends of its own, so one `data` line holds it. */
-function format(news: News): string {
+function format(news: TaskListUpdate): string {
   return `data: ${JSON.stringify(news, safeReplacer)}\n\n`;
 }

@@ -4,17 +4,17 @@ import type { Task } from "../../../../lambdas/verification/task/task.ts";
 import { openStates } from "../../../cli/tasks/items.ts";
 import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
 import type { Explain } from "../explain.ts";
-import { type TaskRow, taskRowOf } from "./task-row.ts";
+import { type TaskRow, toTaskRow } from "./task-row.ts";
 
 /** `more`: states of which there are more tasks than are listed. */
-export type News =
+export type TaskListUpdate =
   | { type: "all"; rows: TaskRow[]; more: string[] }
   | { type: "change"; rows: TaskRow[]; gone: string[]; more: string[] }
   | { type: "trouble"; words: string };
 
 export type LiveTasks = {
   /** Calls back with all that is known, then with each change, until the returned function is called. */
-  watch(listener: (news: News) => void): () => void;
+  watch(listener: (news: TaskListUpdate) => void): () => void;
   close(): void;
 };
 
@@ -43,12 +43,12 @@ export function createLiveTasks({
   pollMs?: number;
   now?: () => number;
 }): LiveTasks {
-  const listeners = new Set<(news: News) => void>();
+  const listeners = new Set<(news: TaskListUpdate) => void>();
   let seen: Seen | undefined;
   let trouble: string | undefined;
   let polling: AbortController | undefined;
 
-  function tell(news: News): void {
+  function tell(news: TaskListUpdate): void {
     for (const listener of listeners) listener(news);
   }
 
@@ -107,7 +107,7 @@ export function createLiveTasks({
   };
 }
 
-function allOf({ rows, more }: Seen): News {
+function allOf({ rows, more }: Seen): TaskListUpdate {
   return { type: "all", rows: [...rows.values()], more };
 }
 
@@ -124,7 +124,7 @@ async function look({
   const rows = new Map<string, TaskRow>();
   const readAtMs = new Map<string, number>();
   const more = new Set<string>();
-  const add = (task: Task | undefined) => task && rows.set(task.id, taskRowOf({ task, nowMs }));
+  const add = (task: Task | undefined) => task && rows.set(task.id, toTaskRow({ task, nowMs }));
   const counts = new Map<string, number>();
   let read = 0;
   for await (const task of openTasks()) {

@@ -1,6 +1,6 @@
 /** One line of the live list: ids, states and times of a task, never its texts. */
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
-import { describeOutcome, nextText } from "../../../cli/tasks/text.ts";
+import { describeNextStep, describeOutcome } from "../../../cli/tasks/text.ts";
 
 export type TaskRow = {
   id: string;
@@ -27,25 +27,25 @@ export type TaskRow = {
   retryOf?: string | undefined;
 };
 
-export function taskRowOf({ task, nowMs }: { task: Task; nowMs: number }): TaskRow {
+export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskRow {
   const { team, channel, user } = task.message;
   const undelivered = isUndelivered(task);
   return {
     id: task.id,
     state: task.state,
     kind: kindOf(task),
-    words: undelivered ? `${describeOutcome(task)}, but not in the thread` : nextText({ task, nowMs }),
+    words: undelivered ? `${describeOutcome(task)}, but not in the thread` : describeNextStep({ task, nowMs }),
     receivedAtMs: task.receivedAtMs,
     changedAtMs: task.history.at(-1)?.atMs ?? task.receivedAtMs,
     nextAtMs: nextAtMsOf(task),
-    destination: task.destination,
+    destination: task.call?.destination,
     team,
     channel,
     user,
     thread: task.thread,
-    taskId: task.taskId,
+    taskId: task.call?.taskId,
     attempts: task.attempts,
-    polls: task.polls,
+    polls: task.wait?.polls ?? 0,
     percent: task.state === "done" ? undefined : task.progress?.percent,
     ...(undelivered && { undelivered }),
     retryOf: task.retryOf,
@@ -65,8 +65,8 @@ function kindOf(task: Task): TaskRow["kind"] {
   return outcome.type === "failed" && outcome.reason !== "canceled" ? "bad" : "stopped";
 }
 
-function nextAtMsOf({ state, nextPollAtMs, question, lease }: Task): number | undefined {
+function nextAtMsOf({ state, wait, question, lease }: Task): number | undefined {
   if (lease !== undefined) return undefined;
   if (state === "asking") return question?.expiresAtMs;
-  return state === "waiting" ? nextPollAtMs : undefined;
+  return state === "waiting" ? wait?.nextPollAtMs : undefined;
 }

@@ -6,25 +6,25 @@ import { parseConfig } from "../../../../lambdas/shared/config/load.ts";
 import type { Bundle } from "../../../../lib/cdk/bundle/bundle.ts";
 import { bundleNames } from "../../../../lib/cdk/bundle/entry.ts";
 import {
-  billOf,
-  contentsOfBundle,
-  contentsOfProject,
-  kebab,
-  lockOf,
-  textOf,
+  createBill,
+  formatBill,
+  listBundleContents,
+  listProjectContents,
+  readLockFile,
+  toKebabCase,
 } from "../../../../lib/cli/release/sbom/bills.ts";
 import type { Bill } from "../../../../lib/cli/release/sbom/cyclonedx.ts";
 import { billSchema } from "./bill.ts";
 
 const root = join(import.meta.dirname, "../../../..");
-const lock = lockOf(root);
+const lock = readLockFile(root);
 const config = parseConfig({ json: {} });
 const at = "2026-01-31T12:00:00Z";
 
-const contents = bundleNames.map((name) => contentsOfBundle({ lock, name, config, configDirectory: root }));
-const all = [contentsOfProject(lock), ...contents].map((one) => [
+const contents = bundleNames.map((name) => listBundleContents({ lock, name, config, configDirectory: root }));
+const all = [listProjectContents(lock), ...contents].map((one) => [
   one.subject.name,
-  billOf({ contents: one, lock, at }),
+  createBill({ contents: one, lock, at }),
 ]);
 const bills = new Map(all as [string, Bill][]);
 
@@ -52,21 +52,21 @@ describe.each([...bills])("the bill of %s", (_name, bill) => {
   });
 
   it("names no address", () => {
-    expect(textOf(bill)).not.toMatch(/https?:|registry|\/work\/|node_modules/);
+    expect(formatBill(bill)).not.toMatch(/https?:|registry|\/work\/|node_modules/);
   });
 });
 
 describe("the bills", () => {
   it("come out the same each time, but for another time", () => {
-    const container = () => contentsOfBundle({ lock, name: "container", config, configDirectory: root });
-    const again = billOf({ contents: container(), lock, at });
-    expect(textOf(again)).toBe(textOf(bills.get("sekisho-container") ?? again));
+    const container = () => listBundleContents({ lock, name: "container", config, configDirectory: root });
+    const again = createBill({ contents: container(), lock, at });
+    expect(formatBill(again)).toBe(formatBill(bills.get("sekisho-container") ?? again));
   });
 
   it("have numbers of their own", () => {
     const numbers = [...bills.values()].map(({ serialNumber }) => serialNumber);
     expect(new Set(numbers).size).toBe(numbers.length);
-    const later = billOf({ contents: contentsOfProject(lock), lock, at: "2026-02-01T12:00:00Z" });
+    const later = createBill({ contents: listProjectContents(lock), lock, at: "2026-02-01T12:00:00Z" });
     expect(numbers).not.toContain(later.serialNumber);
   });
 
@@ -90,7 +90,7 @@ describe("the bills", () => {
   );
 
   it("are named as files are", () => {
-    expect(bundleNames.map(kebab).filter((name) => !/^[a-z-]+$/.test(name))).toEqual([]);
+    expect(bundleNames.map(toKebabCase).filter((name) => !/^[a-z-]+$/.test(name))).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { billOf, bundledPackages } from "../../../../lib/cli/release/sbom/bills.ts";
+import { bundledPackages, createBill } from "../../../../lib/cli/release/sbom/bills.ts";
 import { allowedLicenses, isAllowed } from "../../../../lib/cli/release/sbom/licenses.ts";
 import { readLock } from "../../../../lib/cli/release/sbom/locked-packages.ts";
 
@@ -82,7 +82,7 @@ describe("licenses", () => {
   ])("a package with %s is in no bill", (_name, license, said) => {
     const lock = lockWith({ "node_modules/a": entry({ license }) });
     const contents = { subject: { name: "x", version: "0.1.0", description: "" }, packages: lock.packages };
-    expect(() => billOf({ contents, lock, at: undefined })).toThrow(said);
+    expect(() => createBill({ contents, lock, at: undefined })).toThrow(said);
   });
 
   it("are listed in docs/dependencies.md", () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import { type AgentCard, agentCardSchema } from "../../../../contracts/a2a/agent-card.ts";
 import { readCardSchema } from "../../../../contracts/a2a/card.ts";
-import { cardToV03, interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
+import { cardToV03, listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 import { wire } from "../wire.ts";
 
@@ -131,6 +131,6 @@ describe("an agent can be reached", () => {
     ],
     ["by the first of very many", { ...bare, supportedInterfaces: Array(60).fill(one) }, Array(50).fill(one)],
   ])("%s", (_name, read, expected) => {
-    expect(wire(interfacesOf(readCardSchema.parse(wire(read))))).toEqual(expected);
+    expect(wire(listInterfaces(readCardSchema.parse(wire(read))))).toEqual(expected);
   });
 });

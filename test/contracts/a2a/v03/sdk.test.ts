@@ -6,7 +6,7 @@ import { LegacyJsonRpcTransportHandler } from "@a2a-js/sdk/compat/v0_3/server";
 import { type A2ARequestHandler, ServerCallContext } from "@a2a-js/sdk/server";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { methodOf, operationOf, operations } from "../../../../contracts/a2a/operations.ts";
+import { operations, toA2aMethod, toA2aOperation } from "../../../../contracts/a2a/operations.ts";
 import { paramsToV03, v03Operations, v03PushConfigSchema } from "../../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
 import { eventToV03, v03EventSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
@@ -54,7 +54,7 @@ describe("the official client of 0.3", () => {
           endpoint: "http://agent.test",
           fetchImpl: async (_url, init) => {
             const request = JSON.parse(String(init?.body)) as { id: number; method: string; params: unknown };
-            expect(operationOf(request.method)).toEqual({ operation, version: "0.3" });
+            expect(toA2aOperation(request.method)).toEqual({ operation, version: "0.3" });
             received = v03Operations[operation].parse(request.params);
             return answer({ id: request.id, result: resultToV03({ operation, result: result as never }), init });
           },
@@ -90,7 +90,7 @@ describe("the official server of 0.3", () => {
         const body = {
           jsonrpc: "2.0",
           id: 1,
-          method: methodOf({ operation, version: "0.3" }),
+          method: toA2aMethod({ operation, version: "0.3" }),
           params: wire(paramsToV03({ operation, params: sent as never })),
         };
         const answered = await handler.handle(body, new ServerCallContext());

@@ -8,7 +8,7 @@ import {
 import { isLegacyAgentCard, parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3/client";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { readCardSchema } from "../../../../contracts/a2a/card.ts";
-import { interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
+import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { createCard } from "../../../../lambdas/execution/a2a/card.ts";
 import { cardPaths, createCardEndpoint } from "../../../../lambdas/execution/a2a/card-endpoint.ts";
 import { startWebServer, type WebServer } from "../../../doubles/web-server.ts";
@@ -89,7 +89,7 @@ describe("the official SDK", () => {
   it("takes what comes without A2A-Version for a card of 1.0, too, since it lists interfaces", async () => {
     const body = await (await get()).json();
     expect(isLegacyAgentCard(body)).toBe(false);
-    expect(interfacesOf(readCardSchema.parse(body)).map(({ protocolVersion }) => protocolVersion)).toEqual(
+    expect(listInterfaces(readCardSchema.parse(body)).map(({ protocolVersion }) => protocolVersion)).toEqual(
       expect.arrayContaining(["1.0", "0.3"]),
     );
   });

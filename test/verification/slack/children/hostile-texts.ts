@@ -1,9 +1,7 @@
 /** Texts over which a parser or an expression could be at work for hours: a program of its own, so that a test can end it. */
 
-import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { fencedTables, toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { fencedTables } from "../../../../lambdas/verification/slack/markdown/tables.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/answer.ts";
 import { newestText } from "../../../../lambdas/verification/slack/messages/placeholder.ts";
 import {
   maxMarkdownLength,
@@ -11,6 +9,7 @@ import {
   splitAnswer,
 } from "../../../../lambdas/verification/slack/messages/split.ts";
 import { nextPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
 const length = 15_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { freshnessMs } from "../../../../lambdas/verification/transport/a2a/fetch-card.ts";
+import { freshnessMs } from "../../../../lambdas/verification/transport/a2a/card-source.ts";
 
 describe("how long a card is fresh", () => {
   it.each([

@@ -6,7 +6,7 @@ import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
 import { decodeError, encodeError } from "../../../../contracts/error-data.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { methods } from "../../../../contracts/methods.ts";
-import { readResult } from "../../../../lambdas/verification/transport/a2a/results.ts";
+import { readResult } from "../../../../lambdas/verification/transport/a2a/post-operation.ts";
 import { toZoneResult } from "../../../../lambdas/verification/transport/a2a/task-result.ts";
 
 const says = (text: string, more: object = {}) => ({ messageId: "m1", role: "ROLE_AGENT", parts: [{ text }], ...more });

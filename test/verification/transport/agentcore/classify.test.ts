@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { classify } from "../../../../lambdas/verification/transport/agentcore/classify.ts";
+import { classify } from "../../../../lambdas/verification/transport/agentcore/platform-error.ts";
 
 function reasonOf({ wasSent = true, ...failure }: { wasSent?: boolean; code: string; syscall?: string }) {
   const thrown = Object.assign(new Error("a failure of the network"), failure);

@@ -1,0 +1,370 @@
+/** The parts of inline Markdown: emphasis (CommonMark 0.31, section 6.2), code, and what follows a link's label. Each character is looked at
+ * a bounded number of times.
+ */
+
+import { decodeEntities } from "./characters.ts";
+import { type Inline, type Leaf, type Paragraph, sourceIn, type Work } from "./nodes.ts";
+
+/** Signs that may open emphasis, close it, or be text. */
+export type Mark = { type: "mark"; sign: string; count: number; opens: boolean; closes: boolean };
+
+/** When more signs are open at the same time, the first ones are text, so that nothing nests deeper. */
+export const maxOpen = 32;
+/** Longer runs are text. */
+const maxSigns = 6;
+
+type Opener = { mark: Mark; at: number };
+
+const blank = /^\s/u;
+const punctuation = /^[\p{P}\p{S}]/u;
+
+/** `before` and `after` are the characters beside the signs; empty at the ends of the text. */
+export function markOf({ signs, before, after }: { signs: string; before: string; after: string }): Mark {
+  const sign = signs[0] ?? "";
+  const isBlankBefore = before === "" || blank.test(before);
+  const isBlankAfter = after === "" || blank.test(after);
+  const isSignBefore = punctuation.test(before);
+  const isSignAfter = punctuation.test(after);
+  const isLeft = !isBlankAfter && (!isSignAfter || isBlankBefore || isSignBefore);
+  const isRight = !isBlankBefore && (!isSignBefore || isBlankAfter || isSignAfter);
+  const isWordSign = sign === "_";
+  const mayBe = signs.length <= (sign === "~" ? 2 : maxSigns);
+  return {
+    type: "mark",
+    sign,
+    count: signs.length,
+    opens: mayBe && isLeft && (!isWordSign || !isRight || isSignBefore),
+    closes: mayBe && isRight && (!isWordSign || !isLeft || isSignAfter),
+  };
+}
+
+export function withEmphasis(row: readonly (Inline | Mark)[], work: Work): Inline[] {
+  work.spend(row.length);
+  const shown: (Inline | Mark)[] = [];
+  const openers: Opener[] = [];
+
+  for (const entry of row) {
+    if (entry.type !== "mark") {
+      shown.push(entry);
+      continue;
+    }
+    const mark = { ...entry };
+    while (mark.closes && mark.count > 0) {
+      const opener = openerOf(mark);
+      if (opener === undefined) break;
+      close(opener, mark);
+    }
+    if (mark.count === 0) continue;
+    if (mark.opens) addOpener({ mark, at: shown.length });
+    shown.push(mark);
+  }
+  return merged(shown);
+
+  function openerOf(closer: Mark): Opener | undefined {
+    for (let at = openers.length - 1; at >= 0; at -= 1) {
+      const opener = openers[at];
+      work.spend(1);
+      if (opener !== undefined && fits(opener.mark, closer)) {
+        openers.length = at + 1;
+        return opener;
+      }
+    }
+    return undefined;
+  }
+
+  function close({ mark: opener, at }: Opener, closer: Mark): void {
+    const used = opener.sign === "~" ? opener.count : Math.min(2, opener.count, closer.count);
+    work.spend(shown.length - at);
+    const children = merged(shown.splice(at + 1));
+    opener.count -= used;
+    closer.count -= used;
+    if (opener.count === 0) {
+      shown.pop();
+      openers.pop();
+    }
+    shown.push({ type: opener.sign === "~" ? "del" : used === 2 ? "strong" : "em", children });
+  }
+
+  function addOpener(opener: Opener): void {
+    openers.push(opener);
+    if (openers.length > maxOpen) openers.shift();
+  }
+}
+
+function fits(opener: Mark, closer: Mark): boolean {
+  if (opener.sign !== closer.sign) return false;
+  if (opener.sign === "~") return opener.count === closer.count;
+  const isOdd = (opener.closes || closer.opens) && (opener.count + closer.count) % 3 === 0;
+  return !isOdd || (opener.count % 3 === 0 && closer.count % 3 === 0);
+}
+
+function merged(row: readonly (Inline | Mark)[]): Inline[] {
+  const inlines: Inline[] = [];
+  let text = "";
+  for (const entry of row) {
+    if (entry.type === "mark") text += entry.sign.repeat(entry.count);
+    else if (entry.type === "text") text += entry.text;
+    else {
+      if (text !== "") inlines.push({ type: "text", text });
+      text = "";
+      inlines.push(entry);
+    }
+  }
+  if (text !== "") inlines.push({ type: "text", text });
+  return inlines;
+}
+
+/** Runs of backticks in a text, found once: what closes the code that one of them opens. */
+export type Backticks = { lengthAt(at: number): number; closing(from: number, length: number): number | undefined };
+
+export function createBackticks(content: string, work: Work): Backticks {
+  work.spend(content.length);
+  const lengths = new Map<number, number>();
+  const places = new Map<number, number[]>();
+  const passed = new Map<number, number>();
+  for (const match of content.matchAll(/`+/g)) {
+    const [{ length }] = match;
+    lengths.set(match.index, length);
+    const same = places.get(length) ?? [];
+    same.push(match.index);
+    places.set(length, same);
+  }
+  return {
+    // Behind a backslash a run is shorter by one.
+    lengthAt(at) {
+      const known = lengths.get(at);
+      if (known !== undefined) return known;
+      let end = at;
+      while (content[end] === "`") end += 1;
+      return end - at;
+    },
+    closing(from, length) {
+      const same = places.get(length) ?? [];
+      let index = passed.get(length) ?? 0;
+      for (; index < same.length && (same[index] ?? 0) < from; index += 1) work.spend(1);
+      passed.set(length, index);
+      return same[index];
+    },
+  };
+}
+
+/** By name. */
+export type References = Map<string, { href: string }>;
+
+/** More would let every `(` look as far as the text goes. */
+const maxParentheses = 32;
+const maxNameLength = 999;
+
+const name = /\[((?:\\[^\n]|[^\\[\]])*)\]/y;
+const blanks = /[ \t]*(?:\n[ \t]*)?/y;
+const escapeOrEntity = /\\([!-/:-@[-`{-~])|&#?\w{1,40};/g;
+
+/** `end` is behind what was read. */
+type Found = { href: string; end: number };
+
+/** `(address "title")` */
+export function inlineTarget(text: string, at: number, work: Work): Found | undefined {
+  if (text[at] !== "(") return undefined;
+  const from = skipSpace(text, at + 1);
+  const address = addressAt({ text, at: from, mayBeEmpty: true, work });
+  if (address === undefined) return undefined;
+  const afterAddress = skipSpace(text, address.end);
+  const titleEnd = afterAddress > address.end ? titleEndAt(text, afterAddress, work) : undefined;
+  const end = titleEnd === undefined ? afterAddress : skipSpace(text, titleEnd);
+  return text[end] === ")" ? { href: address.href, end: end + 1 } : undefined;
+}
+
+/** `[name]`; an empty one has the name of the label before it. */
+export function nameAt(text: string, at: number, work: Work): { name: string; end: number } | undefined {
+  name.lastIndex = at;
+  const [all, inner = ""] = name.exec(text) ?? [];
+  work.spend(all?.length ?? 1);
+  return all === undefined || inner.length > maxNameLength ? undefined : { name: inner, end: at + all.length };
+}
+
+/** `[label]: address "title"`, and the line ends with it. */
+function definitionAt(text: string, at: number, work: Work): (Found & { label: string; labelEnd: number }) | undefined {
+  const start = skip(/ {0,3}/y, text, at);
+  const label = nameAt(text, start, work);
+  if (label === undefined || text[label.end] !== ":" || label.name.trim() === "") return undefined;
+  const address = addressAt({ text, at: skip(blanks, text, label.end + 1), mayBeEmpty: false, work });
+  if (address === undefined) return undefined;
+  const titleStart = skip(blanks, text, address.end);
+  const titleEnd = titleStart > address.end ? titleEndAt(text, titleStart, work) : undefined;
+  const end = (titleEnd === undefined ? undefined : lineEnd(text, titleEnd)) ?? lineEnd(text, address.end);
+  return end === undefined ? undefined : { label: label.name, labelEnd: label.end - 1, href: address.href, end };
+}
+
+/** Two names that are the same to a reader are the same. */
+export function referenceName(label: string): string {
+  return label.trim().replace(/\s+/g, " ").toLowerCase().toUpperCase();
+}
+
+/** An address as it is meant: without backslashes, its entities decoded. */
+export function unescaped(text: string): string {
+  return text.replace(escapeOrEntity, (written, sign: string | undefined) => sign ?? decodeEntities(written));
+}
+
+function addressAt(request: { text: string; at: number; mayBeEmpty: boolean; work: Work }): Found | undefined {
+  const { text, at, mayBeEmpty, work } = request;
+  return text[at] === "<" ? bracketedAddress(text, at, work) : plainAddress({ text, at, mayBeEmpty, work });
+}
+
+function bracketedAddress(text: string, at: number, work: Work): Found | undefined {
+  for (let end = at + 1; end < text.length; end += 1) {
+    const character = text[end];
+    work.spend(1);
+    if (character === ">") return { href: unescaped(text.slice(at + 1, end)), end: end + 1 };
+    if (character === "<" || character === "\n") return undefined;
+    if (character === "\\") end += 1;
+  }
+  return undefined;
+}
+
+function plainAddress(request: { text: string; at: number; mayBeEmpty: boolean; work: Work }): Found | undefined {
+  const { text, at, mayBeEmpty, work } = request;
+  let depth = 0;
+  let end = at;
+  for (; end < text.length; end += 1) {
+    const code = text.charCodeAt(end);
+    work.spend(1);
+    if (code <= 0x20 || code === 0x7f) break;
+    if (code === 0x5c && end + 1 < text.length && text.charCodeAt(end + 1) > 0x20) end += 1;
+    else if (code === 0x28) depth += 1;
+    else if (code === 0x29) {
+      if (depth === 0) break;
+      depth -= 1;
+    }
+    if (depth > maxParentheses) return undefined;
+  }
+  if (depth > 0 || (end === at && !mayBeEmpty)) return undefined;
+  return { href: unescaped(text.slice(at, end)), end };
+}
+
+/** Where the title ends that begins there. */
+function titleEndAt(text: string, at: number, work: Work): number | undefined {
+  const open = text[at];
+  if (open !== '"' && open !== "'" && open !== "(") return undefined;
+  const close = open === "(" ? ")" : open;
+  for (let end = at + 1; end < text.length; end += 1) {
+    work.spend(1);
+    if (text[end] === close) return end + 1;
+    if (text[end] === "\\") end += 1;
+    else if (open === "(" && text[end] === "(") return undefined;
+  }
+  return undefined;
+}
+
+function lineEnd(text: string, at: number): number | undefined {
+  const end = skip(/[ \t]*/y, text, at);
+  if (end >= text.length) return end;
+  return text[end] === "\n" ? end + 1 : undefined;
+}
+
+function skipSpace(text: string, at: number): number {
+  let end = at;
+  while (text[end] === " " || text[end] === "\t" || text[end] === "\n") end += 1;
+  return end;
+}
+
+function skip(expression: RegExp, text: string, at: number): number {
+  expression.lastIndex = at;
+  return at + (expression.exec(text)?.[0].length ?? 0);
+}
+
+/** The addresses that links refer to by name. A paragraph adds those that are defined at its beginning. */
+export type Definitions = { references: References; definitionEnds: number[]; work: Work };
+
+/** Takes the definitions from the paragraph's beginning. Nothing is left where they are all of it. */
+export function withoutDefinitions(
+  { texts, lines }: Paragraph,
+  { references, definitionEnds, work }: Definitions,
+): Leaf | undefined {
+  const content = texts.join("\n");
+  let at = 0;
+  for (let found = definitionAt(content, at, work); found !== undefined; found = definitionAt(content, at, work)) {
+    const name = referenceName(found.label);
+    if (!references.has(name)) references.set(name, { href: found.href });
+    definitionEnds.push(sourceIn(lines, found.labelEnd));
+    at = found.end;
+  }
+  work.spend(content.length);
+  if (content.slice(at).trim() === "") return undefined;
+  if (at === 0) return { content: content.trimEnd(), lines };
+  const places = lines.filter((_, index) => (lines[index + 1]?.at ?? content.length + 1) > at);
+  return {
+    content: content.slice(at).trimEnd(),
+    lines: places.map((line) => ({ at: line.at - at, source: line.source })),
+  };
+}
+
+type Span = { start: number; end: number };
+
+/** Addresses that stand in a text by themselves. No expression looks beyond the next `<`. */
+export const address = /(?:https?|ftp):\/\/(?=[\p{L}\p{N}-])|www\.(?=[\p{L}\p{N}-])/giu;
+export const addressRest = /[^\s<]*/y;
+export const addressRestInBrackets = /[^\s<[\]]*/y;
+export const autoAddress = /<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>/iy;
+export const autoMail = /<([a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*)>/iy;
+/** Not beyond the next `<`, so that no search for an end is repeated. */
+export const tag =
+  /<(?:[a-z][a-z0-9-]*(?:\s+[a-z_:][\w.:-]*(?:\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'=<>`]+))?)*\s*\/?|\/[a-z][a-z0-9-]*\s*|\?[^<>]*\?|![a-z]+\s[^<>]*)>/iy;
+const mailHost = /@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?![\w-])/iy;
+/** Ends at the next `@` at the latest, so that no part of a text is looked at for two hosts. */
+const mailHostSigns = /@[a-z0-9.-]*/iy;
+const maxMailNameLength = 64;
+const mailScheme = "mailto:";
+
+/**
+ * The mail address around the `@` at `at` (GitHub Flavored Markdown, section 6.9). It begins at `from` or later. The name is read
+ * backwards from the `@`, up to the first sign that no name has: an expression that is tried from every earlier place on would
+ * look at a long name once for each of them.
+ */
+export function mailAround(request: { text: string; from: number; at: number; work: Work }): Span | undefined {
+  const { text, from, at, work } = request;
+  const least = Math.max(from, at - maxMailNameLength);
+  let start = at;
+  while (start > least && isMailNameSign(text.charCodeAt(start - 1))) start -= 1;
+  work.spend(at - start + 1);
+  if (start === at) return undefined;
+  work.spend(matchAt(mailHostSigns, text, at)?.[0].length ?? 0);
+  const [host] = matchAt(mailHost, text, at) ?? [];
+  if (host === undefined) return undefined;
+  const schemeStart = start - mailScheme.length;
+  const hasScheme = schemeStart >= from && text.slice(schemeStart, start).toLowerCase() === mailScheme;
+  return { start: hasScheme ? schemeStart : start, end: at + host.length };
+}
+
+/** A letter of ASCII, a digit, or one of `.`, `-`, `_`, `+`. */
+function isMailNameSign(code: number): boolean {
+  const lower = code | 0x20;
+  if (lower >= 0x61 && lower <= 0x7a) return true;
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2d || code === 0x5f || code === 0x2b;
+}
+
+function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  expression.lastIndex = at;
+  return expression.exec(text) ?? undefined;
+}
+
+/** Without the signs behind an address that belong to the sentence. */
+export function withoutEnd(said: string): string {
+  let end = said.length;
+  let surplus = count(said, ")") - count(said, "(");
+  for (; end > 0; end -= 1) {
+    const last = said[end - 1] ?? "";
+    if (last === ")") {
+      if (surplus <= 0) break;
+      surplus -= 1;
+    } else if (!/[?!.,:;*_'"~&]/.test(last)) break;
+  }
+  return said.slice(0, end);
+}
+
+function count(text: string, sign: string): number {
+  let found = 0;
+  for (const character of text) if (character === sign) found += 1;
+  return found;
+}
+
+/** Runs of backticks, found once. */

@@ -1,0 +1,177 @@
+/**
+ * The states `delivering` and `done`: the outcome goes into the thread, first its files, then its posts. Then the thread goes to its
+ * next task, the posts are looked at once more, and the texts go.
+ */
+import type { EventOf } from "./events.ts";
+import { destinationOf, type Policy, withoutParams } from "./routing.ts";
+import {
+  advance,
+  countSlackFailure,
+  fallBackToMrkdwn,
+  internalOutcome,
+  markForReconcile,
+  resetFailures,
+  retrySlack,
+  setOutcome,
+  type Transition,
+  wake,
+} from "./step.ts";
+import type { AgentQuestion, Task } from "./task.ts";
+import { leastGapMs } from "./waiting.ts";
+
+/** Tries to upload a file, before the answer comes without it. */
+const maxUploadTries = 4;
+
+export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
+  return continueDelivery(task, { nowMs, reconcile: resumed || task.reconcile === true, policy });
+}
+
+/** Files first: only then is it known what the answer's words have to say of them. Each is in the record before the next. */
+export function continueDelivery(
+  task: Task,
+  { nowMs, reconcile, policy }: { nowMs: number; reconcile: boolean; policy: Policy },
+): Transition {
+  // What was refused, or failed early, is nobody else's business.
+  if (needsThread(task)) return { task, effects: [{ type: "open_thread", privately: true, reconcile }] };
+  const index = pendingUpload(task, policy);
+  if (index !== undefined) return { task, effects: [{ type: "upload", index }] };
+  const restMs = settlesInMs(task, nowMs);
+  if (restMs > 0) return { task, effects: [wake(restMs)] };
+  return { task, effects: [{ type: "deliver", reconcile }] };
+}
+
+/** How long the answer waits, so that an edit of the placeholder is not the one that comes last. */
+function settlesInMs({ progress }: Task, nowMs: number): number {
+  if (progress === undefined) return 0;
+  return Math.min(leastGapMs, Math.max(0, progress.shownAtMs + leastGapMs - nowMs));
+}
+
+/** A slash command leaves no message that could be answered. */
+export function needsThread({ message, place }: Task): boolean {
+  return message.command === true && place === undefined;
+}
+
+/** Everything goes there from now on, follow-ups too. */
+export function onThreadOpened(task: Task, { place }: EventOf<"thread_opened">): Transition {
+  return { task: { ...task, place, thread: `${place.channel}/${place.threadTs}` }, effects: [wake(0)] };
+}
+
+/** The index of the answer's next file that Slack does not have yet. */
+function pendingUpload(task: Task, policy: Policy): number | undefined {
+  if (task.outcome?.type !== "answer" || task.undelivered !== undefined) return undefined;
+  const { uploads = [] } = task.outcome;
+  return uploads.length < policy.fileCountOf(task) ? uploads.length : undefined;
+}
+
+export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fileId">): Transition {
+  const { outcome } = task;
+  if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
+  const uploads = [...(outcome.uploads ?? []), fileId === undefined ? { failed: true as const } : { fileId }];
+  // What an earlier try at the delivery may have left in the thread is still to be looked for.
+  return { task: { ...resetFailures(task), outcome: { ...outcome, uploads } }, effects: [wake(0)] };
+}
+
+/** The files are there, and nobody is to see them: the words say that they could not be attached. */
+export function onShareRefused(task: Task): Transition {
+  const { outcome } = task;
+  if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
+  const uploads = (outcome.uploads ?? []).map(() => ({ failed: true as const }));
+  const marked = markForReconcile(resetFailures(task));
+  return { task: { ...marked, rewriteParts: true, outcome: { ...outcome, uploads } }, effects: [wake(0)] };
+}
+
+export function onDelivered(task: Task): Transition {
+  return releaseThread(advance(task, { state: "done" }));
+}
+
+/** The outcome is fixed, and the call that ended in this event was best effort. */
+export function onCallOver(task: Task): Transition {
+  return { task, effects: [wake(0)] };
+}
+
+export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): Transition {
+  const { again, isGivenUp } = countSlackFailure(task, event);
+  if (event.act === "upload") {
+    const isOver = isGivenUp || again.attempts >= maxUploadTries;
+    return isOver ? onUploaded(task, { fileId: undefined }) : retrySlack(again, event);
+  }
+  if (task.undelivered !== undefined) return giveUpDelivery(task);
+  if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
+  // An answer that Slack does not take is told in words of ours.
+  if (event.kind === "refused" && task.outcome?.type === "answer") return replaceAnswer(task);
+  if (event.kind === "gone") return giveUpDelivery(task);
+  return isGivenUp ? sayLastText(task) : retrySlack(again, event);
+}
+
+/** Words of ours stand instead of the outcome. Parts of it may be there. */
+export function replaceAnswer(task: Task): Transition {
+  return setOutcome(task, { ...internalOutcome, insteadOfAnswer: true }, { reconcile: true });
+}
+
+/** The thread is not looked at for it, and nothing is edited: whatever made the delivery fail is left out. */
+function sayLastText(task: Task): Transition {
+  return { task: advance(task, { undelivered: "last_words" }), effects: [wake(0)] };
+}
+
+/** The task is done: the next one of its thread may begin; then what is left to do for this one. */
+export function releaseThread(task: Task): Transition {
+  // A worker may have died between taking the place, or being counted, and writing that down.
+  return { task, effects: [{ type: "leave_thread" }] };
+}
+
+/** Nobody can post there. What was posted before is still cleaned up, and the outcome stays in the record. */
+export function giveUpDelivery(task: Task): Transition {
+  return releaseThread(advance(task, { state: "done", undelivered: task.undelivered ?? "given_up" }));
+}
+
+export function onThreadLeft(task: Task, _event: EventOf<"thread_left">, policy: Policy): Transition {
+  const stopsSession = destinationOf(task, policy).stopAfterResult;
+  return {
+    task,
+    effects: [
+      ...(stopsSession ? [{ type: "stop_session" } as const] : []),
+      ...(task.cleanupDone ? [] : [wake(policy.sweepAfterMs)]),
+    ],
+  };
+}
+
+export function onWokenDone(task: Task): Transition {
+  return { task, effects: task.cleanupDone ? [] : [{ type: "clean_up" }] };
+}
+
+export function onCleanedUp(task: Task): Transition {
+  return { task: endCleanup(task), effects: [] };
+}
+
+export function onCleanupFailed(task: Task, event: EventOf<"slack_failed">): Transition {
+  const { again, isGivenUp } = countSlackFailure(task, event);
+  return isGivenUp ? onCleanedUp(task) : retrySlack(again, event);
+}
+
+/** Nothing is left to do for the task: there is no further wake-up, and the texts go. */
+export function endCleanup(task: Task): Task {
+  return { ...eraseTexts(task), cleanupDone: true };
+}
+
+/**
+ * The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. An answer
+ * that Slack did not take stays too, so that it can be delivered once the cause is gone.
+ */
+function eraseTexts(task: Task): Task {
+  const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
+  const isDelivered = outcome?.type === "answer" && task.undelivered === undefined;
+  const { files: _files, ...said } = message;
+  return {
+    ...rest,
+    ...(outcome !== undefined && !isDelivered && { outcome }),
+    ...(question && { question: eraseQuestion(question) }),
+    message: { ...said, text: "" },
+    textsErased: true,
+  };
+}
+
+/** Who answered, and when, stays. */
+function eraseQuestion({ answer, ...question }: AgentQuestion): AgentQuestion {
+  const { text: _text, ...given } = answer ?? {};
+  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };
+}

@@ -1,0 +1,168 @@
+/** The state `sent`: the first call is made, or nobody knows whether it arrived. Failures decide whether and where it is repeated. */
+import { startAsking } from "./asking.ts";
+import type { CallFailure, EventOf } from "./events.ts";
+import {
+  chooseDestination,
+  destinationOf,
+  directTo,
+  hasMoved,
+  inKnownSession,
+  isPinned,
+  mayHaveArrived,
+  type Policy,
+  targetsOf,
+  withCall,
+} from "./routing.ts";
+import {
+  ambiguousOutcome,
+  countFailure,
+  failedOutcome,
+  isEndOfTask,
+  isPastDeadline,
+  isSessionEnding,
+  isTransient,
+  maxAttempts,
+  moveToNewSession,
+  retryLater,
+  retryUnread,
+  setAnswer,
+  setOutcome,
+  startWaiting,
+  type Transition,
+  taskRetryDelayMs,
+  unavailableOutcome,
+  untilDeadlineMs,
+  wake,
+} from "./step.ts";
+import type { Task, TaskCall } from "./task.ts";
+
+/** So many answers one after the other that break the contract: then there is no peer that speaks it. */
+const maxBroken = 4;
+
+/** It is sent. A destination that is gone, or leads elsewhere by now, is another one: what may have arrived is not sent there. */
+export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
+  const ready = isPinned(task) ? task : chooseDestination(task, policy);
+  if (ready === undefined) return setOutcome(task, failedOutcome({ reason: "agent_not_found", lost: false }));
+  if (isPinned(task) && hasMoved(task, policy)) return { task, effects: [{ type: "poll", by: "request_id" }] };
+  const { address } = destinationOf(ready, policy);
+  const sent = withCall(limitTimeout(ready, nowMs), { address });
+  return { task: { ...sent, state: "sent", wait: { polls: 0, workStartedAtMs: nowMs } }, effects: [{ type: "send" }] };
+}
+
+/** With what is left of its time, as long as nothing of it can have arrived. */
+function limitTimeout(task: Task, nowMs: number): Task {
+  const { params, deadlineAtMs } = task.call ?? {};
+  if (isPinned(task) || params === undefined || deadlineAtMs === undefined) return task;
+  return withCall(task, { params: { ...params, timeout_ms: Math.max(1, deadlineAtMs - nowMs) } });
+}
+
+export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
+  // In doubt it is looked up before anything is sent again, however late it is: the agent may be at work.
+  const inDoubt = resumed || mayHaveArrived(task);
+  if (inDoubt) return { task: withCall(task, { arrival: "in_doubt" }), effects: [{ type: "poll", by: "request_id" }] };
+  if (!isPastDeadline(task, nowMs)) return sendTask(task, { nowMs, policy });
+  // A host that could not take it may have taken it down all the same: what is given up is not to begin later. A destination
+  // that leads elsewhere by now cannot be asked.
+  const outcome = isPinned(task) && hasMoved(task, policy) ? ambiguousOutcome : unavailableOutcome;
+  return { ...setOutcome(task, outcome), effects: [{ type: "cancel" }] };
+}
+
+export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): Transition {
+  const task = inKnownSession(entered);
+  if (result.status === "success") return setAnswer(task, result);
+  if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
+  return startWaiting(task, { result, nowMs, policy });
+}
+
+type Failure = { nowMs: number; error: CallFailure; policy: Policy };
+
+export function onCallFailedSent(
+  task: Task,
+  { act, nowMs, error }: EventOf<"call_failed">,
+  policy: Policy,
+): Transition {
+  if (isSessionEnding({ act, error })) {
+    return leaveSessions(task, { nowMs, error, policy }) ?? moveToNewSession(task, { act, error, policy });
+  }
+  if (error.unread) return retryUnread(withCall(task, { arrival: "in_doubt" }), { error, nowMs });
+  return (act === "send" ? afterFailedSend : afterFailedLookUp)(task, { nowMs, error, policy });
+}
+
+/** A new session refused as well: none of this destination lives long enough, but one of the route's next may. */
+function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transition | undefined {
+  if (!task.call?.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs)) return undefined;
+  return moveOn(task, { targets: targetsOf(task, policy), nowMs, error, policy, isLastTry: true });
+}
+
+function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transition {
+  // An answer that breaks the contract, or belongs to another call, says nothing of this one: the agent may be at work. What
+  // broke it before anything was sent (an agent card that is none) leaves no doubt.
+  const breaksContract = error.reason === "invalid_response" && !isEndOfTask(error);
+  const isInDoubt = error.reason === "ambiguous" || (breaksContract && !error.undelivered);
+  // The doubt of an earlier try stays: what is refused now may be running since then.
+  const arrival = isInDoubt ? "in_doubt" : afterRefusal(task, error);
+  if (isTransient(error) || breaksContract) {
+    const again = withCall(countFailure(task, error), { arrival });
+    const targets = targetsOf(again, policy);
+    const step = isPastDeadline(task, nowMs) ? undefined : tryAgain(again, { targets, nowMs, error, policy });
+    if (step !== undefined) return step;
+  }
+  const isUnknown = arrival === "in_doubt" && !isEndOfTask(error);
+  const step = setOutcome(task, isUnknown ? ambiguousOutcome : failedOutcome(error));
+  // The host may have taken it all the same: what is given up is not to begin later, or to go on beside the thread's next task.
+  return error.retryable || isInDoubt ? { task: step.task, effects: [{ type: "cancel" }] } : step;
+}
+
+/** What an answered refusal says of the task's arrival, beside what is known of it. */
+function afterRefusal({ call }: Task, { undelivered }: CallFailure): TaskCall["arrival"] {
+  const { arrival = "none" } = call ?? {};
+  return arrival === "none" && !undelivered ? "refused" : arrival;
+}
+
+function tryAgain(task: Task, failure: Failure & { targets: readonly string[] }): Transition | undefined {
+  const { targets, nowMs, error } = failure;
+  if (targets.length > 1) return moveOn(task, failure);
+  if (task.attempts >= maxAttempts || (task.nonTransientFailures ?? 0) >= maxBroken) return undefined;
+  const delayMs = taskRetryDelayMs(task.attempts, error.retryAfterMs);
+  return { task, effects: [wake(Math.min(delayMs, untilDeadlineMs(task, nowMs)))] };
+}
+
+/**
+ * Each of `targets` is tried again when its own time has come, as often as one alone is; the present one has just failed, and is
+ * not tried again where that was its last try. Undefined where all were tried so often.
+ */
+function moveOn(
+  task: Task,
+  { targets, nowMs, error, policy, isLastTry = false }: Failure & { targets: readonly string[]; isLastTry?: boolean },
+): Transition | undefined {
+  const [present = "", ...others] = targets;
+  const earlier = task.call?.undeliveredAttempts ?? {};
+  const times = isLastTry ? maxAttempts : (earlier[present]?.times ?? 0) + 1;
+  const notBeforeMs = nowMs + taskRetryDelayMs(times, error.retryAfterMs);
+  const undeliveredAttempts: typeof earlier = { ...earlier, [present]: { times, notBeforeMs } };
+  const [first, ...rest] = [...others, present].filter((name) => (undeliveredAttempts[name]?.times ?? 0) < maxAttempts);
+  if (first === undefined) return undefined;
+  const timeOf = (name: string) => Math.max(undeliveredAttempts[name]?.notBeforeMs ?? 0, nowMs);
+  const to = rest.reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best), first);
+  const attempts = undeliveredAttempts[to]?.times ?? 0;
+  const moved = directTo({ ...withCall(task, { undeliveredAttempts }), attempts }, { to, policy });
+  return { task: moved, effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))] };
+}
+
+/** The peer was asked whether it knows the task. Only one that deduplicates is sent it again, and only in time. */
+function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Transition {
+  if (isEndOfTask(error)) return setOutcome(task, failedOutcome(error));
+  const again = countFailure(task, error);
+  const { attempts, nonTransientFailures = 0 } = again;
+  if (isTransient(error) && attempts < maxAttempts) return retryLater(again, error, nowMs);
+  if (error.reason === "invalid_response") {
+    if (nonTransientFailures < maxBroken && attempts < maxAttempts) return retryLater(again, error, nowMs);
+    // Nobody there has ever answered as the contract has it: then nobody has taken the task either.
+    return setOutcome(task, nonTransientFailures === attempts ? failedOutcome(error) : ambiguousOutcome);
+  }
+  // Another peer knows nothing of what the first one may be doing.
+  const mayRepeat = !isTransient(error) && destinationOf(task, policy).idempotent && !hasMoved(task, policy);
+  if (mayRepeat && !isPastDeadline(task, nowMs)) return { task, effects: [{ type: "send" }] };
+  const neverArrived = mayRepeat && error.reason === "task_not_found";
+  return setOutcome(task, neverArrived ? failedOutcome({ reason: "timeout", lost: false }) : ambiguousOutcome);
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
+import { createTaskWatch, type WatchedStep } from "../../lib/local/task-watch.ts";
+
+const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
+
+function watch() {
+  const steps: WatchedStep[] = [];
+  return { steps, ...createTaskWatch({ add: (step) => steps.push(step), now: () => 7 }) };
+}
+
+describe("the way of a task", () => {
+  it("shows in the title of a response how far the agent is", () => {
+    const { steps, tap } = watch();
+    const respond = (id: string, method: string, result: object) =>
+      tap({ direction: "response", id, method, body: { result }, atMs: 1 });
+    respond(requestId, "execute_task", { status: "accepted", task_id: "t" });
+    for (const [id, progress] of [
+      ["a", { text: "Step 2 of 5", percent: 40 }],
+      ["b", { percent: 60 }],
+      ["c", { text: "x".repeat(1000) }],
+    ] as const) {
+      tap({ direction: "request", id, method: "get_task", body: { params: { task_id: "t" } }, atMs: 1 });
+      respond(id, "get_task", { status: "accepted", task_id: "t", progress });
+    }
+    const titles = steps.filter(({ kind }) => kind === "response").map(({ title }) => title);
+    expect(titles).toEqual(["execute_task", "get_task: Step 2 of 5", "get_task", `get_task: ${"x".repeat(80)}`]);
+    expect(new Set(steps.map((step) => step.requestId))).toEqual(new Set([requestId]));
+  });
+
+  it("knows the polls of a task that was accepted before this process began", () => {
+    const { steps, observe, tap } = watch();
+    const task = { state: "waiting", call: { taskId: "t" } } as Task;
+    observe({ requestId, event: { type: "woken", nowMs: 1, resumed: false }, task, effects: [] });
+    tap({ direction: "request", id: "a", method: "get_task", body: { params: { task_id: "t" } }, atMs: 1 });
+    expect(steps.map((step) => [step.requestId, step.kind])).toEqual([
+      [requestId, "claim"],
+      [requestId, "request"],
+    ]);
+  });
+
+  it.each<[TaskOutcome | undefined, boolean]>([
+    [undefined, false],
+    [{ type: "answer", text: "hi" }, false],
+    [{ type: "failed", reason: "execution_failed", lost: false }, true],
+    [{ type: "refused" }, true],
+    [{ type: "too_old" }, true],
+  ])("with the outcome %j is marked as failed: %s", (outcome, isFailed) => {
+    const { steps, observe } = watch();
+    const task = { state: "done", outcome } as Task;
+    observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<typeof observe>[0]);
+    expect(steps).toMatchObject([{ kind: "decision", title: "answer is in the thread → done" }]);
+    expect(steps[0]?.failed ?? false).toBe(isFailed);
+  });
+});
