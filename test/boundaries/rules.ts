@@ -26,8 +26,6 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/shared/config/aws-environment.ts",
   "lambdas/shared/config/environment.ts",
   "lambdas/shared/config/environment.ts",
-  "lambdas/shared/config/function-environment.ts",
-  "lambdas/shared/config/metrics-environment.ts",
   "lambdas/shared/config/secrets.ts",
   "lambdas/shared/config/secrets.ts",
   "lambdas/shared/config/secrets.ts",

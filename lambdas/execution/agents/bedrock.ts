@@ -7,6 +7,7 @@ import {
 } from "@aws-sdk/client-bedrock-runtime";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { maxResultBytes } from "../../../contracts/limits.ts";
+import { createIdleLimit } from "../../shared/async/deadline.ts";
 import { traceHeaders } from "../../shared/trace.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
@@ -57,19 +58,16 @@ export function createBedrockAgent({
       yield { type: "failure", reason: "plan_error" };
       return;
     }
-    const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(), idleTimeoutMs);
+    const limit = createIdleLimit({ idleMs: idleTimeoutMs, signal });
     try {
       const command = new ConverseStreamCommand({ ...settings, messages });
       // Behind the signature, of which it is no part: whoever stands between may put a trace of its own there.
       command.middlewareStack.add(addHeaders(traceHeaders(trace)), { step: "deserialize", priority: "low" });
-      const { stream = [] } = await client.send(command, {
-        abortSignal: AbortSignal.any([signal, ending.signal]),
-      });
+      const { stream = [] } = await client.send(command, { abortSignal: limit.signal });
       let told: Told = { text: "" };
       const tell = createPartialTeller({ now });
       for await (const event of stream) {
-        timer.refresh();
+        limit.refresh();
         told = add(told, event);
         // The host says that it is too large; there is no need to read on.
         if (told.text.length > maxResultBytes) break;
@@ -82,9 +80,8 @@ export function createBedrockAgent({
         yield { type: "failure", reason: "execution_failed" };
       }
     } finally {
-      clearTimeout(timer);
       // Closes the connection where the stream was not read to its end.
-      ending.abort();
+      limit.end();
     }
   };
 }

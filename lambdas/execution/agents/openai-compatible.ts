@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import { maxResultBytes } from "../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { createIdleLimit } from "../../shared/async/deadline.ts";
 import { traceHeaders } from "../../shared/trace.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
@@ -36,8 +37,7 @@ export function createOpenAiCompatibleAgent({
   const url = endpointOf(baseUrl);
   let tellsUsage = true;
   return async function* openAiCompatible(task, { signal, trace, log }) {
-    const idle = new AbortController();
-    const timer = setTimeout(() => idle.abort(), idleTimeoutMs);
+    const limit = createIdleLimit({ idleMs: idleTimeoutMs, signal });
     try {
       const headers = {
         "content-type": "application/json",
@@ -49,7 +49,7 @@ export function createOpenAiCompatibleAgent({
       const ask = (body: object) =>
         fetch(url, {
           ...{ method: "POST", redirect: "error", headers, body: JSON.stringify(body) },
-          signal: AbortSignal.any([signal, idle.signal]),
+          signal: limit.signal,
         });
       let response = await ask(tellsUsage ? { ...asked, stream_options: { include_usage: true } } : asked);
       if (tellsUsage && unknownFieldStatuses.includes(response.status)) {
@@ -66,7 +66,7 @@ export function createOpenAiCompatibleAgent({
       let text = "";
       let usage: Record<string, unknown> | undefined;
       const tell = createPartialTeller({ now });
-      for await (const part of readCompletion({ chunks: response.body, onChunk: () => timer.refresh() })) {
+      for await (const part of readCompletion({ chunks: response.body, onChunk: limit.refresh })) {
         text += part.text;
         usage = part.usage ?? usage;
         // The host says that it is too large; there is no need to read on.
@@ -80,7 +80,7 @@ export function createOpenAiCompatibleAgent({
       log.warn("model_unreachable", { reason: "execution_failed", cause_kind: code });
       yield { type: "failure", reason: "execution_failed" };
     } finally {
-      clearTimeout(timer);
+      limit.end();
     }
   };
 }

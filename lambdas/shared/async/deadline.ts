@@ -1,4 +1,4 @@
-/** Bounds on waiting for work that cannot be stopped itself. The work may still end later; nobody hears of it then. */
+/** Bounds on waiting. Where the work cannot be stopped itself, it may still end later; nobody hears of it then. */
 
 /** Settles as `work` does, or rejects with a `TimeoutError` after `timeoutMs`, as `AbortSignal.timeout` aborts with. */
 export async function withinDeadline<T>({ work, timeoutMs }: { work: Promise<T>; timeoutMs: number }): Promise<T> {
@@ -26,4 +26,25 @@ export async function waitAtMost<T>({
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Aborts as `signal` does, or once nothing has come for `idleMs`: each `refresh` begins the wait anew. `end` stops the wait and
+ * aborts, so that what is still open is closed.
+ */
+export function createIdleLimit({ idleMs, signal }: { idleMs: number; signal: AbortSignal }): {
+  signal: AbortSignal;
+  refresh(): void;
+  end(): void;
+} {
+  const idle = new AbortController();
+  const timer = setTimeout(() => idle.abort(), idleMs);
+  return {
+    signal: AbortSignal.any([signal, idle.signal]),
+    refresh: () => void timer.refresh(),
+    end() {
+      clearTimeout(timer);
+      idle.abort();
+    },
+  };
 }

@@ -1,4 +1,4 @@
-/** What the environment says of AWS: region, credentials and, for emulators, another address. */
+/** What the environment says on AWS: region, credentials, for emulators another address, and what Lambda says of a function. */
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 
 /** In Lambda, where a function's credentials are in its environment and last as long as that does. Throws where one is missing. */
@@ -29,4 +29,27 @@ export function required(variables: NodeJS.ProcessEnv, name: string): string {
   const value = variables[name];
   if (!value) throw new Error(`The environment variable ${name} is not set.`);
   return value;
+}
+
+/** CloudWatch's namespace of the stage, `Sekisho/STAGE`; undefined where metrics are switched off. */
+export function readMetricsNamespace(variables: NodeJS.ProcessEnv = process.env): string | undefined {
+  return variables.SEKISHO_METRICS_NAMESPACE || undefined;
+}
+
+/** As spans are told of the function that runs (semantic conventions for resources: cloud and faas). */
+export function functionResource({
+  region,
+  variables = process.env,
+}: {
+  region: string;
+  variables?: NodeJS.ProcessEnv;
+}): Record<string, string> {
+  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_LAMBDA_FUNCTION_VERSION: version } = variables;
+  return {
+    "cloud.provider": "aws",
+    "cloud.platform": "aws_lambda",
+    "cloud.region": region,
+    ...(name && { "faas.name": name }),
+    ...(version && { "faas.version": version }),
+  };
 }

@@ -2,7 +2,7 @@
 
 import { createCachedSecret } from "../../shared/async/cached-secret.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
-import { readMetricsNamespace } from "../../shared/config/metrics-environment.ts";
+import { readMetricsNamespace } from "../../shared/config/aws-environment.ts";
 import { createLog } from "../../shared/log.ts";
 import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
 import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
