@@ -13,8 +13,8 @@ import {
 } from "../slack/messages/post-parts.ts";
 import type { TaskText } from "../slack/messages/text.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
-import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
 import {
+  type DeliveryAction,
   type Indicators,
   isSlackError,
   knownPosts,
@@ -22,6 +22,7 @@ import {
   type OwnPost,
   ownPosts,
   ownPostsOrKnown,
+  planDelivery,
   uploadsOf,
 } from "./own-posts.ts";
 import { questionTsOf } from "./questions.ts";
@@ -260,14 +261,15 @@ async function unlessGone(change: Promise<void>): Promise<void> {
   }
 }
 
-// The act that gives a slash command a thread: a message that says who asked what, or a direct message to that person.
-
 type OpenRequest = { slack: SlackApi; task: Task; text: TaskText; signal: AbortSignal };
 
 /** Slack's clock and ours may differ by so much. */
 const skewSeconds = 300;
 
-/** Where the bot may not post in the channel, the person gets it directly. Rejects with a SlackError. */
+/**
+ * Gives a slash command a thread: a message that says who asked what. Where the bot may not post in the channel, the person gets it
+ * directly. Rejects with a SlackError.
+ */
 export async function openThread(
   request: OpenRequest & { privately: boolean; reconcile: boolean },
 ): Promise<{ channel: string; threadTs: string }> {
