@@ -18,19 +18,11 @@ import type { UsageHistory } from "../usage/usage-history.ts";
 import { type Call, createCalls } from "./calls.ts";
 import { cleanUpThread, deliver, openThread } from "./deliver.ts";
 import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
-import { causeKindOf, isDataFailure, pureStep } from "./pure-step.ts";
-import { askQuestion, type Notify, type Questions, showQuestion } from "./questions.ts";
+import type { Notify } from "./questions.ts";
+import { askQuestion, type Questions, showQuestion } from "./questions.ts";
+import { type ActRequest, causeKindOf, isDataFailure, pureStep, type RunAct } from "./run-step.ts";
 import { showProgress } from "./show-progress.ts";
 import type { Threads } from "./threads.ts";
-
-type ActRequest = { act: Act; task: Task; signal: AbortSignal };
-
-/** Rejects where store, queue or gate are away; then the message comes again. */
-export type RunAct = {
-  (request: ActRequest): Promise<TaskEvent>;
-  /** Best effort: a session that is not stopped ends by itself. */
-  stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
-};
 
 export type ActOptions = {
   slack: SlackApi;
@@ -151,9 +143,9 @@ function isCall(act: Act): act is Call {
   return act.type === "send" || act.type === "poll" || act.type === "answer" || act.type === "cancel";
 }
 
-// The act that tells the user that the task is under way: a placeholder in the thread, and a mark on the message.
-
-/** Resolves to the placeholder's `ts`. With `reconcile`, a placeholder whose answer was lost is found instead of posted again. */
+/**
+ * Tells the user that the task is under way: by a placeholder in the thread, and a mark on the message. Resolves to the placeholder's `ts`. With `reconcile`, a placeholder whose answer was lost is found instead of posted again.
+ */
 export async function announce(request: {
   slack: SlackApi;
   task: Task;
@@ -178,11 +170,12 @@ export async function announce(request: {
   return posted.ts;
 }
 
-// The act that gathers what goes along with a message: the thread so far, and its files.
-
 type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: AbortSignal };
 
-/** Rejects with a SlackError where it may work another time, or with a FileRefused. */
+/**
+ * Gathers what goes along with a message: the thread so far, and its files. Rejects with a SlackError where it may work another
+ * time, or with a FileRefused.
+ */
 async function prepare(request: PrepareRequest): Promise<Context> {
   const { files, task, signal } = request;
   const { threadTs, command, files: asked = [] } = task.message;
@@ -210,9 +203,10 @@ async function readHistory({
   }
 }
 
-// The text of a message that an operator wants tried again: read anew from Slack, since it is kept nowhere.
-
-/** Undefined where the message is gone. Rejects with a SlackError. */
+/**
+ * The text of a message that an operator wants tried again: read anew from Slack, since it is kept nowhere. Undefined where the
+ * message is gone. Rejects with a SlackError.
+ */
 export async function readAskedText(request: {
   slack: SlackApi;
   task: Task;
@@ -226,8 +220,6 @@ export async function readAskedText(request: {
   return askedText({ text: message.text, botUsers });
 }
 
-// Tells a person that something was not done: at most once in a while, and where nobody else reads it.
-
 /** No worker waits longer for Slack to take a notice. */
 const mostMs = 5000;
 /**
@@ -236,6 +228,7 @@ const mostMs = 5000;
  */
 const mostAtOnce = 4;
 
+/** Creates what tells a person that something was not done: at most once in a while, and where nobody else reads it. */
 export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRefuse"> }): Notify {
   const allowed = createConcurrencyLimit({ max: mostAtOnce });
   let strangers = 0;

@@ -77,9 +77,9 @@ export async function handleBatch({
   return { batchItemFailures: failures.map(({ record }) => ({ itemIdentifier: record.messageId })) };
 }
 
-// When a failed message comes again: soon, and later each time, instead of after the queue's long visibility timeout.
-
-/** The first after 5 s, each further one after twice as long, up to five minutes. */
+/**
+ * When a failed message comes again: soon, and later each time, instead of after the queue's long visibility timeout. The first after 5 s, each further one after twice as long, up to five minutes.
+ */
 export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): number {
   return Math.min(300, 5 * 2 ** Math.min(Math.max(receiveCount - 1, 0), 20));
 }
@@ -122,8 +122,7 @@ export function createRetryLater({
   };
 }
 
-// What Lambda says of one invocation.
-
+/** What Lambda says of one invocation. */
 export type InvocationContext = {
   getRemainingTimeInMillis(): number;
   /** As the caller named the function: with the alias, where one was invoked. */

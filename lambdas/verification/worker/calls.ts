@@ -111,8 +111,7 @@ function failureOf(error: SekishoError): CallFailure {
   };
 }
 
-// The acts towards the Execution zone: send, poll, answer, cancel. All of a task's calls carry its session id and its trace.
-
+/** All of a task's calls carry its session id and its trace. */
 type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToken"> & {
   task: Task;
   signal: AbortSignal;
@@ -184,8 +183,6 @@ function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: 
     signal,
   };
 }
-
-// How many calls a destination may have at once in this process, so that one that hangs leaves the others room.
 
 /** `release` gives the slot back. Without a free one, `delayMs` says when there is likely one for this caller. */
 type Taken = { release: () => void } | { delayMs: number };

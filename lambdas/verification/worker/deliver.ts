@@ -12,9 +12,9 @@ import {
   streamPart,
 } from "../slack/messages/message-marks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { installationOf, placeOf, type Task } from "../task/task.ts";
-import { type DeliveryAction, planDelivery } from "./delivery-plan.ts";
+import { hasFailedDelivery, installationOf, placeOf, type Task } from "../task/task.ts";
 import {
+  type DeliveryAction,
   type Indicators,
   isSlackError,
   knownPosts,
@@ -22,6 +22,7 @@ import {
   type OwnPost,
   ownPosts,
   ownPostsOrKnown,
+  planDelivery,
   uploadsOf,
 } from "./own-posts.ts";
 import { questionTsOf } from "./questions.ts";
@@ -41,7 +42,7 @@ type Request = {
 /** With `reconcile` an earlier try may have left posts behind: they are looked up first. */
 export async function deliver(request: Request & { reconcile: boolean }): Promise<"delivered" | "share_refused"> {
   const { task, reconcile } = request;
-  if (task.undelivered === "last_words") return sayLastText(request);
+  if (task.delivery?.status === "last_words") return sayLastText(request);
   const isUnsure = reconcile || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
@@ -155,11 +156,11 @@ async function removeOpenings(request: Request): Promise<void> {
 
 function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
   const hasFiles = uploadsOf(task).length > 0;
-  const isRevised = task.rewriteParts === true;
+  const isRevised = task.delivery?.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
   // Where the last words are not there, what is there of the answer stays.
-  const hasLastText = task.undelivered !== undefined && found.some(({ part }) => part === insteadPart);
-  const parts = text.parts(hasLastText ? task : { ...task, undelivered: undefined });
+  const hasLastText = hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
+  const parts = text.parts(hasLastText ? task : { ...task, delivery: undefined });
   const firstPart = hasLastText ? insteadPart : firstPartOf(task);
   const recorded = recordedPosts(task);
   return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
@@ -260,14 +261,15 @@ async function unlessGone(change: Promise<void>): Promise<void> {
   }
 }
 
-// The act that gives a slash command a thread: a message that says who asked what, or a direct message to that person.
-
 type OpenRequest = { slack: SlackApi; task: Task; text: TaskText; signal: AbortSignal };
 
 /** Slack's clock and ours may differ by so much. */
 const skewSeconds = 300;
 
-/** Where the bot may not post in the channel, the person gets it directly. Rejects with a SlackError. */
+/**
+ * Gives a slash command a thread: a message that says who asked what. Where the bot may not post in the channel, the person gets it
+ * directly. Rejects with a SlackError.
+ */
 export async function openThread(
   request: OpenRequest & { privately: boolean; reconcile: boolean },
 ): Promise<{ channel: string; threadTs: string }> {

@@ -1,4 +1,4 @@
-/** A button was pressed: the wish to cancel, or the answer to a question. Whoever may not, or comes too late, is told. */
+/** A person pressed a button (the wish to cancel, or the answer to a question), or opened a conversation with the assistant. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { traceIdOf } from "../../shared/trace.ts";
@@ -102,11 +102,12 @@ export function createHandleButtonClick({
 
 type Pressed = { press: ButtonClick; task: Task; signal: AbortSignal };
 
-// A conversation with the assistant was opened: the prompts of the configuration are suggested.
-
 export type HandleConversationOpened = (request: { greet: ConversationOpened; signal: AbortSignal }) => Promise<void>;
 
-/** Best effort: a conversation can be had without. */
+/**
+ * For a conversation with the assistant that was opened: the prompts of the configuration are suggested. Best effort: a conversation
+ * can be had without.
+ */
 export function createHandleConversationOpened({
   slack,
   prompts,

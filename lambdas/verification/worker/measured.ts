@@ -1,7 +1,8 @@
-/** What one step of a task counts: derived from what happened, and the record before and after it. No clock, no texts. */
+/** What one step of a task counts, and its spans: derived from what happened, and the record before and after it. No clock, no texts. */
 import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { SpanStart, Spans } from "../../shared/telemetry/spans.ts";
 import type { TaskEvent } from "../task/events.ts";
-import type { Task, TaskOutcome } from "../task/task.ts";
+import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
 
 type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
 
@@ -47,7 +48,7 @@ function countTokens({ metrics, before, task }: Stepped): void {
 }
 
 function countDelivery({ metrics, before, event, task }: Stepped): void {
-  if (event.type === "delivered" && task.undelivered === undefined) {
+  if (event.type === "delivered" && !hasFailedDelivery(task)) {
     metrics.add("sekisho_answers_delivered_total", { outcome: outcomeLabels(task.outcome).outcome });
   }
   const isFailed = event.type === "slack_failed" || event.type === "step_failed";
@@ -59,7 +60,7 @@ function countDelivery({ metrics, before, event, task }: Stepped): void {
 
 /** Slack will not take what the task came to: nobody tries any longer. */
 export function isGivenUp({ before, task }: { before: Task; task: Task }): boolean {
-  return before.undelivered === undefined && task.undelivered !== undefined;
+  return !hasFailedDelivery(before) && hasFailedDelivery(task);
 }
 
 /** Once a task: an operator's redrive repeats its delivery alone. What was not for the bot has no outcome, and is no task. */
@@ -85,10 +86,8 @@ function seconds(ms: number): number {
   return Math.max(0, ms) / 1000;
 }
 
-// The names under which outcomes are counted.
-
-/** Where the user wanted it to end that is no failure. */
-export function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; reason: string } {
+/** The names under which an outcome is counted. Where the user wanted it to end that is no failure. */
+function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; reason: string } {
   if (outcome === undefined) return { outcome: "none", reason: "none" };
   switch (outcome.type) {
     case "failed": {
@@ -131,3 +130,36 @@ const refusedReasons: { readonly [reason: string]: string | undefined } = {
   agent_not_found: "no_route",
   rate_limited: "thread_full",
 };
+
+export function deliverySpan({ id, trace }: Task): SpanStart {
+  return { name: "deliver answer", kind: "internal", trace, attributes: { "sekisho.request_id": id } };
+}
+
+/**
+ * The span of the whole task. A task is over when its answer stands in the thread; what is cleaned up or delivered once more later lies below all the same.
+ * Whoever dies between the record and this tells it never: a root that is missing is better than two.
+ */
+export function recordTaskSpan({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
+  const { id, outcome, call, wait, receivedAtMs, trace, history } = task;
+  const isDone = ({ state }: { state: string }) => state === "done";
+  const end = history.find(isDone);
+  if (end === undefined || before.history.some(isDone)) return;
+  const labels = outcomeLabels(outcome);
+  const failed = labels.outcome === "failed" ? labels.reason : undefined;
+  spans.root({
+    name: "sekisho.task",
+    kind: "internal",
+    trace,
+    startMs: receivedAtMs,
+    endMs: Math.max(end.atMs, receivedAtMs),
+    failed,
+    attributes: {
+      "sekisho.request_id": id,
+      "sekisho.task_id": call?.taskId,
+      "sekisho.destination": call?.destination,
+      "sekisho.outcome": labels.outcome,
+      "sekisho.reason": labels.reason,
+      "sekisho.polls": wait?.polls ?? 0,
+    },
+  });
+}

@@ -165,11 +165,9 @@ function isRepeated({ task, index, answer }: { task: Task; index: number | undef
   return given.user === answer.user && given.atMs === answer.atMs && given.option === answer.option;
 }
 
-// The acts that show a question: asked in a message with buttons, and later how it was answered. The record is what counts.
-
 type Request = { slack: SlackApi; task: Task; text: TaskText; nowMs: number; signal: AbortSignal };
 
-/** Resolves to the message's `ts`. With `reconcile` one whose answer was lost is found. Rejects with a SlackError. */
+/** Asks in a message with buttons; resolves to its `ts`. With `reconcile` one whose answer was lost is found. Rejects with a SlackError. */
 export async function askQuestion(request: Request & { reconcile: boolean }): Promise<string> {
   const { slack, task, text, reconcile, nowMs, signal } = request;
   const part = partOf(task);

@@ -2,25 +2,34 @@
 import { ItemError } from "../../shared/engine/item-json.ts";
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { noMetrics } from "../../shared/telemetry/metrics.ts";
 import { noSpans, type SpanStart, type Spans } from "../../shared/telemetry/spans.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import type { Gate } from "../gate/gate.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
 import type { TaskMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
-import { queueGroupOf, type Task } from "../task/task.ts";
-import type { RunAct } from "./acts.ts";
+import { type AgentQuestion, queueGroupOf, type Task } from "../task/task.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
-import { countStep, isGivenUp, outcomeLabels } from "./measured.ts";
-import { causeKindOf } from "./pure-step.ts";
+import { countStep, deliverySpan, isGivenUp, recordTaskSpan } from "./measured.ts";
 import type { Threads } from "./threads.ts";
 
 /** What happened in one step, for whoever watches (the local page). */
 export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
+
+export type ActRequest = { act: Act; task: Task; signal: AbortSignal };
+
+/** Rejects where store, queue or gate are away; then the message comes again. */
+export type RunAct = {
+  (request: ActRequest): Promise<TaskEvent>;
+  /** Best effort: a session that is not stopped ends by itself. */
+  stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
+};
 
 export type WorkerOptions = {
   store: TaskStore<Task>;
@@ -84,7 +93,7 @@ export async function runStep(options: StepOptions, { task, event, seq, nowMs, s
   const spans = spansOf(options);
   const run = async () => {
     const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
-    if (await finishStep(options, last, seq)) tellWhole({ spans, before: task, task: last.task });
+    if (await finishStep(options, last, seq)) recordTaskSpan({ spans, before: task, task: last.task });
   };
   try {
     await spans.within(stepSpan({ task, event, system: options.queueSystem }), run);
@@ -224,24 +233,10 @@ function isAct(effect: TaskEffect): effect is Act {
   return effect.type !== "wake" && effect.type !== "stop_session";
 }
 
-// A step that failed when its lease was taken: until the lease is over nobody can go on, so its message need not come earlier.
-
-export class InterruptedStep extends Error {
-  readonly leaseUntilMs: number;
-
-  constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
-    super("The step was interrupted.", { cause });
-    // What the log says of it is what interrupted it.
-    this.name = cause instanceof Error ? cause.name : "InterruptedStep";
-    this.leaseUntilMs = leaseUntilMs;
-  }
-}
-
-// The spans of a task in this zone: each step of it, its delivery, and the whole, by the semantic conventions of messaging.
-
 /** What the queue is, as the conventions name it. */
 export type QueueSystem = "aws_sqs" | "sqlite";
 
+/** The span of one step, by the semantic conventions of messaging. */
 function stepSpan(request: { task: Task; event: TaskEvent; system: QueueSystem | undefined }): SpanStart {
   const { task, event, system } = request;
   return {
@@ -261,40 +256,86 @@ function stepSpan(request: { task: Task; event: TaskEvent; system: QueueSystem |
   };
 }
 
-function deliverySpan({ id, trace }: Task): SpanStart {
-  return { name: "deliver answer", kind: "internal", trace, attributes: { "sekisho.request_id": id } };
+/** Our own pure code failed on a task's data, as opposed to what it talks to. Only the latter may be tried again. */
+class PureStepError extends Error {
+  constructor(cause: unknown) {
+    super("Pure code failed on the data of a task.", { cause });
+    this.name = "PureStepError";
+  }
+}
+
+/** Whatever `run` throws becomes a PureStepError. */
+export function pureStep<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw new PureStepError(cause);
+  }
 }
 
 /**
- * A task is over when its answer stands in the thread; what is cleaned up or delivered once more later lies below all the same.
- * Whoever dies between the record and this tells it never: a root that is missing is better than two.
+ * A stack or a text that became too long comes from data too, wherever it is thrown. An ItemError of an act is of another record
+ * than the task's own, such as the rules for who may ask: that may be put right meanwhile.
  */
-function tellWhole({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
-  const { id, outcome, call, wait, receivedAtMs, trace, history } = task;
-  const isDone = ({ state }: { state: string }) => state === "done";
-  const end = history.find(isDone);
-  if (end === undefined || before.history.some(isDone)) return;
-  const labels = outcomeLabels(outcome);
-  const failed = labels.outcome === "failed" ? labels.reason : undefined;
-  spans.root({
-    name: "sekisho.task",
-    kind: "internal",
-    trace,
-    startMs: receivedAtMs,
-    endMs: Math.max(end.atMs, receivedAtMs),
-    failed,
-    attributes: {
-      "sekisho.request_id": id,
-      "sekisho.task_id": call?.taskId,
-      "sekisho.destination": call?.destination,
-      "sekisho.outcome": labels.outcome,
-      "sekisho.reason": labels.reason,
-      "sekisho.polls": wait?.polls ?? 0,
-    },
-  });
+export function isDataFailure(thrown: unknown): boolean {
+  return thrown instanceof PureStepError || isTooLong(thrown);
 }
 
-// Copies of messages that come too early: when each is to come again.
+/** V8 says with a RangeError also that memory is short (`Array buffer allocation failed`), which passes. */
+function isTooLong(thrown: unknown): boolean {
+  return thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message);
+}
+
+/** The class of the error beneath, for the log; never its message. */
+export function causeKindOf(thrown: unknown): string {
+  const cause = thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
+  return errorKind(cause);
+}
+
+/**
+ * Texts for people that survive their data: where the agent's words cannot be shown, ours stand alone.
+ * A placeholder, a question, an opening or a status is shown without the texts of others where it cannot be shown with them. An
+ * outcome has nothing to fall back to here: then a PureStepError is thrown, and the task machine replaces it.
+ */
+export function createSafeText(text: TaskText): TaskText {
+  return {
+    placeholder: (task) => withFallback(text.placeholder, task, withoutTexts(task)),
+    question: ({ task, nowMs }) => withFallback(text.question, { task, nowMs }, { task: withoutTexts(task), nowMs }),
+    opening: (task) => withFallback(text.opening, task, withoutTexts(task)),
+    status: (task) => withFallback(text.status, task, withoutTexts(task)),
+    parts: (task) => pureStep(() => text.parts(task)),
+    replaced: text.replaced,
+    pressRefused: text.pressRefused,
+  };
+}
+
+function withFallback<A, R>(show: (about: A) => R, about: A, fallback: A): R {
+  try {
+    return show(about);
+  } catch {
+    return pureStep(() => show(fallback));
+  }
+}
+
+function withoutTexts({ progress: _, question, message, ...task }: Task): Task {
+  return { ...task, message: { ...message, text: "" }, ...(question && { question: withoutText(question) }) };
+}
+
+function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
+  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, text: undefined } }) };
+}
+
+/** A step that failed when its lease was taken: until the lease is over nobody can go on, so its message need not come earlier. */
+export class InterruptedStep extends Error {
+  readonly leaseUntilMs: number;
+
+  constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
+    super("The step was interrupted.", { cause });
+    // What the log says of it is what interrupted it.
+    this.name = cause instanceof Error ? cause.name : "InterruptedStep";
+    this.leaseUntilMs = leaseUntilMs;
+  }
+}
 
 /** How long a copy waits beyond the lease that it met, or where someone else was first. */
 export const soonAgainMs = 250;

@@ -23,9 +23,8 @@ import { createZoneSecret, parseZoneSecret } from "../zone-secret.ts";
 import { createNotify, createRunAct } from "./acts.ts";
 import { createHandleButtonClick, createHandleConversationOpened } from "./interactions.ts";
 import type { Indicators } from "./own-posts.ts";
-import { createSafeText } from "./pure-step.ts";
 import { createQuestions } from "./questions.ts";
-import type { Observation, QueueSystem } from "./run-step.ts";
+import { createSafeText, type Observation, type QueueSystem } from "./run-step.ts";
 import { createThreads } from "./threads.ts";
 import { createWorker, type Worker } from "./worker.ts";
 

@@ -4,10 +4,9 @@ import { traceIdOf } from "../../shared/trace.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type Ask, parseQueueMessage, seqOf, type TaskMessage } from "../task/messages.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
-import type { RunAct } from "./acts.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
-import { deferUntilLeaseEnds, runStep, soonAgainMs, type WorkerOptions } from "./run-step.ts";
+import { deferUntilLeaseEnds, type RunAct, runStep, soonAgainMs, type WorkerOptions } from "./run-step.ts";
 
 type Incoming = { body: string; signal?: AbortSignal };
 
@@ -151,9 +150,10 @@ async function claimMessage({ store, log }: WorkerOptions, message: Ask) {
   return created ?? (await store.get({ id: message.requestId }));
 }
 
-// The wish to cancel a task that a worker is acting on: the host is asked at once, and the call under way brings home what comes of it.
-
-/** Whether the wish has reached the host. Where nothing was sent yet, or the host cannot be asked, it has not. */
+/**
+ * The wish to cancel a task that a worker is acting on: the host is asked at once, and the call under way brings home what comes of
+ * it. Whether the wish has reached the host. Where nothing was sent yet, or the host cannot be asked, it has not.
+ */
 async function cancelUnderWay({
   runAct,
   task,

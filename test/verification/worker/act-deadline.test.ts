@@ -3,7 +3,7 @@ import { afterEach, expect, it, jest } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import type { RunAct } from "../../../lambdas/verification/worker/acts.ts";
+import type { RunAct } from "../../../lambdas/verification/worker/run-step.ts";
 import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
 import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
 

@@ -7,8 +7,8 @@ import {
   questionPart,
   streamPart,
 } from "../../../lambdas/verification/slack/messages/message-marks.ts";
-import { type DeliveryAction, planDelivery } from "../../../lambdas/verification/worker/delivery-plan.ts";
 import type { OwnPost } from "../../../lambdas/verification/worker/own-posts.ts";
+import { type DeliveryAction, planDelivery } from "../../../lambdas/verification/worker/own-posts.ts";
 
 const post = (ts: number, part: number): OwnPost => ({ ts: `${ts}.0`, part });
 const said = (...texts: string[]) => texts.map((text) => ({ text }));

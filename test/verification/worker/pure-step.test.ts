@@ -1,6 +1,6 @@
 import { expect, it } from "@jest/globals";
 import { ItemError } from "../../../lambdas/shared/engine/item-json.ts";
-import { isDataFailure, pureStep } from "../../../lambdas/verification/worker/pure-step.ts";
+import { isDataFailure, pureStep } from "../../../lambdas/verification/worker/run-step.ts";
 
 function thrownBy(run: () => unknown): unknown {
   try {

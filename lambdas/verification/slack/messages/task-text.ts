@@ -1,7 +1,8 @@
-/** All that a user reads of a task, in the language of whoever asked. Pure functions of the task's record, so that every try at a post
- * says the same.
+/**
+ * All that a user reads about a task, in the language of the person who asked. Pure functions of the task's record, so that every try
+ * at a post says the same.
  */
-import type { Locale, Task } from "../../task/task.ts";
+import { hasFailedDelivery, type Locale, type Task } from "../../task/task.ts";
 import type { Content } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { answerParts, plainLast, withBlocks } from "./answer.ts";
@@ -17,7 +18,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
   function parts(task: Task): Content[] {
     const { outcome, retryOf } = task;
     const locale = localeOf(task);
-    const isUndelivered = task.undelivered !== undefined;
+    const isUndelivered = hasFailedDelivery(task);
     if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
     const words =
       outcome?.type === "answer"
