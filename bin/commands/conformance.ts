@@ -10,14 +10,12 @@ import { configDirectory } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import type { Texts } from "../../lib/cli/conformance/case.ts";
 import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
-import { formatJsonReport } from "../../lib/cli/conformance/json-report.ts";
-import { formatJunitReport } from "../../lib/cli/conformance/junit-report.ts";
 import { openPeerUnderTest } from "../../lib/cli/conformance/open-peer.ts";
 import type { PeerUnderTest } from "../../lib/cli/conformance/peer.ts";
 import { probePeer } from "../../lib/cli/conformance/probe.ts";
+import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
 import { type CaseReport, isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
 import { createSlowTasks } from "../../lib/cli/conformance/slow-tasks.ts";
-import { formatTextReport } from "../../lib/cli/conformance/text-report.ts";
 import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
 /** All cases together, with an agent that thinks for a minute at each of its tasks. */

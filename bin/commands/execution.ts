@@ -13,7 +13,7 @@ import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-tel
 import { writeFiles } from "../../lib/cdk/bundle/asset.ts";
 import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
-import { findXrayTarget } from "../../lib/cli/aws/xray-target.ts";
+import { findXrayTarget } from "../../lib/cli/aws/own-aws.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { startExecutionZone } from "../../lib/local/execution-zone.ts";
 import { type Command, closeWhenStopped, exitCodes, requireSecrets, requireTokens, UsageError } from "./command.ts";

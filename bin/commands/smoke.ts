@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
-import { createReadStageSecret } from "../../lib/cli/aws/read-stage-secret.ts";
+import { createReadStageSecret } from "../../lib/cli/aws/own-aws.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";

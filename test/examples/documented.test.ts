@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { formatTextReport } from "../../lib/cli/conformance/text-report.ts";
+import { formatTextReport } from "../../lib/cli/conformance/reports.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
 
 const root = resolve(import.meta.dirname, "../..");

@@ -15,9 +15,10 @@ export function backoffMs({
   return Math.floor(random() * Math.min(capMs, baseMs * 2 ** Math.min(attempt, 30)));
 }
 
-// The `Retry-After` header (RFC 9110, section 10.2.3): seconds, or an HTTP date.
-
-/** Milliseconds from now on, never negative; undefined where there is none or it is malformed. */
+/**
+ * Reads the `Retry-After` header (RFC 9110, section 10.2.3), which is seconds or an HTTP date. Milliseconds from now on, never
+ * negative; undefined where there is none or it is malformed.
+ */
 export function parseRetryAfter({
   header,
   nowMs,

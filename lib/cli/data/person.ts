@@ -29,8 +29,7 @@ export function formatPerson(person: Person): string {
   return personOf(person);
 }
 
-// The seam of what lies elsewhere than in the Verification zone's store: files, dead letters, the Execution zone's records.
-
+/** Data that lies elsewhere than in the Verification zone's store: files, dead letters, the Execution zone's records. */
 export type DataPart = {
   /** As a line of the listing begins. */
   what: string;
@@ -40,8 +39,7 @@ export type DataPart = {
   erase(request: { ids: ReadonlySet<string> }): Promise<number>;
 };
 
-// A record of the Verification zone's store as it is, whatever it is of: a task, its entry in the usage history, a quota.
-
+/** A record of the Verification zone's store as it is, whatever it is of: a task, its entry in the usage history, a quota. */
 const recordSchema = z.looseObject({
   id: z.string(),
   revision: z.int(),

@@ -4,7 +4,7 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { countRules } from "../allow/place.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
-import { createReadStageSecret } from "../aws/read-stage-secret.ts";
+import { createReadStageSecret } from "../aws/own-aws.ts";
 import { readStackOutputs, type StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { listStageSecrets } from "../aws/stage-secrets.ts";

@@ -37,8 +37,6 @@ export async function sendRetry({
   return { requestId, retryOf };
 }
 
-// The id of the next retry of a task.
-
 const maxRetries = 100;
 
 /** The first in the row of its retries that has no record. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import type { Host } from "../../../lambdas/execution/host.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { findEndpoint } from "../../../lib/cli/conformance/endpoint-text.ts";
-import type { JsonReport } from "../../../lib/cli/conformance/json-report.ts";
+import type { JsonReport } from "../../../lib/cli/conformance/reports.ts";
 import { json, raw, silence } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";

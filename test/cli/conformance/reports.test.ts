@@ -1,10 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { formatJsonReport } from "../../../lib/cli/conformance/json-report.ts";
-import { formatJunitReport } from "../../../lib/cli/conformance/junit-report.ts";
 import { readPeerAnswer } from "../../../lib/cli/conformance/peer-answer.ts";
+import { formatJsonReport, formatJunitReport, formatTextReport } from "../../../lib/cli/conformance/reports.ts";
 import { type CaseReport, isConformant } from "../../../lib/cli/conformance/run-cases.ts";
-import { formatTextReport } from "../../../lib/cli/conformance/text-report.ts";
 import { parseXml } from "./parse-xml.ts";
 
 const endpoint = "https://agents.example.com/";

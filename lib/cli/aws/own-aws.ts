@@ -1,10 +1,12 @@
-/** Reads secrets of a stage with the credentials at hand: from its Secrets Manager, in its region. */
+/** AWS with the person's own credentials, as the SDK's default chain finds them: secrets of a stage, and X-Ray. */
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
 import { endpointsOf } from "../../../lambdas/shared/config/aws-environment.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
+import { type OtlpTarget, xrayTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
 
+/** Reads from the Secrets Manager of the stage's region; a reference to a variable is read from the environment. */
 export function createReadStageSecret({ region }: { region: string }): (reference: SecretReference) => Promise<string> {
   const read = createReadManagedSecret({
     region,
@@ -13,4 +15,10 @@ export function createReadStageSecret({ region }: { region: string }): (referenc
   });
   return async (reference) =>
     "secretsManager" in reference ? read({ id: reference.secretsManager }) : readSecret(reference);
+}
+
+/** Undefined where nobody says in which region. */
+export function findXrayTarget({ region }: { region: string | undefined }): OtlpTarget | undefined {
+  if (region === undefined) return undefined;
+  return xrayTarget({ region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) });
 }
