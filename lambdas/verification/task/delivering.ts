@@ -16,7 +16,7 @@ import {
   type Transition,
   wake,
 } from "./step.ts";
-import type { AgentQuestion, Task } from "./task.ts";
+import { type AgentQuestion, hasFailedDelivery, type Task } from "./task.ts";
 import { leastGapMs } from "./waiting.ts";
 
 /** Tries to upload a file, before the answer comes without it. */
@@ -58,7 +58,7 @@ export function onThreadOpened(task: Task, { place }: EventOf<"thread_opened">):
 
 /** The index of the answer's next file that Slack does not have yet. */
 function pendingUpload(task: Task, policy: Policy): number | undefined {
-  if (task.outcome?.type !== "answer" || task.undelivered !== undefined) return undefined;
+  if (task.outcome?.type !== "answer" || hasFailedDelivery(task)) return undefined;
   const { uploads = [] } = task.outcome;
   return uploads.length < policy.fileCountOf(task) ? uploads.length : undefined;
 }
@@ -77,7 +77,8 @@ export function onShareRefused(task: Task): Transition {
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
   const uploads = (outcome.uploads ?? []).map(() => ({ failed: true as const }));
   const marked = markForReconcile(resetFailures(task));
-  return { task: { ...marked, rewriteParts: true, outcome: { ...outcome, uploads } }, effects: [wake(0)] };
+  const delivery = { status: "posting", rewriteParts: true } as const;
+  return { task: { ...marked, delivery, outcome: { ...outcome, uploads } }, effects: [wake(0)] };
 }
 
 export function onDelivered(task: Task): Transition {
@@ -95,7 +96,7 @@ export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): Tr
     const isOver = isGivenUp || again.attempts >= maxUploadTries;
     return isOver ? onUploaded(task, { fileId: undefined }) : retrySlack(again, event);
   }
-  if (task.undelivered !== undefined) return giveUpDelivery(task);
+  if (hasFailedDelivery(task)) return giveUpDelivery(task);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
   // An answer that Slack does not take is told in words of ours.
   if (event.kind === "refused" && task.outcome?.type === "answer") return replaceAnswer(task);
@@ -110,7 +111,7 @@ export function replaceAnswer(task: Task): Transition {
 
 /** The thread is not looked at for it, and nothing is edited: whatever made the delivery fail is left out. */
 function sayLastText(task: Task): Transition {
-  return { task: advance(task, { undelivered: "last_words" }), effects: [wake(0)] };
+  return { task: advance(task, { delivery: { ...task.delivery, status: "last_words" } }), effects: [wake(0)] };
 }
 
 /** The task is done: the next one of its thread may begin; then what is left to do for this one. */
@@ -121,7 +122,8 @@ export function releaseThread(task: Task): Transition {
 
 /** Nobody can post there. What was posted before is still cleaned up, and the outcome stays in the record. */
 export function giveUpDelivery(task: Task): Transition {
-  return releaseThread(advance(task, { state: "done", undelivered: task.undelivered ?? "given_up" }));
+  const status = task.delivery?.status === "last_words" ? "last_words" : "given_up";
+  return releaseThread(advance(task, { state: "done", delivery: { ...task.delivery, status } }));
 }
 
 export function onThreadLeft(task: Task, _event: EventOf<"thread_left">, policy: Policy): Transition {
@@ -159,7 +161,7 @@ export function endCleanup(task: Task): Task {
  */
 function eraseTexts(task: Task): Task {
   const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
-  const isDelivered = outcome?.type === "answer" && task.undelivered === undefined;
+  const isDelivered = outcome?.type === "answer" && !hasFailedDelivery(task);
   const { files: _files, ...said } = message;
   return {
     ...rest,

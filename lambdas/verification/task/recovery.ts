@@ -75,8 +75,8 @@ const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set(["refused", "l
 export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
   if (hasNothingToTell) return { task, effects: task.cleanupDone ? [] : [wake(policy.sweepAfterMs)] };
-  const { undelivered: _undelivered, ...kept } = task;
-  const again = markForReconcile(advance(kept, { state: "delivering", cleanupDone: false }));
+  const delivery = { ...task.delivery, status: "posting" } as const;
+  const again = markForReconcile(advance(task, { state: "delivering", delivery, cleanupDone: false }));
   return continueDelivery(again, { nowMs, reconcile: true, policy });
 }
 

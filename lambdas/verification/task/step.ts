@@ -52,7 +52,11 @@ export function setOutcome(
   outcome: TaskOutcome,
   { reconcile = task.state === "received" && task.reconcile === true }: { reconcile?: boolean } = {},
 ): Transition {
-  const advanced = advance(withoutParams(task), { state: "delivering", outcome });
+  const advanced = advance(withoutParams(task), {
+    state: "delivering",
+    outcome,
+    delivery: task.delivery ?? { status: "posting" },
+  });
   const concluded = reconcile ? markForReconcile(advanced) : advanced;
   const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
   const fitting = isTooLarge ? failedOutcome({ reason: "payload_too_large", lost: false }) : outcome;

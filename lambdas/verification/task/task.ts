@@ -175,6 +175,17 @@ const waitSchema = z.object({
   pollAfterMs: z.int().optional(),
 });
 
+/** How far the outcome is on its way into the thread. Present from then on that it goes there. */
+const deliverySchema = z.object({
+  /**
+   * `posting`: it is posted, or was. Where Slack took it at none of its tries: `last_words`, one plain text says so in its place;
+   * `given_up`, nothing more is posted. Then the outcome stays in the record, so that an operator can have it delivered.
+   */
+  status: z.enum(["posting", "last_words", "given_up"]),
+  /** The answer's words are others than when its first parts were posted: those are edited. */
+  rewriteParts: z.literal(true).optional(),
+});
+
 /** What led to which state, and when. */
 const historyEntrySchema = z.object({ atMs: z.int(), event: z.string(), state: stateSchema });
 
@@ -224,17 +235,11 @@ export const taskSchema = z.object({
   answeredBy: z.array(z.string()).optional(),
   /** Slack does not take the answer's blocks: it is told in mrkdwn alone. */
   mrkdwnFallback: z.literal(true).optional(),
-  /** The answer's words are others than when its first parts were posted: those are edited. */
-  rewriteParts: z.literal(true).optional(),
 
   outcome: outcomeSchema.optional(),
+  delivery: deliverySchema.optional(),
   /** An act that the handler of dead letters may not do itself. The next wake-up does it, once, before anything else. */
   owed: z.enum(["cancel", "leave_thread"]).optional(),
-  /**
-   * Slack took the outcome at none of its tries. `last_words`: one plain text says so in its place. `given_up`: nothing more is
-   * posted. The outcome stays in the record, so that an operator can have it delivered.
-   */
-  undelivered: z.enum(["last_words", "given_up"]).optional(),
   /** Nothing is left to do: the cleanup has looked at the thread once more, or nothing was ever posted. */
   cleanupDone: z.boolean(),
   /** The texts of the message, and of an answer that was delivered, are gone. A redrive cannot bring them back. */
@@ -281,6 +286,11 @@ export function installationOf({ message: { team, enterprise } }: Pick<Task, "me
 /** Where everything of the task is posted. */
 export function placeOf({ message, place }: Pick<Task, "message" | "place">): { channel: string; threadTs: string } {
   return place ?? { channel: message.channel, threadTs: threadOf(message) };
+}
+
+/** Whether Slack took the outcome at none of its tries. */
+export function hasFailedDelivery({ delivery }: Pick<Task, "delivery">): boolean {
+  return delivery !== undefined && delivery.status !== "posting";
 }
 
 /** The thread that the answer goes to: the message's own, or the one that starts with it. */

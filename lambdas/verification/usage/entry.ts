@@ -1,7 +1,7 @@
 /** One line of the usage history: who asked when and where, and what came of it. */
 import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
-import { type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
+import { hasFailedDelivery, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
 /** Of a question and of an answer each: an item of DynamoDB holds 400 KB, and a listing reads many. */
@@ -104,19 +104,15 @@ export function entryOf({
   };
 }
 
-function endOf({
-  outcome,
-  message,
-  call,
-  undelivered: isUndelivered,
-}: Task): { outcome: UsageOutcome; reason?: string } | undefined {
+function endOf({ outcome, message, call, delivery }: Task): { outcome: UsageOutcome; reason?: string } | undefined {
+  const isUndelivered = hasFailedDelivery({ delivery });
   // Where nobody can post any more, a task ends before anything came of it. The answer to a question is no task, and what does not
   // mention the bot may be none.
   if (outcome === undefined) {
-    const isNone = isUndelivered === undefined || (message.unaddressed && call?.deadlineAtMs === undefined);
+    const isNone = !isUndelivered || (message.unaddressed && call?.deadlineAtMs === undefined);
     return isNone ? undefined : undelivered;
   }
-  if (outcome.type === "answer" && isUndelivered !== undefined) return undelivered;
+  if (outcome.type === "answer" && isUndelivered) return undelivered;
   return endOfOutcome(outcome);
 }
 

@@ -12,7 +12,7 @@ import {
   streamPart,
 } from "../slack/messages/post-parts.ts";
 import type { TaskText } from "../slack/messages/text.ts";
-import { installationOf, placeOf, type Task } from "../task/task.ts";
+import { hasFailedDelivery, installationOf, placeOf, type Task } from "../task/task.ts";
 import {
   type DeliveryAction,
   type Indicators,
@@ -42,7 +42,7 @@ type Request = {
 /** With `reconcile` an earlier try may have left posts behind: they are looked up first. */
 export async function deliver(request: Request & { reconcile: boolean }): Promise<"delivered" | "share_refused"> {
   const { task, reconcile } = request;
-  if (task.undelivered === "last_words") return sayLastText(request);
+  if (task.delivery?.status === "last_words") return sayLastText(request);
   const isUnsure = reconcile || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
@@ -156,11 +156,11 @@ async function removeOpenings(request: Request): Promise<void> {
 
 function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
   const hasFiles = uploadsOf(task).length > 0;
-  const isRevised = task.rewriteParts === true;
+  const isRevised = task.delivery?.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
   // Where the last words are not there, what is there of the answer stays.
-  const hasLastText = task.undelivered !== undefined && found.some(({ part }) => part === insteadPart);
-  const parts = text.parts(hasLastText ? task : { ...task, undelivered: undefined });
+  const hasLastText = hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
+  const parts = text.parts(hasLastText ? task : { ...task, delivery: undefined });
   const firstPart = hasLastText ? insteadPart : firstPartOf(task);
   const recorded = recordedPosts(task);
   return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });

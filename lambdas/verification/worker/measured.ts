@@ -2,7 +2,7 @@
 import type { Metrics } from "../../shared/telemetry/metrics.ts";
 import type { SpanStart, Spans } from "../../shared/telemetry/spans.ts";
 import type { TaskEvent } from "../task/events.ts";
-import type { Task, TaskOutcome } from "../task/task.ts";
+import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
 
 type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
 
@@ -48,7 +48,7 @@ function countTokens({ metrics, before, task }: Stepped): void {
 }
 
 function countDelivery({ metrics, before, event, task }: Stepped): void {
-  if (event.type === "delivered" && task.undelivered === undefined) {
+  if (event.type === "delivered" && !hasFailedDelivery(task)) {
     metrics.add("sekisho_answers_delivered_total", { outcome: outcomeLabels(task.outcome).outcome });
   }
   const isFailed = event.type === "slack_failed" || event.type === "step_failed";
@@ -60,7 +60,7 @@ function countDelivery({ metrics, before, event, task }: Stepped): void {
 
 /** Slack will not take what the task came to: nobody tries any longer. */
 export function isGivenUp({ before, task }: { before: Task; task: Task }): boolean {
-  return before.undelivered === undefined && task.undelivered !== undefined;
+  return !hasFailedDelivery(before) && hasFailedDelivery(task);
 }
 
 /** Once a task: an operator's redrive repeats its delivery alone. What was not for the bot has no outcome, and is no task. */

@@ -1,7 +1,7 @@
 /** The tasks of the smoke test: each is a message that a person seems to have sent, followed in the stage's table to its end. */
 import { setTimeout as wait } from "node:timers/promises";
 import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type Delivery, sendEvent } from "../../local/signed-events.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskPlace } from "../tasks/stored-task.ts";
@@ -152,7 +152,7 @@ function isOver({ state }: Task): boolean {
 function requireAnswer(task: Task): void {
   const outcome = describeOutcome(task);
   if (outcome !== "answered") throw new StoryFailure(`it ended otherwise: ${outcome ?? "unknown"}`);
-  if (task.undelivered !== undefined) throw new StoryFailure("Slack did not take its answer");
+  if (hasFailedDelivery(task)) throw new StoryFailure("Slack did not take its answer");
 }
 
 function isTaken({ status }: Delivery): boolean {

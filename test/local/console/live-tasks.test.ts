@@ -93,7 +93,7 @@ describe("the live list", () => {
     await tasks.add(1, undelivered);
     const { next } = look();
     expect(await next()).toMatchObject({ rows: [{ kind: "bad", words: "answered, but not in the thread" }] });
-    await tasks.change(1, { undelivered: undefined });
+    await tasks.change(1, { delivery: undefined });
     expect(await next()).toMatchObject({ rows: [{ kind: "good" }] });
   });
 

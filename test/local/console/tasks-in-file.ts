@@ -55,7 +55,7 @@ export function openTasksInFile() {
 /** Slack did not take the answer. */
 export const undelivered: Partial<Task> = {
   state: "done",
-  undelivered: "given_up",
+  delivery: { status: "given_up" },
   cleanupDone: true,
   outcome: { type: "answer", text: "a secret answer" },
   history: [

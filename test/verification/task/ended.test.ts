@@ -53,14 +53,14 @@ describe("the record of a task", () => {
     expect(undelivered.message.text).toBe("");
     const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
     expect(task).toMatchObject({ state: "delivering", cleanupDone: false, textsErased: true });
-    expect(task.undelivered).toBeUndefined();
+    expect(task.delivery).toEqual({ status: "posting" });
     expect(last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
   it("is cleaned up in its thread after its delivery was given up, and keeps its texts until then", () => {
     const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
     const { task, last } = play([woken, gone], { task: recordAfter(sent(), answered("A checkpoint.")) });
-    expect(task).toMatchObject({ state: "done", undelivered: "given_up", cleanupDone: false });
+    expect(task).toMatchObject({ state: "done", delivery: { status: "given_up" }, cleanupDone: false });
     expect(task.textsErased).toBeUndefined();
     expect(task.message.text).not.toBe("");
     expect(last).toMatchObject([{ type: "wake" }]);

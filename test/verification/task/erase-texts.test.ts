@@ -53,10 +53,9 @@ const filled = {
   },
   answeredBy: [base.id],
   mrkdwnFallback: true,
-  rewriteParts: true,
   outcome: { type: "answer", text: secret, artifacts: [{ name: secret, text: secret }] },
   owed: undefined,
-  undelivered: undefined,
+  delivery: { status: "posting", rewriteParts: true },
   cleanupDone: false,
   textsErased: undefined,
 } satisfies { [K in keyof Required<Task>]: Task[K] };

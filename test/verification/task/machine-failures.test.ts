@@ -167,7 +167,7 @@ describe("failures of Slack", () => {
 
   it("end the task where nobody can post any more, before anything is executed", () => {
     const { task, last } = play([woken, slack("announce", "gone")]);
-    expect(task).toMatchObject({ state: "done", undelivered: "given_up", cleanupDone: false });
+    expect(task).toMatchObject({ state: "done", delivery: { status: "given_up" }, cleanupDone: false });
     // What an earlier try may have posted is cleaned up.
     expect(last).toMatchObject([{ type: "wake" }]);
   });
@@ -179,7 +179,7 @@ describe("failures of Slack", () => {
     const { task } = play([woken, refused], { task: plain.task });
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
     const last = play([woken, refused], { task }).task;
-    expect(last).toMatchObject({ state: "delivering", undelivered: "last_words" });
+    expect(last).toMatchObject({ state: "delivering", delivery: { status: "last_words" } });
     expect(play([woken, refused], { task: last }).task.state).toBe("done");
   });
 

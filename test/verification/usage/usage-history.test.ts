@@ -74,10 +74,14 @@ describe("the usage history", () => {
     ["limited", { outcome: { type: "limited", by: "user" } }, { outcome: "limited", reason: "user" }],
     ["not theirs to answer", { outcome: { type: "not_yours" } }, { outcome: "refused", reason: "not_yours" }],
     ["answered by nobody", { outcome: { type: "unanswered" } }, { outcome: "unanswered" }],
-    ["answered, and not delivered by Slack", { undelivered: "given_up" }, { outcome: "failed", reason: "slack" }],
+    [
+      "answered, and not delivered by Slack",
+      { delivery: { status: "given_up" } },
+      { outcome: "failed", reason: "slack" },
+    ],
     [
       "ended by a Slack that is gone",
-      { outcome: undefined, undelivered: "given_up" },
+      { outcome: undefined, delivery: { status: "given_up" } },
       { outcome: "failed", reason: "slack" },
     ],
   ])("counts what was %s", async (_, changes, expected) => {

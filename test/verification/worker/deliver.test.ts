@@ -145,7 +145,7 @@ describe("a delivery", () => {
 });
 
 describe("the last words", () => {
-  const undelivered = { ...task, undelivered: "last_words" } as const;
+  const undelivered = { ...task, delivery: { status: "last_words" } } as const;
 
   it("are one post, without an edit, also where the thread cannot be looked at", async () => {
     const { slack, posts } = slackThread({ replies: "rate_limited", update: "rate_limited", remove: "rate_limited" });

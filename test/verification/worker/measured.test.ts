@@ -87,7 +87,7 @@ describe("a task that is over", () => {
   it("without a place to be told in is counted as undelivered, by why", () => {
     const event: TaskEvent = { type: "slack_failed", nowMs: askedAtMs, act: "deliver", kind: "gone" };
     const step = ended({ type: "answer", text: "" });
-    const all = counted({ ...step, task: { ...step.task, undelivered: "given_up" }, event });
+    const all = counted({ ...step, task: { ...step.task, delivery: { status: "given_up" } }, event });
     expect(all).toContainEqual(["sekisho_answers_undelivered_total", { reason: "gone" }, 1]);
     expect(all.map(([name]) => name)).not.toContain("sekisho_answers_delivered_total");
   });

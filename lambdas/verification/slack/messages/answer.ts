@@ -1,6 +1,6 @@
 /** All that a user reads of a task, in the language of whoever asked. */
 
-import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
+import { hasFailedDelivery, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/escape.ts";
 import { toMrkdwn } from "../markdown/mrkdwn.ts";
@@ -30,7 +30,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
   function parts(task: Task): Content[] {
     const { outcome, retryOf } = task;
     const locale = localeOf(task);
-    const isUndelivered = task.undelivered !== undefined;
+    const isUndelivered = hasFailedDelivery(task);
     if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
     const words =
       outcome?.type === "answer"

@@ -1,5 +1,5 @@
 /** One line of the live list: ids, states and times of a task, never its texts. */
-import type { Task } from "../../../../lambdas/verification/task/task.ts";
+import { hasFailedDelivery, type Task } from "../../../../lambdas/verification/task/task.ts";
 import { describeOutcome, nextText } from "../../../cli/tasks/text.ts";
 
 export type TaskRow = {
@@ -53,8 +53,8 @@ export function taskRowOf({ task, nowMs }: { task: Task; nowMs: number }): TaskR
 }
 
 /** Slack did not take it, and it was given up. */
-export function isUndelivered({ state, outcome, undelivered }: Task): boolean {
-  return state === "done" && outcome !== undefined && undelivered !== undefined;
+export function isUndelivered(task: Task): boolean {
+  return task.state === "done" && task.outcome !== undefined && hasFailedDelivery(task);
 }
 
 function kindOf(task: Task): TaskRow["kind"] {
