@@ -15,7 +15,7 @@ import type { Act, Context, TaskEvent } from "../task/events.ts";
 import { maxContextTries } from "../task/queued.ts";
 import { installationOf, placeOf, type Task, type TaskOutcome } from "../task/task.ts";
 import type { UsageHistory } from "../usage/usage-history.ts";
-import { type Call, createCalls } from "./calls.ts";
+import { createCalls, type ExecutionCall } from "./calls.ts";
 import { cleanUpThread, deliver, openThread } from "./deliver.ts";
 import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
@@ -139,7 +139,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
   return Object.assign(runAct, { stopSession: calls.stopSession });
 }
 
-function isCall(act: Act): act is Call {
+function isCall(act: Act): act is ExecutionCall {
   return act.type === "send" || act.type === "poll" || act.type === "answer" || act.type === "cancel";
 }
 

@@ -7,10 +7,10 @@ import type { WorkerDestination } from "../destinations.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
 
-export type Call = Extract<TaskEffect, { type: CallAct }>;
-type CallRequest = { act: Call; task: Task; signal: AbortSignal };
+export type ExecutionCall = Extract<TaskEffect, { type: CallAct }>;
+type CallRequest = { act: ExecutionCall; task: Task; signal: AbortSignal };
 
-export type Calls = {
+export type ExecutionCalls = {
   /** Rejects for nothing that the other side does. */
   run(request: CallRequest): Promise<TaskEvent>;
   /** Best effort: a session that is not stopped ends by itself. */
@@ -25,7 +25,7 @@ export function createCalls({
   destinations: ReadonlyMap<string, WorkerDestination>;
   newId: () => string;
   now: () => number;
-}): Calls {
+}): ExecutionCalls {
   const slots = new Map(
     [...destinations].map(([name, { maxSends }]) => {
       const maxAsks = Math.ceil(maxSends / 4);
