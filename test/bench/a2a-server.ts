@@ -11,7 +11,7 @@ import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
 import { listen } from "../../lambdas/shared/http/server.ts";
 
 const [, , kind, file = ""] = process.argv;

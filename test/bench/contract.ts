@@ -8,7 +8,7 @@ import { createDispatch } from "../../lambdas/execution/methods/methods.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { noMetrics } from "../../lambdas/shared/telemetry/metrics.ts";
+import { noMetrics } from "../../lambdas/shared/telemetry/telemetry.ts";
 import type { BenchRow } from "./bench-row.ts";
 import { answerByHand } from "./contract-by-hand.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { codeOf, codesOf, dialectSchema, httpStatusOf, reasonOfState, reasonsOf } from "../../contracts/dialects.ts";
 import { isRetryable, type Reason, reasons } from "../../contracts/errors.ts";
-import { taskStateSchema } from "../../contracts/task.ts";
+import { taskStateSchema } from "../../contracts/methods.ts";
 import { errorTable, numbersIn, stateIn } from "./error-table.ts";
 
 const dialects = dialectSchema.options;

@@ -1,7 +1,7 @@
 /** The bundled file as an A2A agent: where clients find it, what survives its end, and how it ends under them. */
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
+import type { AgentCard } from "../../contracts/a2a/card.ts";
 import type { A2aTask, StreamEvent } from "../../contracts/a2a/task.ts";
 import { bundleContainer, type Containers, type Started, startText } from "./bundled-container.ts";
 import { dataOf, userMessage } from "./host/a2a/a2a-host.ts";

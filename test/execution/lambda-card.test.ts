@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
+import type { AgentCard } from "../../contracts/a2a/card.ts";
 import { createUrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
 import { type AwsServices, startAwsServices } from "../doubles/aws/json-services.ts";
 import { userMessage } from "./host/a2a/a2a-host.ts";

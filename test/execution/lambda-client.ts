@@ -1,6 +1,6 @@
 /** What a caller of the Function URL does, as events of its function: JSON-RPC requests and looks at the card. */
 import { randomUUID } from "node:crypto";
-import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
+import type { AgentCard } from "../../contracts/a2a/card.ts";
 import type { A2aTask } from "../../contracts/a2a/task.ts";
 import type { UrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
 import type { A2aError } from "./host/a2a/a2a-host.ts";

@@ -31,8 +31,6 @@ export function pushConfigToV03(config: PushConfig & { taskId: string }): z.inpu
   return { taskId: config.taskId, pushNotificationConfig: pushTargetToV03(config) };
 }
 
-// The params of 0.3's methods (section 7): read as those of 1.0's operations, and written from them.
-
 /** JSON-RPC has no listing of tasks in 0.3. */
 export type V03OperationName = Exclude<OperationName, "ListTasks">;
 
@@ -88,7 +86,10 @@ const paramsWriters: ParamsToV03 = {
   GetExtendedAgentCard: () => undefined,
 };
 
-/** 0.3 has no tenants: a peer that wants one cannot be called in it. */
+/**
+ * The params of 0.3's methods (section 7): read as those of 1.0's operations, and written from them. 0.3 has no tenants: a peer that
+ * wants one cannot be called in it.
+ */
 export function paramsToV03<O extends V03OperationName>({
   operation,
   params,

@@ -11,7 +11,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type Metrics, noMetrics } from "../../shared/telemetry/metrics.ts";
+import { type Metrics, noMetrics } from "../../shared/telemetry/telemetry.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import { type PlaceCount, tooManyAtOnce } from "../http/admission.ts";
 import { type Caller, type Exchange, type ExchangeResponse, errorAnswer, json } from "../http/exchange.ts";

@@ -6,12 +6,11 @@ import { type JsonRpcRequest, requestSchema } from "../../../contracts/envelope.
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
-import { isTooDeep } from "../../shared/json-depth.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import type { OpenSpan, SpanStart, Spans } from "../../shared/telemetry/spans.ts";
+import type { Metrics, OpenSpan, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
 import { parseTrace, type Trace } from "../../shared/trace.ts";
+import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { askedVersion, dialectAsked } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";

@@ -2,7 +2,7 @@
 
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
-import { errorResponseIn } from "../../../contracts/error-response.ts";
+import { errorResponseIn } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/trace.ts";

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
-import { parseUrl } from "../../shared/parse-url.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import { parseUrl } from "../../shared/untrusted-input.ts";
 import type { ReadAttachment } from "../agents/agent.ts";
 
 const defaultMaxBytes = 16 * 1024 * 1024;

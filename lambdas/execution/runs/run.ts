@@ -7,8 +7,7 @@ import { backoffMs } from "../../shared/async/retry-delay.ts";
 import type { Log } from "../../shared/log.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import type { OpenSpan, Spans } from "../../shared/telemetry/spans.ts";
+import type { Metrics, OpenSpan, Spans } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "../agents/agent.ts";
 import { ask, type Change, end, type Report, renew, report } from "../tasks/changes.ts";
 import {

@@ -4,7 +4,7 @@ import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { Metrics } from "../../shared/telemetry/telemetry.ts";
 import { type PlaceCount, unlimited } from "../http/admission.ts";
 import { expire, giveUp, isLost, isUnanswered, isUnstarted, requeue, start } from "../tasks/changes.ts";
 import { type ExecutionTask, loggedIds } from "../tasks/execution-task.ts";

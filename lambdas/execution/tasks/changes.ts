@@ -1,7 +1,6 @@
 /** The changes that a task's record may see, as pure functions: each gives the next record, or undefined where the state forbids it. */
 import { type Message, textOf } from "../../../contracts/a2a/part.ts";
-import type { Artifact } from "../../../contracts/methods.ts";
-import { isTerminal, mayFollow, type TaskState } from "../../../contracts/task.ts";
+import { type Artifact, isTerminal, mayFollow, type TaskState } from "../../../contracts/methods.ts";
 import {
   type Answer,
   answerMessage,

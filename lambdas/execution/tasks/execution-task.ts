@@ -12,8 +12,8 @@ import {
   executeTaskParamsSchema,
   progressSchema,
   questionOptionSchema,
+  taskStateSchema,
 } from "../../../contracts/methods.ts";
-import { taskStateSchema } from "../../../contracts/task.ts";
 import type { LogFields } from "../../shared/log.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 

@@ -2,7 +2,7 @@
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { transitionRefused } from "../../../contracts/task.ts";
+import { transitionRefused } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/trace.ts";
 import { paramsRefused } from "../http/exchange.ts";
 import { answer, type Change, isAsking } from "./changes.ts";

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
-import { conflict, retryOnConflict } from "../../shared/engine/change-record.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";

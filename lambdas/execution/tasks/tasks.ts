@@ -1,6 +1,6 @@
 /** The operations on tasks: submit, find, answer, cancel, list, and wait for changes. Each is scoped to the principal. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { transitionRefused } from "../../../contracts/task.ts";
+import { transitionRefused } from "../../../contracts/methods.ts";
 import { type CallerLimits, tooManyAtOnce, unlimited } from "../http/admission.ts";
 import { type AdvanceIfDue, gone, type Runs } from "../runs/runs.ts";
 import { type Change, cancel, isAsking, isOver, isUnstarted } from "./changes.ts";

@@ -5,8 +5,7 @@ import { dedupedIdSchema } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import type { SpanStart, Spans } from "../../shared/telemetry/spans.ts";
+import type { Metrics, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
 import { traceIdOf } from "../../shared/trace.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 

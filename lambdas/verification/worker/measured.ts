@@ -1,5 +1,5 @@
 /** What one step of a task counts: derived from what happened, and the record before and after it. No clock, no texts. */
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { Metrics } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
 import type { Outcome, Task } from "../task/task.ts";
 

@@ -1,6 +1,6 @@
 /** Tells failures of our own pure code on a task's data from failures of what it talks to. Only the latter may be tried again. */
 
-import { ItemError } from "../../shared/engine/item-json.ts";
+import { ItemError } from "../../shared/engine/records.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Question, Task } from "../task/task.ts";

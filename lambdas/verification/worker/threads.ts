@@ -1,6 +1,7 @@
 /** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
-import { changeRecord } from "../../shared/engine/change-record.ts";
+
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import { changeRecord } from "../../shared/engine/records.ts";
 import type { Place } from "../task/events.ts";
 import type { AskedMessage } from "../task/messages.ts";
 import { requestIdOf } from "../task/request-id.ts";

@@ -10,8 +10,7 @@ import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { ErasableStore, TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import { openStage } from "../aws/open-stage.ts";
 import type { StackOutputs } from "../aws/stack-outputs.ts";

@@ -1,6 +1,6 @@
 /** A task's record without its texts: in their place is how long they are. What is to be shown of it is named here, field by field. */
 
-import { safeLine } from "../../../lambdas/shared/safe-characters.ts";
+import { safeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { describeOutcome, durationText, nextText, timeText } from "./text.ts";
 

@@ -7,7 +7,7 @@ import { createHost } from "../../../lambdas/execution/host.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 
 const [, , file = "", startsFile = ""] = process.argv;
 const database = openDatabase({ file });

@@ -7,7 +7,7 @@ import { methods as contract, type MethodName } from "../../../contracts/methods
 import type { Methods } from "../../../lambdas/execution/http/exchange.ts";
 import { createDispatch } from "../../../lambdas/execution/methods/methods.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { noMetrics } from "../../../lambdas/shared/telemetry/metrics.ts";
+import { noMetrics } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 /** Every method answers with the params that reached it. */
 const repeat = async ({ params }: { params: unknown }) => params;

@@ -1,7 +1,7 @@
 /** JSON that is nested too deeply is its sender's mistake, wherever it comes from, and nothing that breaks is made of it. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { isTooDeep } from "../../../lambdas/shared/json-depth.ts";
+import { isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
 import { createTestHost, hello, post, yielding } from "./test-host.ts";
 
 const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));

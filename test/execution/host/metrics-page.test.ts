@@ -8,7 +8,7 @@ import {
 import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { createPrometheusMetrics } from "../../../lambdas/shared/telemetry/prometheus-metrics.ts";
-import { noSpans } from "../../../lambdas/shared/telemetry/spans.ts";
+import { noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { exposed, sumOf } from "../../shared/telemetry/exposed.ts";
 import { httpGet } from "../../shared/telemetry/http-get.ts";
 import { createTestHost } from "./test-host.ts";

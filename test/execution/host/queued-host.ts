@@ -8,7 +8,7 @@ import { createExecutionWorker } from "../../../lambdas/execution/runs/execution
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
+import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createTestHost, memoryStore, type TestHost } from "./test-host.ts";
 

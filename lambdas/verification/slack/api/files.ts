@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/methods.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { boundedFetch, type Repeating, type SlackCall, toSlackError } from "./call.ts";
 import { type SlackApi, SlackError } from "./slack.ts";
 

@@ -2,7 +2,7 @@
  * another address.
  */
 
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { type Block, blocksWithin, type Inline, inlinesOf, inlinesWithin, type Link } from "./nodes.ts";

@@ -2,9 +2,7 @@
  */
 
 import type { Artifact } from "../../../../contracts/methods.ts";
-import { isNestedTooDeep } from "../../../shared/json-depth.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
-import { safeLine } from "../../../shared/safe-characters.ts";
+import { isNestedTooDeep, parseUrl, safeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale, Outcome, Task } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";

@@ -2,7 +2,7 @@
  * limits.
  */
 
-import { safeLine } from "../../../shared/safe-characters.ts";
+import { safeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { Block } from "../api/slack.ts";
 import { type Button, encodeButton } from "./message-marks.ts";

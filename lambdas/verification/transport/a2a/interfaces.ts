@@ -4,7 +4,7 @@ import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { interfacesOf } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { checkedUrl } from "../authorizer/authorizer.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */

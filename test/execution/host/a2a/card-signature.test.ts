@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { canonicalizeAgentCard, verifyAgentCardSignature } from "@a2a-js/sdk";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { decodeProtectedHeader, flattenedVerify } from "jose";
-import type { AgentCard } from "../../../../contracts/a2a/agent-card.ts";
+import type { AgentCard } from "../../../../contracts/a2a/card.ts";
 import { type Cards, createCards } from "../../../../lambdas/execution/a2a/cards.ts";
 import { ConfigError } from "../../../../lambdas/shared/config/load.ts";
 import { extendedSkill, settingsOf } from "./card-settings.ts";

@@ -2,7 +2,7 @@
 import { AgentCard } from "@a2a-js/sdk";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { agentCardSchema } from "../../../../contracts/a2a/agent-card.ts";
+import { agentCardSchema } from "../../../../contracts/a2a/card.ts";
 import { createCard } from "../../../../lambdas/execution/a2a/cards.ts";
 import { extendedSkill, settingsOf, skill, url } from "./card-settings.ts";
 

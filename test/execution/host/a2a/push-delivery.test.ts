@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { v03EventSchema } from "../../../../contracts/a2a/v03/task.ts";
 import { viewOf } from "../../../../lambdas/execution/a2a/view.ts";
-import { createPublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
+import { createPublicPost } from "../../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { eventually, yielding } from "../test-host.ts";
 import { configOf, principal, secrets, startReceiver, statesOf, zoneWithReceiver } from "./push-zone.ts";

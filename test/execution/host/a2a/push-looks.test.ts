@@ -12,8 +12,7 @@ import { type ExecutionTask, parseExecutionTask } from "../../../../lambdas/exec
 import { encodeTaskMessage } from "../../../../lambdas/execution/tasks/task-message.ts";
 import { a2aSchema } from "../../../../lambdas/shared/config/a2a-schema.ts";
 import { openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../../lambdas/shared/log.ts";
 import { answering, createGate, eventually } from "../test-host.ts";
 import {

@@ -11,9 +11,8 @@ import { createChangeSignal, createChangeTask } from "../../../../lambdas/execut
 import { createTasks } from "../../../../lambdas/execution/tasks/tasks.ts";
 import type { TaskQueue } from "../../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../../lambdas/shared/log.ts";
-import type { PublicPost } from "../../../../lambdas/shared/public-fetch/public-post.ts";
-import { noMetrics } from "../../../../lambdas/shared/telemetry/metrics.ts";
-import { noSpans } from "../../../../lambdas/shared/telemetry/spans.ts";
+import type { PublicPost } from "../../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { noMetrics, noSpans } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { startWebServer } from "../../../doubles/web-server.ts";
 import { answering, memoryStore } from "../test-host.ts";
 

@@ -7,7 +7,7 @@ import type { A2aTask } from "../../../../contracts/a2a/task.ts";
 import type { Authenticator } from "../../../../lambdas/execution/authenticator/authenticator.ts";
 import { parseExecutionTask } from "../../../../lambdas/execution/tasks/execution-task.ts";
 import { openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/engine.ts";
 import { createGate, eventually, memoryStore, yielding } from "../test-host.ts";
 import { type A2aHost, startA2aHost, userMessage } from "./a2a-host.ts";
 import { closedAfterEach } from "./closed-after-each.ts";
