@@ -3,9 +3,9 @@ import { type A2aAgent, createA2aAgent, startPushLoop } from "../../lambdas/exec
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { agentNameOf } from "../../lambdas/execution/agents/create-agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
-import { type Authenticator, noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host, hostSettings } from "../../lambdas/execution/host.ts";
+import { type Authenticator, noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/attachments.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { newTrace } from "../../lambdas/shared/trace.ts";
 import { createBearerAuthorizer } from "../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
 import { dockerfile, endPython, type Python, spawnPython, startPython, whyNoPython } from "./python-image.ts";

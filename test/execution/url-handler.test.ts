@@ -1,9 +1,9 @@
 /** The Function URL's handler: events in, responses out, and nobody is served whom AWS does not name. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { platformAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { urlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
 import type { HostOptions } from "../../lambdas/execution/host.ts";
+import { platformAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { exchangeOf, principalOfRole } from "../../lambdas/execution/http/function-url-event.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { type Answer, createGate, createTestHost, hello } from "./host/test-host.ts";

@@ -3,7 +3,7 @@ import { hash, timingSafeEqual } from "node:crypto";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import { type Authenticator, bearerTokenOf, noAuthenticator, platformAuthenticator } from "./authenticator.ts";
+import { type Authenticator, bearerTokenOf, noAuthenticator, platformAuthenticator } from "../http/admission.ts";
 import { jwtAuthenticator } from "./jwt.ts";
 import { webIdentityAuthenticator } from "./web-identity.ts";
 

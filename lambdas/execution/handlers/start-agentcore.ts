@@ -5,10 +5,10 @@ import { createLog } from "../../shared/log.ts";
 import { xrayTarget } from "../../shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
 import { agentDependencies, agentNameOf, type CreateAgent } from "../agents/create-agent.ts";
-import { platformAuthenticator } from "../authenticator/authenticator.ts";
 import { openCompletions, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost, hostSettings } from "../host.ts";
+import { platformAuthenticator } from "../http/admission.ts";
 import { startExecutionServer } from "../http/server.ts";
 
 /** What running tasks get to end by themselves once the platform ends the runtime. */

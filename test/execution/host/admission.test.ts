@@ -1,8 +1,7 @@
 /** Callers who are refused: each hears the same however often it tries, and the log has one line per address, cause and minute. */
 import { describe, expect, it } from "@jest/globals";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createAdmit } from "../../../lambdas/execution/http/admission.ts";
+import { type Authenticator, createAdmit } from "../../../lambdas/execution/http/admission.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 
 const right = "the-right-token-of-this-test";

@@ -1,11 +1,11 @@
 /** `GET /metrics` of the Execution host, over real sockets: it takes the authenticator of a request. */
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import {
   type Authenticator,
   noAuthenticator,
   platformAuthenticator,
-} from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+} from "../../../lambdas/execution/http/admission.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { createPrometheusMetrics } from "../../../lambdas/shared/telemetry/prometheus-metrics.ts";
 import { noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { newTask } from "../../../lambdas/execution/tasks/submission.ts";
+import { newTask } from "../../../lambdas/execution/tasks/tasks.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "./test-host.ts";
 
 /** What an item of DynamoDB holds, names of attributes and index keys included. */

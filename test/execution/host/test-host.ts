@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type { Artifact } from "../../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost, type Host, type HostOptions } from "../../../lambdas/execution/host.ts";
+import { noAuthenticator } from "../../../lambdas/execution/http/admission.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";

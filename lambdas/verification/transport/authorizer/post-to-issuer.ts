@@ -3,7 +3,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { sendOnce } from "../http/send.ts";
+import { sendOnce } from "../http/transport.ts";
 import type { TransportResponse } from "../transport.ts";
 import { checkedUrl, codeOf, credentialFailure } from "./authorizer.ts";
 

@@ -1,5 +1,5 @@
 import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { describeTransport } from "../../../conformance/transport.ts";
 import { startExecutionPeer } from "../../../doubles/execution-peer.ts";
 

@@ -1,10 +1,9 @@
-import type { AddressInfo } from "node:net";
-import { createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { newTrace } from "../../../../lambdas/shared/trace.ts";
 import { type Authorizer, noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import type { Transport } from "../../../../lambdas/verification/transport/transport.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { startWebServer } from "../../../doubles/web-server.ts";

@@ -1,4 +1,7 @@
-/** One request over a kept connection of node:http(s), and what its failure means. */
+/**
+ * HTTP with an authorizer's credentials over kept connections: what every transport to a URL has in common, and the transport `https`
+ * itself, for any Execution host behind a URL.
+ */
 
 import {
   type Agent,
@@ -13,14 +16,55 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
 import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
 import { traceHeaders } from "../../../shared/trace.ts";
-import type { AddedCredentials, AuthorizableRequest, Authorizer } from "../authorizer/authorizer.ts";
-import { type CappedBody, createResponseCollector, maxShortening, type Refuse, refusalOf } from "../read-response.ts";
-import type { TransportRequest, TransportResponse } from "../transport.ts";
+import {
+  type AddedCredentials,
+  type AuthorizableRequest,
+  type Authorizer,
+  checkedUrl,
+} from "../authorizer/authorizer.ts";
+import {
+  type CappedBody,
+  createResponseCollector,
+  defaultMaxResponseBytes,
+  maxShortening,
+  type Refuse,
+  refusalOf,
+} from "../read-response.ts";
+import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
+
+/** Throws for a URL that is not https (http on loopback) or that holds credentials. What a 401 or a 403 leads to is said at `createAuthorizedSend`. */
+export function createHttpsTransport({
+  url: address,
+  authorizer,
+  maxResponseBytes = defaultMaxResponseBytes,
+  connectTimeoutMs,
+  now = Date.now,
+}: {
+  url: string;
+  authorizer: Authorizer;
+  maxResponseBytes?: number;
+  connectTimeoutMs?: number;
+  now?: () => number;
+}): Transport {
+  const url = checkedUrl(address);
+  const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
+  return {
+    async send({ body, sessionId, signal, trace }) {
+      const headers = requestHeaders({ sessionId, trace });
+      const reading = { signal, maxResponseBytes, shortens: true };
+      const { headers: _headers, ...response } = await http.send({ method: "POST", url, headers, body, ...reading });
+      return response;
+    },
+    async close() {
+      http.close();
+    },
+  };
+}
 
 /** Where to: what node:http makes of the URL, once for all requests, and the certificate to show. */
-export type Target = RequestOptions & { agent: Agent };
+type Target = RequestOptions & { agent: Agent };
 
-export type SendOnceRequest = {
+type SendOnceRequest = {
   target: Target;
   headers: Readonly<Record<string, string>>;
   /** Empty where the method has none. */
@@ -160,7 +204,7 @@ function codeOf(thrown: unknown): string {
 const idleMs = 4000;
 
 /** `url` must be a checked one (checked-url.ts). `refuse` says which responses are not to be read (`refusalOf` where absent). */
-export type AuthorizedRequest = AuthorizableRequest & {
+type AuthorizedRequest = AuthorizableRequest & {
   maxResponseBytes: number;
   /** A larger response is read without its long strings. */
   shortens?: boolean;
