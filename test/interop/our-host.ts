@@ -9,7 +9,7 @@ import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
 import { createDelayedQueue } from "../doubles/delayed-queue.ts";
-import { memoryStore } from "../execution/host/test-host.ts";
+import { memoryStore } from "../execution/test-host.ts";
 
 export type OurHost = { url: string; cardUrl: string; close: () => Promise<void> };
 

@@ -11,7 +11,7 @@ import { createPeer, type Strangers } from "../../../lib/cli/conformance/peer.ts
 import { type CaseReport, runCases } from "../../../lib/cli/conformance/run-cases.ts";
 import { createSlowTasks } from "../../../lib/cli/conformance/slow-tasks.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
-import { memoryStore } from "../../execution/host/test-host.ts";
+import { memoryStore } from "../../execution/test-host.ts";
 
 export const token = "a-token-of-this-test";
 

@@ -4,7 +4,7 @@ import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
 import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { memoryStore } from "../../execution/host/test-host.ts";
+import { memoryStore } from "../../execution/test-host.ts";
 import type { Machine } from "./machine.ts";
 
 /** Its agent takes a tenth of the time that the command's own slow task asks for. Resolves to its address. */
