@@ -7,7 +7,7 @@ import { createAuthenticator } from "../../lambdas/execution/authenticator/creat
 import { createHost, type Host, hostSettings } from "../../lambdas/execution/host.ts";
 import { type Authenticator, noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
-import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/attachments.ts";
+import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";

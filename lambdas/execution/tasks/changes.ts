@@ -151,6 +151,11 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
 /** An answer that needed no task is none to be listed. */
 export const unlist: Change = ({ listedAtMs: _listedAtMs, ...task }) => task;
 
+/** The agent has nothing to do for now: the task is over, or it waits for an answer. */
+export function isTurnOver(task: ExecutionTask): boolean {
+  return isOver(task) || isAsking(task);
+}
+
 /** Whether it is the user's turn. */
 export function isAsking(task: Pick<ExecutionTask, "state">): boolean {
   return task.state === "input_required";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { lastPart, newestText } from "../../../../lambdas/verification/slack/messages/placeholder.ts";
+import { lastPart, newestText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 
 const maxLength = 200;
 

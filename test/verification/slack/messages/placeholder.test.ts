@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { decodeButton } from "../../../../lambdas/verification/slack/messages/message-marks.ts";
-import { percentBar } from "../../../../lambdas/verification/slack/messages/placeholder.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import { createTaskText, percentBar } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../../task/sample.ts";
 
