@@ -69,7 +69,6 @@ export const pureFiles: readonly string[] = [
   "lambdas/shared/telemetry/error-kind.ts",
   "lambdas/shared/telemetry/telemetry.ts",
   "lambdas/shared/telemetry/metric-table-entry.ts",
-  "lambdas/shared/trace.ts",
   "lambdas/verification/checks/failed-check.ts",
   "lambdas/verification/checks/operator-call.ts",
   "lambdas/verification/checks/question.ts",

@@ -8,8 +8,14 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics, OpenSpan, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
-import { parseTrace, type Trace } from "../../shared/trace.ts";
+import {
+  type Metrics,
+  type OpenSpan,
+  parseTrace,
+  type SpanStart,
+  type Spans,
+  type Trace,
+} from "../../shared/telemetry/telemetry.ts";
 import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { askedVersion, dialectAsked } from "../a2a/version.ts";

@@ -5,7 +5,7 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import { errorResponseIn } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
-import type { Trace } from "../../shared/trace.ts";
+import type { Trace } from "../../shared/telemetry/telemetry.ts";
 
 export type Exchange = {
   method: string;

@@ -4,7 +4,7 @@ import type { Message } from "../../../contracts/a2a/part.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { transitionRefused } from "../../../contracts/methods.ts";
-import type { Trace } from "../../shared/trace.ts";
+import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import { type CallerLimits, tooManyAtOnce, unlimited } from "../http/admission.ts";
 import { paramsRefused } from "../http/exchange.ts";
 import {

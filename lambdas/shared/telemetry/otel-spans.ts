@@ -13,9 +13,8 @@ import {
   TraceFlags,
   type Tracer,
 } from "@opentelemetry/api";
-import { childOf, newTrace, parseTrace, type Trace } from "../trace.ts";
 import { errorType } from "./error-kind.ts";
-import type { OpenSpan, SpanStart, Spans } from "./telemetry.ts";
+import { childOf, newTrace, type OpenSpan, parseTrace, type SpanStart, type Spans, type Trace } from "./telemetry.ts";
 
 /** Starts a span whose own ids are those given, which only an SDK of ours can (tracer-provider.ts). */
 export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;

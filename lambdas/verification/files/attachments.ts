@@ -4,7 +4,7 @@ import { parseRetryAfter } from "../../shared/async/retry-delay.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import { SlackError } from "../slack/api/slack.ts";
 import type { AskedFile, Installation } from "../task/messages.ts";

@@ -4,8 +4,13 @@ import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import { withinDeadline } from "../../shared/async/deadline.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type Metrics, noMetrics } from "../../shared/telemetry/telemetry.ts";
-import { newTrace as startTrace, type Trace, traceIdOf } from "../../shared/trace.ts";
+import {
+  type Metrics,
+  noMetrics,
+  newTrace as startTrace,
+  type Trace,
+  traceIdOf,
+} from "../../shared/telemetry/telemetry.ts";
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
 import { parseBody, type Understood, understand, type VerifiedPayload } from "./understand.ts";
 

@@ -5,8 +5,7 @@ import { dedupedIdSchema } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { type Metrics, type SpanStart, type Spans, traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 
 export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper {

@@ -3,8 +3,14 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { ItemError } from "../../shared/engine/records.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
-import { noMetrics, noSpans, type SpanStart, type Spans, type Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import {
+  noMetrics,
+  noSpans,
+  type SpanStart,
+  type Spans,
+  type Telemetry,
+  traceIdOf,
+} from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";

@@ -1,5 +1,5 @@
 /** Does what a task that is over was asked once more, as a new task. */
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/request-id.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { traceIdOf } from "../../../lambdas/shared/trace.ts";
+import { traceIdOf } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { answering, createGate, yielding } from "../test-host.ts";
 import { configOf, createPushZone, memoryQueue, principal, secrets } from "./push-zone.ts";
 

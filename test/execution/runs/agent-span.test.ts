@@ -1,7 +1,7 @@
 /** What the span of an agent's turn says of its conversation. */
 import { describe, expect, it } from "@jest/globals";
 import { agentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 const task = { id: "t", requestId: "00000001-0000-5000-8000-000000000000", trace: newTrace() };
 const conversationOf = (contextId: string | undefined) =>

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { taskIdOf } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { newTask } from "../../../lambdas/execution/tasks/tasks.ts";
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { answering, createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 const minuteMs = 60_000;

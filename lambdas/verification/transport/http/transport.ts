@@ -15,7 +15,7 @@ import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
 import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
-import { traceHeaders } from "../../../shared/trace.ts";
+import { traceHeaders } from "../../../shared/telemetry/telemetry.ts";
 import {
   type AddedCredentials,
   type AuthorizableRequest,

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { type Authorizer, noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
