@@ -1,4 +1,4 @@
-/** Parts of A2A 0.3 (section 6.5), which name their kind: read as parts of 1.0, and written from them. */
+/** Parts, messages and artifacts of A2A 0.3 (sections 6.4, 6.5 and 6.7): read as those of 1.0, and written from them. */
 import * as z from "zod";
 import { type A2aArtifact, a2aArtifactSchema, type Message, messageSchema, type Part, partSchema } from "../part.ts";
 import { valueSchema } from "../values.ts";

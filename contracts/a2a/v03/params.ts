@@ -1,4 +1,7 @@
-/** Push notification configurations of A2A 0.3 (sections 6.8 to 6.10): read as those of 1.0, and written from them. */
+/**
+ * The params of A2A 0.3's methods (section 7) and its push notification configurations (sections 6.8 to 6.10): read as those of 1.0, and
+ * written from them.
+ */
 import * as z from "zod";
 import { type OperationName, type OperationParams, operations, sendConfigurationSchema } from "../operations.ts";
 import { authenticationInfoSchema, type PushConfig, pushConfigSchema } from "../push.ts";

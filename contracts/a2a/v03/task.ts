@@ -1,4 +1,4 @@
-/** Tasks of A2A 0.3 (sections 6.1 to 6.3): read as those of 1.0, and written from them. */
+/** Tasks of A2A 0.3 (sections 6.1 to 6.3) and the events of its streams (section 7.2): read as those of 1.0, and written from them. */
 import * as z from "zod";
 import { type ReadAnswer, readPartSchema, readSchemasOf } from "../read-task.ts";
 import {

@@ -1,4 +1,4 @@
-/** Creates the configured authenticator. That of bearer tokens is here too. */
+/** Creates the authenticator that the configuration names. The one for bearer tokens is here too. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";

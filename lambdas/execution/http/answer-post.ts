@@ -1,4 +1,4 @@
-/** One POST of a JSON-RPC request: who is let in, what is read of it within limits, and who answers it. */
+/** Answers one POST of a JSON-RPC request: lets the caller in, reads the request within limits, and gives it to the method or to A2A. */
 import * as z from "zod";
 import { operationOf } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";

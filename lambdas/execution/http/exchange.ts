@@ -1,4 +1,7 @@
-/** One HTTP exchange in the plainest shape: what every rim (web-standard, node:http) can give and take without ceremony. */
+/**
+ * One HTTP exchange in the plainest shape, which each server gives and takes without ceremony, the methods that answer it, and answers in
+ * one piece.
+ */
 
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";

@@ -1,4 +1,4 @@
-/** How often people are told that something was not done. Bounded, so that nobody can flood a channel or a worker by asking. */
+/** Limits how often people are told that something was not done, so that nobody can flood a channel or a worker by asking. */
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";

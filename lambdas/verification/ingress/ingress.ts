@@ -1,4 +1,4 @@
-/** The ingress over HTTP: one signed request of Slack becomes one message in the queue. */
+/** The steps of the ingress: one signed request of Slack, or one payload of Socket Mode, becomes one message in the queue. */
 
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import { withinDeadline } from "../../shared/async/deadline.ts";

@@ -1,4 +1,4 @@
-/** Shows an operator what goes over a transport, with secrets redacted. */
+/** Shows an operator the requests and responses of a transport, with secrets redacted. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { Transport } from "./transport.ts";

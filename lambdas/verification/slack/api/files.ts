@@ -1,4 +1,4 @@
-/** Files on their way out, in Slack's three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
+/** Uploads files in Slack's three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
 
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/methods.ts";

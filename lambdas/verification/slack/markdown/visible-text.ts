@@ -1,4 +1,5 @@
-/** A text as its reader sees it: whether it shows anything, how it reads without formatting, and which links may be taken for links to
+/**
+ * A text as its reader sees it: whether it shows anything, how it reads without formatting, and which links may be taken for links to
  * another address.
  */
 

@@ -1,5 +1,4 @@
-/** The agent's answer in Slack: the messages that show it, and the files that it comes with. A very long answer becomes a file itself.
- */
+/** The agent's answer in Slack: the messages that show it, and the files that it comes with. A very long answer becomes a file itself. */
 
 import type { Artifact } from "../../../../contracts/methods.ts";
 import { isNestedTooDeep, parseUrl, safeLine } from "../../../shared/untrusted-input.ts";

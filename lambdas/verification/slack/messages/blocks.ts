@@ -1,4 +1,5 @@
-/** The few kinds of blocks that messages are made of (https://docs.slack.dev/reference/block-kit/blocks), and short texts, within Slack's
+/**
+ * The few kinds of blocks that messages are made of (https://docs.slack.dev/reference/block-kit/blocks), and short texts, within Slack's
  * limits.
  */
 

@@ -1,4 +1,4 @@
-/** Where an agent is to be called, and in which version: what of a card's interfaces Sekisho can use. */
+/** Chooses the interface and the version in which an agent is called, among those of its card that Sekisho can use. */
 
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";

@@ -1,4 +1,4 @@
-/** From A2A's task or message to the zone contract's result, or to the error that the task ended with. */
+/** Turns A2A's task or message into the zone contract's result, or into the error that the task ended with. */
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";

@@ -11,7 +11,7 @@ const maxResponseBytes = 64 * 1024;
 
 /**
  * A form, or an object as JSON. Resolves to the JSON object of a 2xx; rejects with `unauthenticated` or `unavailable`
- * (credential-error.ts). No connection is kept: the next token is wanted minutes later, when a kept one would be dead.
+ * (authorizer.ts). No connection is kept: the next token is wanted minutes later, when a kept one would be dead.
  */
 export async function postToIssuer({
   url: address,
