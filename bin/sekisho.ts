@@ -1,7 +1,7 @@
 /** The `sekisho` command: finds the command, gives it its words, turns what it throws into a line and an exit code. */
 import { ConfigError } from "../lambdas/shared/config/load.ts";
 import { fileErrorOf } from "../lambdas/shared/engine/sqlite/file-error.ts";
-import { escapeActing } from "../lambdas/shared/safe-characters.ts";
+import { escapeActing } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
 import { type Command, exitCodes, UsageError } from "./commands/command.ts";
 

@@ -8,4 +8,5 @@ export const completionSchema = z.object({
   request_id: z.string().regex(uuidPattern),
   task_id: z.string().min(1).max(maxTaskIdLength),
 });
+
 export type Completion = z.infer<typeof completionSchema>;

@@ -1,7 +1,7 @@
 /** Dialects: what a reason is called by the peers that Sekisho talks to, and which reasons a number may mean there. */
 import * as z from "zod";
 import { type Reason, reasons } from "./errors.ts";
-import type { TaskState } from "./task.ts";
+import type { TaskState } from "./methods.ts";
 
 /** A dialect belongs to the peer, by configuration. `zone-strict` knows only the published codes of the zone contract. */
 export const dialectSchema = z.enum(["zone", "zone-strict", "a2a", "a2a-0.3", "cleveragents", "vapora"]);
@@ -61,8 +61,6 @@ function cellOf({ reason, dialect }: { reason: Reason; dialect: Dialect }): A2aC
   return rows[reason][columns[dialect]];
 }
 
-// The numbers of every reason in every dialect, one row a reason. A reason without a row does not compile.
-
 /**
  * A2A's code for a reason: a number; another number where the refused transition was a cancel; or no error at all but
  * the state of a task. `code` beside a state is for the places where only an error object fits: our own number.
@@ -72,6 +70,7 @@ export type A2aCell =
   | { onCancel: number; otherwise: number }
   | { state: Extract<TaskState, "failed" | "rejected" | "canceled">; code: number };
 
+/** The numbers of one reason in every dialect. A reason without a row does not compile. */
 type Row = readonly [zone: number, strict: number, a2a: A2aCell, cleverAgents: number, vapora: number, http: number];
 
 /** Order counts: of the reasons that share a number the first row is the guess. `http` is what other endpoints may answer with. */

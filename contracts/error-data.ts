@@ -1,8 +1,10 @@
-/** `data` of an error object where it is an object: every dialect but A2A 1.x. */
-
+/**
+ * Errors on the wire, in every dialect: `data` of an error object, the domain's error that it means, and an error as a host answers it
+ * over HTTP.
+ */
 import * as z from "zod";
 import { type Dialect, listReasons, toErrorCode, toHttpStatus } from "./dialects.ts";
-import type { JsonRpcErrorObject } from "./envelope.ts";
+import type { JsonRpcErrorObject, RequestId } from "./envelope.ts";
 import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
 import { maxTaskIdLength } from "./limits.ts";
 
@@ -21,8 +23,78 @@ export const errorDataSchema = z.object({
   lost: z.boolean().optional(),
 });
 
+/**
+ * The domain's error: `data` counts first, the number second, the HTTP status third. Never throws, whatever `data` is. `status` is the HTTP status that came with the body, where there was one: it narrows
+ * a number that several reasons share, and stands in for one that the dialect does not know.
+ * `exact: false` where more than one reason is left, or none (then `internal`).
+ */
+export function decodeError({
+  error,
+  dialect,
+  status,
+}: {
+  error: JsonRpcErrorObject;
+  dialect: Dialect;
+  status?: number | undefined;
+}): SekishoError {
+  const { code } = error;
+  const { reason, retryable, details } = findInData(error.data);
+  if (reason !== undefined) {
+    const wasGuessed = retryable === false && isRetryable(reason);
+    return new SekishoError(reason, { details, code, exact: !wasGuessed });
+  }
+  // Every dialect's table holds the standard codes, so they need no step of their own.
+  const byCode = listReasons({ code, dialect });
+  const pool = byCode.length > 0 ? byCode : reasons;
+  const byStatus = pool.filter((candidate) => toHttpStatus(candidate) === status);
+  const left = byStatus.length > 0 ? byStatus : byCode;
+  return new SekishoError(left[0] ?? "internal", { details, code, exact: left.length === 1 });
+}
+
+/**
+ * Nothing of the cause crosses the wire: `message` is the fixed text of the reason. `ambiguous` is never on the wire: it becomes `internal`. Where A2A tells a
+ * reason by the state of a task, the error object carries our own number, for the calls that have no task to answer with.
+ */
+export function encodeError({ error, dialect }: { error: SekishoError; dialect: Dialect }): JsonRpcErrorObject {
+  if (error.reason === "ambiguous") {
+    return encodeError({ error: new SekishoError("internal", { details: error.details }), dialect });
+  }
+  const { reason } = error;
+  const code = toErrorCode({ reason, dialect, target: error.details.target });
+  const data = dialect === "a2a" ? detailsToArray({ error, reason, code }) : detailsToObject({ error, reason });
+  return { code, message: error.message, data };
+}
+
+type ErrorResponse = {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: { jsonrpc: "2.0"; id?: RequestId | null; error: JsonRpcErrorObject };
+};
+
+/**
+ * HTTP 200 for most errors, and a status for what A2A and our own host tell by one as well. In VAPORA's dialect every reason
+ * has its status, and the response no `id`. 429 and 503 say when to come again, in a second where nothing is known.
+ */
+export function createErrorResponse({
+  error,
+  id,
+  dialect,
+}: {
+  error: SekishoError;
+  id: RequestId | null;
+  dialect: Dialect;
+}): ErrorResponse {
+  const status = statusOf({ reason: error.reason === "ambiguous" ? "internal" : error.reason, id, dialect });
+  const retryAfterSeconds = Math.max(Math.ceil((error.details.retry_after_ms ?? 0) / 1000), 1);
+  return {
+    status,
+    headers: status === 429 || status === 503 ? { "retry-after": String(retryAfterSeconds) } : {},
+    body: { jsonrpc: "2.0", ...(dialect === "vapora" ? {} : { id }), error: encodeError({ error, dialect }) },
+  };
+}
+
 /** The details read from `data`. `retryable: false` beside a retryable reason means that the sender only guessed the reason. */
-export type DecodedData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };
+type DecodedData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };
 
 const { reason: _reason, retryable: _retryable, ...detailFields } = errorDataSchema.shape;
 
@@ -46,8 +118,6 @@ function detailsFromObject(data: Readonly<Record<string, unknown>>): DecodedData
     details,
   };
 }
-
-// `data` of an error object in A2A 1.x: an array of `@type` objects (A2A 1.0, section 9.5; google.rpc error details).
 
 const errorInfoType = "type.googleapis.com/google.rpc.ErrorInfo";
 const retryInfoType = "type.googleapis.com/google.rpc.RetryInfo";
@@ -83,7 +153,10 @@ const badRequestSchema = z.object({
   fieldViolations: z.array(z.object({ field: z.string(), description: z.string() })),
 });
 
-/** A2A's ErrorInfo where A2A has a name for the number, then our own, then the delay and the issues in Google's shapes. */
+/**
+ * `data` of an error object in A2A 1.x: an array of `@type` objects (A2A 1.0, section 9.5; google.rpc error details). A2A's ErrorInfo
+ * where A2A has a name for the number, then our own, then the delay and the issues in Google's shapes.
+ */
 function detailsToArray({
   error,
   reason,
@@ -167,54 +240,19 @@ function fromDuration(text: string): number {
   return Number(seconds) * 1000 + Math.ceil(Number(fraction.padEnd(9, "0")) / 1_000_000);
 }
 
-// From an error object of a dialect to the domain's error: `data` counts first, the number second, the HTTP status third.
-
-/**
- * Never throws, whatever `data` is. `status` is the HTTP status that came with the body, where there was one: it narrows
- * a number that several reasons share, and stands in for one that the dialect does not know.
- * `exact: false` where more than one reason is left, or none (then `internal`).
- */
-export function decodeError({
-  error,
-  dialect,
-  status,
-}: {
-  error: JsonRpcErrorObject;
-  dialect: Dialect;
-  status?: number | undefined;
-}): SekishoError {
-  const { code } = error;
-  const { reason, retryable, details } = findInData(error.data);
-  if (reason !== undefined) {
-    const wasGuessed = retryable === false && isRetryable(reason);
-    return new SekishoError(reason, { details, code, exact: !wasGuessed });
-  }
-  // Every dialect's table holds the standard codes, so they need no step of their own.
-  const byCode = listReasons({ code, dialect });
-  const pool = byCode.length > 0 ? byCode : reasons;
-  const byStatus = pool.filter((candidate) => toHttpStatus(candidate) === status);
-  const left = byStatus.length > 0 ? byStatus : byCode;
-  return new SekishoError(left[0] ?? "internal", { details, code, exact: left.length === 1 });
-}
-
 function findInData(data: unknown): DecodedData {
   if (Array.isArray(data)) return detailsFromArray(data);
   if (typeof data === "object" && data !== null) return detailsFromObject({ ...data });
   return { details: {} };
 }
 
-// From the domain's error to an error object of a dialect. One way: nothing of the cause crosses the wire.
+/** What the caller's own platform has a use for, also where the rest is HTTP 200. */
+const statusReasons: readonly Reason[] = ["unauthenticated", "permission_denied", "rate_limited"];
 
-/**
- * `message` is the fixed text of the reason. `ambiguous` is never on the wire: it becomes `internal`. Where A2A tells a
- * reason by the state of a task, the error object carries our own number, for the calls that have no task to answer with.
- */
-export function encodeError({ error, dialect }: { error: SekishoError; dialect: Dialect }): JsonRpcErrorObject {
-  if (error.reason === "ambiguous") {
-    return encodeError({ error: new SekishoError("internal", { details: error.details }), dialect });
-  }
-  const { reason } = error;
-  const code = toErrorCode({ reason, dialect, target: error.details.target });
-  const data = dialect === "a2a" ? detailsToArray({ error, reason, code }) : detailsToObject({ error, reason });
-  return { code, message: error.message, data };
+function statusOf({ reason, id, dialect }: { reason: Reason; id: RequestId | null; dialect: Dialect }): number {
+  // A body that is too large is refused before its id is read; with an id it is the agent's result that was too large.
+  const isRefusedBody = reason === "payload_too_large" && id === null;
+  const isA2aOutage = reason === "unavailable" && (dialect === "a2a" || dialect === "a2a-0.3");
+  const hasStatus = dialect === "vapora" || isRefusedBody || isA2aOutage || statusReasons.includes(reason);
+  return hasStatus ? toHttpStatus(reason) : 200;
 }

@@ -1,6 +1,10 @@
-/** The methods of the zone contract: params and results. Types are inferred; unknown params are ignored, unknown result fields pass. */
+/**
+ * The methods of the zone contract: params and results, and the states of a task. Types are inferred;
+ * unknown params are ignored, unknown result fields pass.
+ */
 import * as z from "zod";
 import { requestIdSchema } from "./envelope.ts";
+import { SekishoError } from "./errors.ts";
 import {
   maxHistoryBytes,
   maxHistoryItems,
@@ -214,4 +218,56 @@ function isAttachmentUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null) return false;
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
+}
+
+export const taskStateSchema = z.enum([
+  "submitted",
+  "working",
+  "input_required",
+  "completed",
+  "failed",
+  "canceled",
+  "rejected",
+]);
+export type TaskState = z.infer<typeof taskStateSchema>;
+
+const followers: Record<TaskState, readonly TaskState[]> = {
+  submitted: ["working", "rejected", "failed", "canceled"],
+  working: ["input_required", "completed", "failed", "canceled", "rejected"],
+  input_required: ["working", "completed", "failed", "canceled", "rejected"],
+  completed: [],
+  failed: [],
+  canceled: [],
+  rejected: [],
+};
+
+/** Whether a task in state `from` may go to `to`. Terminal states never change. */
+export function canTransition({ from, to }: { from: TaskState; to: TaskState }): boolean {
+  return followers[from].includes(to);
+}
+
+/** The details of a refused transition, in every protocol: the task's state, and the state that was asked for. */
+export function transitionError({
+  taskId,
+  correlationId,
+  from,
+  to,
+}: {
+  taskId: string;
+  /** Of the request that began the task, where that is known. */
+  correlationId?: string;
+  from: TaskState;
+  to: TaskState;
+}): SekishoError {
+  const details = {
+    task_id: taskId,
+    ...(correlationId && { correlation_id: correlationId }),
+    current: from,
+    target: to,
+  };
+  return new SekishoError("invalid_state", { details });
+}
+
+export function isTerminal(state: TaskState): boolean {
+  return followers[state].length === 0;
 }

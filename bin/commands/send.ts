@@ -12,8 +12,8 @@ import {
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { safeLine, safeLines } from "../../lambdas/shared/safe-characters.ts";
-import { newTrace } from "../../lambdas/shared/trace.ts";
+import { newTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { safeLine, safeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { type FailedTask, sendFailure } from "../../lib/cli/destinations/send-failure.ts";

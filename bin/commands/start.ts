@@ -9,7 +9,7 @@ import { type ConfigPlace, configDirectory, loadConfig } from "../../lambdas/sha
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { safeLines } from "../../lambdas/shared/safe-characters.ts";
+import { safeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";

@@ -1,11 +1,14 @@
-/** The agent card as a client reads it (A2A 1.0, section 4.4.1): what it needs to know, lenient about everything else. */
+/**
+ * The agent card (A2A 1.0, section 4.4.1): as a client reads it, lenient about all that it need not know, and as an agent publishes it,
+ * where of what is required no list and no text may be empty.
+ */
 import * as z from "zod";
 import { optionalText, optionalValue, readableList } from "./values.ts";
 
 const url = z.string().min(1).max(2048);
 
 /** One place where an agent can be reached. `protocolBinding`: JSONRPC, GRPC, HTTP+JSON or a URI. */
-export const interfaceSchema = z.object({
+const interfaceSchema = z.object({
   url,
   protocolBinding: z.string().min(1).max(2048),
   protocolVersion: z.string().min(1).max(32),
@@ -34,3 +37,68 @@ export type ReadCard = z.infer<typeof readCardSchema>;
 
 /** Where an agent's host has its card (A2A 1.0, section 8.2). */
 export const agentCardPath = "/.well-known/agent-card.json";
+
+const text = z.string().min(1);
+const texts = z.array(text).min(1);
+const struct = z.record(z.string(), z.unknown());
+
+const extensionSchema = z.object({
+  uri: text,
+  description: text.optional(),
+  required: z.boolean().optional(),
+  params: struct.optional(),
+});
+
+const skillSchema = z.object({
+  id: text,
+  name: text,
+  description: text,
+  tags: texts,
+  examples: texts.optional(),
+});
+
+/** Of A2A's five kinds the two that an Execution host can ask for. */
+const securitySchemeSchema = z.union([
+  z.strictObject({
+    httpAuthSecurityScheme: z.object({
+      scheme: text,
+      bearerFormat: text.optional(),
+      description: text.optional(),
+    }),
+  }),
+  z.strictObject({
+    openIdConnectSecurityScheme: z.object({ openIdConnectUrl: text, description: text.optional() }),
+  }),
+]);
+export type SecurityScheme = z.infer<typeof securitySchemeSchema>;
+
+/** Schemes that are wanted together, each with its scopes; of several requirements one is enough. */
+const securityRequirementSchema = z.object({
+  schemes: z.record(z.string(), z.object({ list: z.array(z.string()).optional() })),
+});
+
+/** A JWS over the card without its signatures (section 8.4). */
+const signatureSchema = z.object({ protected: text, signature: text, header: struct.optional() });
+
+export const agentCardSchema = z.object({
+  name: text,
+  description: text,
+  supportedInterfaces: z.array(interfaceSchema).min(1),
+  provider: z.object({ organization: text, url: text }).optional(),
+  version: text,
+  documentationUrl: text.optional(),
+  iconUrl: text.optional(),
+  capabilities: z.object({
+    streaming: z.boolean().optional(),
+    pushNotifications: z.boolean().optional(),
+    extendedAgentCard: z.boolean().optional(),
+    extensions: z.array(extensionSchema).optional(),
+  }),
+  securitySchemes: z.record(z.string(), securitySchemeSchema).optional(),
+  securityRequirements: z.array(securityRequirementSchema).optional(),
+  defaultInputModes: texts,
+  defaultOutputModes: texts,
+  skills: z.array(skillSchema).min(1),
+  signatures: z.array(signatureSchema).optional(),
+});
+export type AgentCard = z.infer<typeof agentCardSchema>;

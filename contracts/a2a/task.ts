@@ -1,5 +1,9 @@
-/** Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState). */
+/**
+ * Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState), and their states in A2A's words and in the zone contract's (contract.md,
+ * section "Task states").
+ */
 import * as z from "zod";
+import type { TaskState } from "../methods.ts";
 import { a2aArtifactSchema, type Message, messageSchema } from "./part.ts";
 import { idSchema, optionalText, optionalValue, structSchema } from "./values.ts";
 
@@ -43,7 +47,7 @@ export const statusUpdateSchema = z.object({
   status: statusSchema,
   metadata: structSchema,
 });
-export type StatusUpdate = z.infer<typeof statusUpdateSchema>;
+type StatusUpdate = z.infer<typeof statusUpdateSchema>;
 
 export const artifactUpdateSchema = z.object({
   taskId: idSchema,
@@ -53,10 +57,32 @@ export const artifactUpdateSchema = z.object({
   lastChunk: optionalValue(z.boolean()),
   metadata: structSchema,
 });
-export type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;
+type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;
 
 /** What `SendMessage` answers with: a task, or a message where the agent answers without one. */
 export type SendResult = { task: A2aTask } | { message: Message };
 
 /** One event of a stream, and the body of a push notification (A2A 1.0: StreamResponse). */
 export type StreamEvent = SendResult | { statusUpdate: StatusUpdate } | { artifactUpdate: ArtifactUpdate };
+
+const a2aStates: Record<TaskState, A2aState> = {
+  submitted: "TASK_STATE_SUBMITTED",
+  working: "TASK_STATE_WORKING",
+  input_required: "TASK_STATE_INPUT_REQUIRED",
+  completed: "TASK_STATE_COMPLETED",
+  failed: "TASK_STATE_FAILED",
+  canceled: "TASK_STATE_CANCELED",
+  rejected: "TASK_STATE_REJECTED",
+};
+
+/** `kind` says what an `input_required` asks for: A2A has a state of its own for credentials. */
+export function toA2aState({ state, kind }: { state: TaskState; kind?: "auth" | undefined }): A2aState {
+  return state === "input_required" && kind === "auth" ? "TASK_STATE_AUTH_REQUIRED" : a2aStates[state];
+}
+
+export function fromA2aState(a2aState: A2aState): { state: TaskState; kind?: "auth" } {
+  if (a2aState === "TASK_STATE_AUTH_REQUIRED") return { state: "input_required", kind: "auth" };
+  const state = (Object.keys(a2aStates) as TaskState[]).find((name) => a2aStates[name] === a2aState);
+  // Every other state of A2A is in the table; `submitted` keeps the type whole.
+  return { state: state ?? "submitted" };
+}

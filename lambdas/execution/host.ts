@@ -9,16 +9,14 @@ import { noTelemetry, type ProcessTelemetry, type Telemetry } from "../shared/te
 import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
 import { createLookAfter, createPushOutbox, type LookAfter } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";
-import type { Authenticator } from "./authenticator/authenticator.ts";
-import { createAdmit, createPlaceCount } from "./http/admission.ts";
+import { type Authenticator, createAdmit, createPlaceCount } from "./http/admission.ts";
 import type { Exchange, ExchangeResponse } from "./http/exchange.ts";
 import { createRoutes, webHandler } from "./http/routes.ts";
 import { answerTask, cancelTask, createDispatch, discover, executeTask, getTask } from "./methods/methods.ts";
-import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs/runs.ts";
+import { createAdvanceIfDue, createLifetime, createQueuedRuns, createRuns, endless } from "./runs/runs.ts";
 import { createTimeLimit } from "./runs/time-limit.ts";
 import { createCompletionPush } from "./tasks/completion-push.ts";
 import { type ExecutionTask, runDefaults } from "./tasks/execution-task.ts";
-import { createLifetime, endless } from "./tasks/submission.ts";
 import { createChangeSignal, createChangeTask, guardedStore } from "./tasks/task-store.ts";
 import { createTasks } from "./tasks/tasks.ts";
 

@@ -1,7 +1,7 @@
 /** Log lines: one JSON object each. Fields are an allowlist of ids, kinds, sizes and durations; texts and secrets have no field. */
 
 import { createHash } from "node:crypto";
-import { escapeActing } from "./safe-characters.ts";
+import { escapeActing } from "./untrusted-input.ts";
 
 /** Everything a log line may carry. A new field is added here or not logged. Durations and delays in milliseconds, sizes in bytes. */
 const allowedFields = [
@@ -109,11 +109,9 @@ function pick(fields: LogFields): LogFields {
   return picked;
 }
 
-// Which tasks are told in full: their lines are written whatever their level.
-
 /**
- * By the request id alone, so that both zones and all their processes choose the same tasks; `ratio` is their share, from 0 to 1.
- * A task that a ratio chooses is chosen by every larger one.
+ * Whether the lines of a task are written whatever their level. The request id alone decides, so that both zones and all their processes
+ * choose the same tasks; `ratio` is their share, from 0 to 1. A task that a ratio chooses is chosen by every larger one.
  */
 export function isDebugged({ requestId, ratio }: { requestId: string; ratio: number }): boolean {
   if (ratio <= 0) return false;

@@ -1,7 +1,7 @@
 /** Which task a queue message is about, for the log lines of one that fails before anybody has understood it. */
 import { uuidPattern } from "../../contracts/envelope.ts";
 import type { LogFields } from "./log.ts";
-import { parseTrace, traceIdOf } from "./trace.ts";
+import { parseTrace, traceIdOf } from "./telemetry/telemetry.ts";
 
 /** Of the messages of either zone's queues; nothing of what is none. An id that is no UUID stays out of the log. */
 export function queuedIds(body: string): LogFields {

@@ -13,10 +13,9 @@ import type { Task } from "./task/task.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
 import type { Authorizer } from "./transport/authorizer/authorizer.ts";
-import { createHttpsTransport } from "./transport/https/transport.ts";
+import { createHttpsTransport } from "./transport/http/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
-import type { ExecutionClient } from "./transport/runner.ts";
-import { createClient } from "./transport/runner.ts";
+import { createClient, type ExecutionClient } from "./transport/runner.ts";
 import type { Transport } from "./transport/transport.ts";
 
 export type WorkerDestination = {

@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { QueueConsumer, QueueDepth, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createQueueDepths, createSqliteQueue } from "../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import {
+  createQueueDepths,
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../lambdas/shared/engine/sqlite/engine.ts";
 
 type Queue = TaskQueue & QueueConsumer;
 

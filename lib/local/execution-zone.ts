@@ -2,12 +2,12 @@
 import { type A2aAgent, createA2aAgent, startPushLoop } from "../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
-import { type Authenticator, noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
 import { hostSettings } from "../../lambdas/execution/host-settings.ts";
+import { type Authenticator, noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
-import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/attachments.ts";
+import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -16,8 +16,8 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
-import { safeLines } from "../../lambdas/shared/safe-characters.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { safeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { Engine } from "./engine.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };

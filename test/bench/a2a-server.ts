@@ -5,13 +5,13 @@ import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStor
 import { jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
 import express from "express";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
+import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
 import { listen } from "../../lambdas/shared/http/server.ts";
 
 const [, , kind, file = ""] = process.argv;

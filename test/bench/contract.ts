@@ -1,14 +1,14 @@
 /** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
+import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { parseRequest } from "../../lambdas/execution/http/answer-post.ts";
 import type { Methods } from "../../lambdas/execution/http/exchange.ts";
 import { createDispatch } from "../../lambdas/execution/methods/methods.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { noMetrics } from "../../lambdas/shared/telemetry/metrics.ts";
+import { noMetrics } from "../../lambdas/shared/telemetry/telemetry.ts";
 import type { BenchRow } from "./bench-row.ts";
 import { answerByHand } from "./contract-by-hand.ts";
 

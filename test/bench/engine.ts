@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
 import type { BenchRow } from "./bench-row.ts";
 
 type Item = TaskItem & { text: string };

@@ -4,9 +4,9 @@ import { Agent, request } from "node:http";
 import { Pool } from "undici";
 import { readIncoming } from "../../lambdas/shared/http/read-body.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { newTrace } from "../../lambdas/shared/trace.ts";
+import { newTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createHttpsTransport } from "../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
 import type { Caller } from "./measure.ts";
 

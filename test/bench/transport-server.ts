@@ -2,14 +2,14 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
+import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
 
 const [, , kind, file = ""] = process.argv;
 const parse = (json: unknown) => json as ExecutionTask;

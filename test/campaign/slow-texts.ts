@@ -11,7 +11,7 @@ import { createTaskText } from "../../lambdas/verification/slack/messages/task-t
 import { isCancelWord } from "../../lambdas/verification/task/received.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
 import { createMarkdownTree } from "../../lib/local/page/markdown-tree.ts";
-import { fragments } from "../verification/slack/markdown-fragments.ts";
+import { fragments } from "../verification/slack/markdown/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
 
 const usage = `Usage: node test/campaign/slow-texts.ts [--seed N] [--seconds N]

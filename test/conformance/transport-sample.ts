@@ -1,5 +1,5 @@
 /** What every conformance case of transports sends. */
-import { newTrace } from "../../lambdas/shared/trace.ts";
+import { newTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 export const sampleTrace = { ...newTrace(), tracestate: "vendor=value" };

@@ -9,7 +9,7 @@ import {
   toHttpStatus,
 } from "../../contracts/dialects.ts";
 import { isRetryable, type Reason, reasons } from "../../contracts/errors.ts";
-import { taskStateSchema } from "../../contracts/task.ts";
+import { taskStateSchema } from "../../contracts/methods.ts";
 import { errorTable, numbersIn, stateIn } from "./error-table.ts";
 
 const dialects = dialectSchema.options;

@@ -3,8 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
 import { responseSchema } from "../../contracts/envelope.ts";
-import { decodeError, encodeError } from "../../contracts/error-data.ts";
-import { createErrorResponse } from "../../contracts/error-response.ts";
+import { createErrorResponse, decodeError, encodeError } from "../../contracts/error-data.ts";
 import { type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
 import { errorTable, statusIn } from "./error-table.ts";
 

@@ -1,10 +1,9 @@
 /** The states of a task: which may follow which, and what a refused transition is called in each protocol. */
 import { describe, expect, it } from "@jest/globals";
-import { fromA2aState, toA2aState } from "../../contracts/a2a/states.ts";
-import { a2aStateSchema } from "../../contracts/a2a/task.ts";
+import { a2aStateSchema, fromA2aState, toA2aState } from "../../contracts/a2a/task.ts";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
 import { decodeError, encodeError } from "../../contracts/error-data.ts";
-import { canTransition, isTerminal, taskStateSchema, transitionError } from "../../contracts/task.ts";
+import { canTransition, isTerminal, taskStateSchema, transitionError } from "../../contracts/methods.ts";
 import { a2aNames, a2aState, refused, stateNames, transitions, zoneState } from "./transition-table.ts";
 
 function wireError({ from, to, dialect }: { from: string; to: string; dialect: Dialect }) {

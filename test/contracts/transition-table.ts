@@ -1,6 +1,6 @@
 /** Every transition of a task that there is, allowed or refused: one table for the zone contract and for A2A. */
 import { a2aStateSchema } from "../../contracts/a2a/task.ts";
-import { taskStateSchema } from "../../contracts/task.ts";
+import { taskStateSchema } from "../../contracts/methods.ts";
 
 /** Rows go to columns. `auth` is the contract's `input_required` of the kind `auth`, which is a state of its own in A2A. */
 const table = `

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Message } from "../../contracts/a2a/part.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../../contracts/a2a/task.ts";
 import { agent } from "../../examples/a2a-compatibility-agent.ts";
-import { type A2aHost, startA2aHost, userMessage } from "../execution/host/a2a/a2a-host.ts";
+import { type A2aHost, startA2aHost, userMessage } from "../execution/a2a/a2a-host.ts";
 import { quickAgent } from "../interop/quick-agent.ts";
 
 const file = { mediaType: "text/plain", filename: "output.txt" };

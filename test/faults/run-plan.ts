@@ -1,5 +1,5 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
-import { taskStateSchema } from "../../contracts/task.ts";
+import { taskStateSchema } from "../../contracts/methods.ts";
 import { historyIdOf } from "../../lambdas/verification/usage/entry.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";

@@ -3,13 +3,13 @@
 import { type Cards, createCards } from "../../lambdas/execution/a2a/cards.ts";
 import { createPushDelivery } from "../../lambdas/execution/a2a/push-delivery.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { noAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
+import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
 import { createDelayedQueue } from "../doubles/delayed-queue.ts";
-import { memoryStore } from "../execution/host/test-host.ts";
+import { memoryStore } from "../execution/test-host.ts";
 
 export type OurHost = { url: string; cardUrl: string; close: () => Promise<void> };
 

@@ -1,7 +1,7 @@
 /** What one of our agents tells, as events on the bus of the official SDK. */
 import * as sdk from "@a2a-js/sdk";
 import { AgentEvent, type ExecutionEventBus } from "@a2a-js/sdk/server";
-import { toA2aState } from "../../contracts/a2a/states.ts";
+import { toA2aState } from "../../contracts/a2a/task.ts";
 import { partsOf } from "../../lambdas/execution/a2a/view.ts";
 import type { TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 

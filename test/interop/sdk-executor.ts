@@ -2,7 +2,7 @@
 import * as sdk from "@a2a-js/sdk";
 import { AgentEvent, type AgentExecutor, type RequestContext } from "@a2a-js/sdk/server";
 import { joinTextParts } from "../../contracts/a2a/part.ts";
-import { toA2aState } from "../../contracts/a2a/states.ts";
+import { toA2aState } from "../../contracts/a2a/task.ts";
 import type { Agent, AgentAnswer, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import { agentContext } from "../execution/agents/agent-context.ts";
 import { eventsOf, type Publish, publisher } from "./sdk-events.ts";

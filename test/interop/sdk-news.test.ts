@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { ListTasksResponse } from "@a2a-js/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { startReceiver } from "../execution/host/a2a/push-zone.ts";
-import { eventually } from "../execution/host/test-host.ts";
+import { startReceiver } from "../execution/a2a/push-zone.ts";
+import { eventually } from "../execution/test-host.ts";
 import { type OurHost, startOurHost } from "./our-host.ts";
 import { quickAgent } from "./quick-agent.ts";
 import { pushConfig, saying, sdkClient, sendForTask } from "./sdk-client.ts";

@@ -1,7 +1,7 @@
 /** What A2A clients do with an Execution zone on Lambda, and what its configuration says for that. */
 import { randomUUID } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
-import type { AgentCard } from "../../contracts/a2a/agent-card.ts";
+import type { AgentCard } from "../../contracts/a2a/card.ts";
 import type { A2aTask } from "../../contracts/a2a/task.ts";
 import { createSigner } from "../../lambdas/shared/aws/signer.ts";
 import { startWebServer } from "../doubles/web-server.ts";

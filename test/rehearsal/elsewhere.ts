@@ -1,9 +1,9 @@
 /** An Execution host of another company: our own server on loopback, where the echo agent runs. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { webIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
+import type { Authenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";

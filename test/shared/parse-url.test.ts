@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { parseUrl } from "../../lambdas/shared/parse-url.ts";
+import { parseUrl } from "../../lambdas/shared/untrusted-input.ts";
 
 const longHost = "a".repeat(501);
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { encodeTaskMessage } from "../../lambdas/execution/tasks/task-message.ts";
 import { queuedIds } from "../../lambdas/shared/queued-ids.ts";
-import { newTrace, traceIdOf } from "../../lambdas/shared/trace.ts";
+import { newTrace, traceIdOf } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 const requestId = "4c2f4fea-ea11-50f9-b83b-c85683e55d29";
 const taskId = "02e3d384-2b9c-846a-b4cc-409203de94c5";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeActing, safeLine, safeLines } from "../../lambdas/shared/safe-characters.ts";
+import { escapeActing, safeLine, safeLines } from "../../lambdas/shared/untrusted-input.ts";
 
 /** By the Unicode names of what acts, not by the implementation's own expression. */
 function isActing(character: string): boolean {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
 import { createZoneSecret, parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
 
 const memoryStore = () => createMemoryTaskStore({ parse: parseZoneSecret });

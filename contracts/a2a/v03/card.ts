@@ -1,6 +1,5 @@
 /** Agent cards of A2A 0.3 (section 5.5): written from a card of 1.0, and where an agent can be reached by a card of either. */
-import type { AgentCard, SecurityScheme } from "../agent-card.ts";
-import type { AgentInterface, ReadCard } from "../card.ts";
+import type { AgentCard, AgentInterface, ReadCard, SecurityScheme } from "../card.ts";
 
 /**
  * The card for clients of 0.3; undefined where no interface speaks it. Signatures are left out: they are over the card

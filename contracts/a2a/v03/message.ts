@@ -1,4 +1,4 @@
-/** Parts of A2A 0.3 (section 6.5), which name their kind: read as parts of 1.0, and written from them. */
+/** Parts, messages and artifacts of A2A 0.3 (sections 6.4, 6.5 and 6.7): read as those of 1.0, and written from them. */
 import * as z from "zod";
 import { type A2aArtifact, a2aArtifactSchema, type Message, messageSchema, type Part, partSchema } from "../part.ts";
 import { valueSchema } from "../values.ts";
@@ -68,8 +68,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-// Messages and artifacts of A2A 0.3 (sections 6.4 and 6.7): read as those of 1.0, and written from them.
-
 const roles = { user: "ROLE_USER", agent: "ROLE_AGENT" } as const;
 
 export const v03RoleSchema = z.enum(["user", "agent"]).transform((role) => roles[role]);
@@ -82,6 +80,7 @@ export const v03MessageSchema = messageSchema.extend({
 
 export const v03ArtifactSchema = a2aArtifactSchema.extend({ parts: z.array(v03PartSchema).min(1) });
 
+/** Messages and artifacts of A2A 0.3 (sections 6.4 and 6.7): read as those of 1.0, and written from them. */
 export function messageToV03(message: Message): z.input<typeof v03MessageSchema> & { kind: "message" } {
   const role = message.role === "ROLE_USER" ? "user" : "agent";
   return { kind: "message", ...message, role, parts: message.parts.map(partToV03) };

@@ -1,4 +1,7 @@
-/** Push notification configurations of A2A 0.3 (sections 6.8 to 6.10): read as those of 1.0, and written from them. */
+/**
+ * The params of A2A 0.3's methods (section 7) and its push notification configurations (sections 6.8 to 6.10): read as those of 1.0, and
+ * written from them.
+ */
 import * as z from "zod";
 import { type OperationName, type OperationParams, operations, sendConfigurationSchema } from "../operations.ts";
 import { authenticationInfoSchema, type PushConfig, pushConfigSchema } from "../push.ts";
@@ -30,8 +33,6 @@ function pushTargetToV03({ id, url, token, authentication }: PushConfig): z.inpu
 export function pushConfigToV03(config: PushConfig & { taskId: string }): z.input<typeof v03PushConfigSchema> {
   return { taskId: config.taskId, pushNotificationConfig: pushTargetToV03(config) };
 }
-
-// The params of 0.3's methods (section 7): read as those of 1.0's operations, and written from them.
 
 /** JSON-RPC has no listing of tasks in 0.3. */
 export type V03OperationName = Exclude<OperationName, "ListTasks">;
@@ -88,7 +89,10 @@ const paramsWriters: ParamsToV03 = {
   GetExtendedAgentCard: () => undefined,
 };
 
-/** 0.3 has no tenants: a peer that wants one cannot be called in it. */
+/**
+ * The params of 0.3's methods (section 7): read as those of 1.0's operations, and written from them. 0.3 has no tenants: a peer that
+ * wants one cannot be called in it.
+ */
 export function paramsToV03<O extends V03OperationName>({
   operation,
   params,

@@ -1,5 +1,5 @@
 /** The results of the operations as a 0.3 client takes them (section 7). */
-import type { AgentCard } from "../agent-card.ts";
+import type { AgentCard } from "../card.ts";
 import type { PushConfig } from "../push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../task.ts";
 import { cardToV03 } from "./card.ts";

@@ -1,4 +1,4 @@
-/** Tasks of A2A 0.3 (sections 6.1 to 6.3): read as those of 1.0, and written from them. */
+/** Tasks of A2A 0.3 (sections 6.1 to 6.3) and the events of its streams (section 7.2): read as those of 1.0, and written from them. */
 import * as z from "zod";
 import { createReadSchemas, type ReadAnswer, readPartSchema } from "../read-task.ts";
 import {
@@ -62,14 +62,13 @@ function statusToV03(status: A2aStatus): z.input<typeof v03StatusSchema> {
   return { ...status, state, message: status.message && messageToV03(status.message) };
 }
 
-// A task or a message of A2A 0.3 as a client reads it: as one of 1.0, and as leniently.
-
 const { task, answer } = createReadSchemas({
   part: createV03PartSchema(readPartSchema),
   state: v03StateSchema,
   role: v03RoleSchema,
 });
 
+/** A task or a message of A2A 0.3 as a client reads it: as one of 1.0, and as leniently. */
 export const v03ReadTaskSchema = task;
 
 /** The result of `message/send`: a task or a message, told apart by its `kind`. */
@@ -77,8 +76,6 @@ export const v03ReadAnswerSchema: z.ZodType<ReadAnswer> = z.discriminatedUnion("
   task.extend({ kind: z.literal("task") }).transform(({ kind: _, ...read }) => ({ task: read })),
   answer.extend({ kind: z.literal("message") }).transform(({ kind: _, ...read }) => ({ message: read })),
 ]);
-
-// The events of 0.3's streams (section 7.2), of which two are also what a message is answered with: read as 1.0's, and written from them.
 
 const taskEvent = v03TaskSchema.extend({ kind: z.literal("task") }).transform(({ kind: _, ...task }) => ({ task }));
 const messageEvent = v03MessageSchema
@@ -102,7 +99,10 @@ export const v03EventSchema: z.ZodType<StreamEvent> = z.discriminatedUnion("kind
 
 const openStates: readonly A2aState[] = ["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"];
 
-/** `final` says that the agent does no more by itself: the task has ended, or waits for its client. */
+/**
+ * The events of 0.3's streams (section 7.2), of which two are also what a message is answered with: read as 1.0's, and written from them.
+ * `final` says that the agent does no more by itself: the task has ended, or waits for its client.
+ */
 export function eventToV03(event: StreamEvent): unknown {
   if ("task" in event) return taskToV03(event.task);
   if ("message" in event) return messageToV03(event.message);

@@ -1,7 +1,6 @@
 /** Serves the agent card (A2A 1.0, sections 8.2 and 8.6): one for clients of 1.0, one for all others, both cacheable. */
 import { createHash } from "node:crypto";
-import type { AgentCard } from "../../../contracts/a2a/agent-card.ts";
-import { agentCardPath } from "../../../contracts/a2a/card.ts";
+import { type AgentCard, agentCardPath } from "../../../contracts/a2a/card.ts";
 import { cardToV03 } from "../../../contracts/a2a/v03/card.ts";
 import type { Exchange, WholeResponse } from "../http/exchange.ts";
 

@@ -1,7 +1,7 @@
 /** The host's agent cards of A2A 1.0 (section 4.4.1): made of the configuration, and signed where that is configured, once at the start. */
 import canonicalize from "canonicalize";
 import { FlattenedSign, importPKCS8 } from "jose";
-import type { AgentCard, SecurityScheme } from "../../../contracts/a2a/agent-card.ts";
+import type { AgentCard, SecurityScheme } from "../../../contracts/a2a/card.ts";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { A2aConfig, CardSignatureConfig } from "../../shared/config/a2a-schema.ts";

@@ -1,5 +1,5 @@
 /** Agent cards that are made when the host already listens: its address may be known no sooner, and their key may have to be read. */
-import type { AgentCard } from "../../../contracts/a2a/agent-card.ts";
+import type { AgentCard } from "../../../contracts/a2a/card.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { WholeResponse } from "../http/exchange.ts";
 import type { CardEndpoint } from "./card-endpoint.ts";

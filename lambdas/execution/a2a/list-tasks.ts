@@ -2,8 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
-import { toA2aState } from "../../../contracts/a2a/states.ts";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
 import { paramsRefused } from "../http/exchange.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";

@@ -1,7 +1,7 @@
 /** Opens the A2A side of a host: its endpoint and its cards. */
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { Metrics } from "../../shared/telemetry/telemetry.ts";
 import type { PlaceCount } from "../http/admission.ts";
 import { createA2aEndpoint } from "./endpoint.ts";
 import type { ServedCards } from "./late-cards.ts";

@@ -1,5 +1,5 @@
-/** What an operation of A2A is here: it gets parsed params in 1.0, and resolves to a result in 1.0 or rejects with a SekishoError. */
-import type { AgentCard } from "../../../contracts/a2a/agent-card.ts";
+/** The type of an A2A operation: it gets parsed params in 1.0, and resolves to a result in 1.0 or rejects with a SekishoError. */
+import type { AgentCard } from "../../../contracts/a2a/card.ts";
 import type { A2aVersion, OperationName, OperationParams } from "../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";

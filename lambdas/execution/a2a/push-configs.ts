@@ -5,7 +5,7 @@ import type { A2aVersion, OperationParams } from "../../../contracts/a2a/operati
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { parseUrl } from "../../shared/parse-url.ts";
+import { parseUrl } from "../../shared/untrusted-input.ts";
 import { type Change, isAsking, isOver } from "../tasks/changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../tasks/execution-task.ts";
 import { checkSize } from "../tasks/task-store.ts";

@@ -3,8 +3,8 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
-import { parseUrl } from "../../shared/parse-url.ts";
-import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-post.ts";
+import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-fetch.ts";
+import { parseUrl } from "../../shared/untrusted-input.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
 import { type ExecutionTask, loggedIds, runDefaults, type StoredPushConfig } from "../tasks/execution-task.ts";
 import { encodeTaskMessage, type PushNotice, parseTaskMessage, queueGroupOf } from "../tasks/task-message.ts";

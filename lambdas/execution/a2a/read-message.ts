@@ -1,4 +1,4 @@
-/** From an A2A message to what an agent is to do, and to the answer to what it asked. */
+/** Reads an A2A message: the task for the agent, or the answer to a question that the agent asked. */
 import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import { joinTextParts, type Message, type Part } from "../../../contracts/a2a/part.ts";

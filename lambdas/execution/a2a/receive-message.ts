@@ -1,6 +1,6 @@
 /** Takes a message, however its client waits for the outcome: it begins a task, or answers a task's question. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { newTrace } from "../../shared/trace.ts";
+import { newTrace } from "../../shared/telemetry/telemetry.ts";
 import { paramsRefused } from "../http/exchange.ts";
 import { type ExecutionTask, taskIdOfMessage } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";

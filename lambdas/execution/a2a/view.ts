@@ -1,8 +1,7 @@
 /** A task's record as an A2A client sees it: the same on every instance and at every read. */
 import { questionKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import type { A2aArtifact, Message, Part } from "../../../contracts/a2a/part.ts";
-import { toA2aState } from "../../../contracts/a2a/states.ts";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { isAsking, isOver } from "../tasks/changes.ts";

@@ -2,7 +2,7 @@
 import type { Part } from "../../../contracts/a2a/part.ts";
 import type { Artifact, ExecuteTaskParams, QuestionOption } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Trace } from "../../shared/trace.ts";
+import type { Trace } from "../../shared/telemetry/telemetry.ts";
 
 /** What the user said to a question of the agent: the option's id, words, or both. `parts` are those of an A2A message. */
 export type AgentAnswer = Readonly<{

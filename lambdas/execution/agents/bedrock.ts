@@ -8,7 +8,7 @@ import {
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { maxResultBytes } from "../../../contracts/limits.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
-import { traceHeaders } from "../../shared/trace.ts";
+import { traceHeaders } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialTeller } from "./partial-teller.ts";

@@ -1,4 +1,4 @@
-/** From the configuration's word for an agent to the agent itself. */
+/** Loads the agent that the configuration names. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";

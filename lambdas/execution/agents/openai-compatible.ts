@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { maxResultBytes } from "../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
-import { traceHeaders } from "../../shared/trace.ts";
+import { traceHeaders } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialTeller } from "./partial-teller.ts";

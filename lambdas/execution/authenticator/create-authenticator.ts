@@ -1,10 +1,10 @@
-/** Creates the configured authenticator. That of bearer tokens is here too. */
+/** Creates the authenticator that the configuration names. The one for bearer tokens is here too. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { createCachedValue } from "../../shared/async/cache.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import { type Authenticator, bearerTokenOf, noAuthenticator, platformAuthenticator } from "./authenticator.ts";
+import { type Authenticator, bearerTokenOf, noAuthenticator, platformAuthenticator } from "../http/admission.ts";
 import { jwtAuthenticator } from "./jwt.ts";
 import { webIdentityAuthenticator } from "./web-identity.ts";
 

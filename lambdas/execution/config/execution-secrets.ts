@@ -1,4 +1,4 @@
-/** Which secrets an Execution zone needs, by its configuration. */
+/** Lists the secrets that an Execution zone needs, by its configuration. */
 import type { A2aConfig } from "../../shared/config/a2a-schema.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import type { AgentConfig } from "../../shared/config/schema.ts";

@@ -15,11 +15,11 @@ import { createCards } from "../a2a/cards.ts";
 import { lateCards } from "../a2a/late-cards.ts";
 import type { A2aSettings } from "../a2a/open-a2a.ts";
 import { agentDependencies } from "../agents/create-agent.ts";
-import { platformAuthenticator } from "../authenticator/authenticator.ts";
 import { openTaskQueue, openTaskStore, queueByCaller } from "../aws-engine.ts";
 import { readUrlEnvironment } from "../config/aws-environment.ts";
 import { createHost, type Host } from "../host.ts";
 import { hostSettings } from "../host-settings.ts";
+import { platformAuthenticator } from "../http/admission.ts";
 import type { Exchange, ExchangeResponse } from "../http/exchange.ts";
 import {
   exchangeOf,

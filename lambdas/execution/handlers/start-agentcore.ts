@@ -4,11 +4,11 @@ import { createLog } from "../../shared/log.ts";
 import { xrayTarget } from "../../shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
-import { platformAuthenticator } from "../authenticator/authenticator.ts";
 import { openCompletions, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost } from "../host.ts";
 import { hostSettings } from "../host-settings.ts";
+import { platformAuthenticator } from "../http/admission.ts";
 import { startExecutionServer } from "../http/server.ts";
 
 /** What running tasks get to end by themselves once the platform ends the runtime. */

@@ -1,4 +1,4 @@
-/** One POST of a JSON-RPC request: who is let in, what is read of it within limits, and who answers it. */
+/** Answers one POST of a JSON-RPC request: lets the caller in, reads the request within limits, and gives it to the method or to A2A. */
 import * as z from "zod";
 import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
@@ -6,12 +6,17 @@ import { type JsonRpcRequest, requestSchema } from "../../../contracts/envelope.
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
-import { isTooDeep } from "../../shared/json-depth.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import type { OpenSpan, SpanStart, Spans } from "../../shared/telemetry/spans.ts";
-import { parseTrace, type Trace } from "../../shared/trace.ts";
+import {
+  type Metrics,
+  type OpenSpan,
+  parseTrace,
+  type SpanStart,
+  type Spans,
+  type Trace,
+} from "../../shared/telemetry/telemetry.ts";
+import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { askedVersion, dialectAsked } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";

@@ -1,11 +1,14 @@
-/** One HTTP exchange in the plainest shape: what every rim (web-standard, node:http) can give and take without ceremony. */
+/**
+ * One HTTP exchange in the plainest shape, which each server gives and takes without ceremony, the methods that answer it, and answers in
+ * one piece.
+ */
 
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
-import { createErrorResponse } from "../../../contracts/error-response.ts";
+import { createErrorResponse } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
-import type { Trace } from "../../shared/trace.ts";
+import type { Trace } from "../../shared/telemetry/telemetry.ts";
 
 export type Exchange = {
   method: string;

@@ -1,4 +1,4 @@
-/** The HTTP face of the host: which path does what. */
+/** The routes of the host: which path does what, for node:http and for web-standard requests, the metrics page among them. */
 
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";

@@ -6,8 +6,7 @@ import { methods as contract, dedupedIdSchema, type MethodName, type TaskResult 
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import { newTrace, traceIdOf } from "../../shared/trace.ts";
+import { type Metrics, newTrace, traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import { type Caller, type Method, type MethodCall, type Methods, paramsRefused } from "../http/exchange.ts";
 import { isAsking, isOver, questionEndAtMs } from "../tasks/changes.ts";
 import { digest, type ExecutionTask, fingerprintOf, loggedId, taskIdOf } from "../tasks/execution-task.ts";

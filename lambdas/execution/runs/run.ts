@@ -1,15 +1,20 @@
-/** One run of one task: the agent works, the lease is renewed, progress is stored, and the outcome is, exactly once. */
+/**
+ * One run of one task: the agent works and may read attachments, the lease is renewed, progress is stored, and the outcome is, exactly
+ * once.
+ */
 
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Part } from "../../../contracts/a2a/part.ts";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
 import type { Log } from "../../shared/log.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import type { OpenSpan, Spans } from "../../shared/telemetry/spans.ts";
-import type { Agent, AgentTask } from "../agents/agent.ts";
+import type { Metrics, OpenSpan, Spans } from "../../shared/telemetry/telemetry.ts";
+import { parseUrl } from "../../shared/untrusted-input.ts";
+import type { Agent, AgentTask, ReadAttachment } from "../agents/agent.ts";
 import { ask, type Change, end, type Report, renew, report } from "../tasks/changes.ts";
 import {
   callerIdOf,
@@ -19,7 +24,6 @@ import {
   type TaskInput,
 } from "../tasks/execution-task.ts";
 import { type ChangeTask, firstThatFits, withoutHistory } from "../tasks/task-store.ts";
-import { createReadAttachment } from "./attachments.ts";
 import { agentSpan, collectOutcome, endAgentSpan, type Turn } from "./collect-outcome.ts";
 
 /** Why an agent is told to stop before its end. `superseded`: the record is no longer ours to write. */
@@ -256,7 +260,7 @@ function countRun({
   metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : state, reason });
 }
 
-export type LatestWriter<T> = {
+type LatestWriter<T> = {
   put(value: T): void;
   /** Nothing is written from now on. */
   close(): void;
@@ -296,4 +300,57 @@ export function createLatestWriter<T>({
       clearTimeout(timer);
     },
   };
+}
+
+const defaultMaxBytes = 16 * 1024 * 1024;
+/** For one attachment; the task's own time bounds it as well. */
+const timeoutMs = 60_000;
+
+/** Stops when the task's `signal` does. */
+export function createReadAttachment({
+  publicFetch,
+  signal,
+  log,
+}: {
+  publicFetch: PublicFetch;
+  signal: AbortSignal;
+  log: Log;
+}): ReadAttachment {
+  return async ({ attachment: { url, sha256 }, maxBytes = defaultMaxBytes }) => {
+    try {
+      const bytes = await publicFetch({ url, maxBytes, timeoutMs, signal });
+      const isIntact = sha256 === undefined || createHash("sha256").update(bytes).digest("hex") === sha256;
+      if (!isIntact) throw new SekishoError("invalid_response");
+      return bytes;
+    } catch (thrown) {
+      if (!signal.aborted) log.warn("attachment_not_read", { reason: SekishoError.from(thrown).reason });
+      throw thrown;
+    }
+  };
+}
+
+/** Where the Verification zone's server serves them. */
+const localPath = "/files/";
+
+/**
+ * The sender of a task chooses the address. On this machine it may lead to the files of the Verification zone and to no other
+ * server; elsewhere to what is public. For runs on one machine only: in a container or on AWS, loopback belongs to others.
+ */
+export function createLocalAttachmentFetch({
+  verificationPort,
+  elsewhere = createPublicFetch(),
+}: {
+  /** Undefined as long as the Verification zone does not listen, and where nobody knows its port: nothing local is read then. */
+  verificationPort: () => number | undefined;
+  elsewhere?: PublicFetch;
+}): PublicFetch {
+  const onLoopback = createPublicFetch({ allowLoopback: true });
+  return (request) => (isLocalFile(request.url, verificationPort()) ? onLoopback(request) : elsewhere(request));
+}
+
+/** The parser has resolved `..` in the path, and brought every spelling of an address into one. */
+function isLocalFile(address: string, port: number | undefined): boolean {
+  const url = parseUrl(address);
+  if (url?.protocol !== "http:" || !isLoopbackHost(url.hostname) || !url.pathname.startsWith(localPath)) return false;
+  return Number(url.port || 80) === port;
 }

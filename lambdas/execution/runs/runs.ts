@@ -4,11 +4,11 @@ import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
+import type { Metrics } from "../../shared/telemetry/telemetry.ts";
 import { type PlaceCount, unlimited } from "../http/admission.ts";
-import { expire, giveUp, isLost, isUnanswered, isUnstarted, requeue, start } from "../tasks/changes.ts";
+import { expire, giveUp, isAsking, isLost, isUnanswered, isUnstarted, requeue, start } from "../tasks/changes.ts";
 import { type ExecutionTask, loggedIds } from "../tasks/execution-task.ts";
-import { endless, type Lifetime } from "../tasks/submission.ts";
+
 import { encodeTaskMessage, queueGroupOf } from "../tasks/task-message.ts";
 import type { ChangeTask } from "../tasks/task-store.ts";
 import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
@@ -203,4 +203,42 @@ export function createAdvanceIfDue({
 /** The record expired between two looks. */
 export function gone(): never {
   throw new SekishoError("task_not_found");
+}
+
+/** How long this process lives. A platform that ends its machines would end their tasks with them. */
+export type Lifetime = {
+  /** How long a task that begins now may take; infinite where nothing ends the process. */
+  leftMs(): number;
+  /** Whether the task can be run to its end here. */
+  canFinish(task: Pick<ExecutionTask, "state" | "deadlineAtMs" | "changedAtMs">): boolean;
+};
+
+/** Between the end of a task's time and the end of the process: the outcome is stored, and the process is a little older than it knows. */
+const marginMs = 60_000;
+
+/** The process's own clock and the clock of deadlines tick in different steps. */
+const clockStepMs = 1000;
+
+/** Least time for a task whose request names none. */
+export const leastUnnamedMs = 15 * 60_000;
+
+/** `processLeftMs` says how long the platform lets the process live from now on. */
+export function createLifetime({ processLeftMs, now }: { processLeftMs: () => number; now: () => number }): Lifetime {
+  const leftMs = () => Math.max(0, processLeftMs() - marginMs);
+  return {
+    leftMs,
+    canFinish({ state, deadlineAtMs, changedAtMs }) {
+      // While a task waits for a person, its time stands still.
+      const sinceMs = isAsking({ state }) ? changedAtMs : now();
+      return deadlineAtMs - sinceMs <= leftMs() + clockStepMs;
+    },
+  };
+}
+
+/** The lifetime of a process that only its owner ends. */
+export const endless: Lifetime = { leftMs: () => Number.POSITIVE_INFINITY, canFinish: () => true };
+
+/** Nothing was begun and nothing stored: another session may be asked. */
+export function sessionEnding(): SekishoError {
+  return new SekishoError("session_ending");
 }

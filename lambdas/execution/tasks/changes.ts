@@ -1,7 +1,7 @@
 /** The changes that a task's record may see, as pure functions: each gives the next record, or undefined where the state forbids it. */
 import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
-import { canTransition, isTerminal, type TaskState } from "../../../contracts/task.ts";
+import { canTransition, isTerminal, type TaskState } from "../../../contracts/methods.ts";
 import {
   type Answer,
   answerMessage,
@@ -151,6 +151,11 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
 
 /** An answer that needed no task is none to be listed. */
 export const unlist: Change = ({ listedAtMs: _listedAtMs, ...task }) => task;
+
+/** The agent has nothing to do for now: the task is over, or it waits for an answer. */
+export function isTurnOver(task: ExecutionTask): boolean {
+  return isOver(task) || isAsking(task);
+}
 
 /** Whether it is the user's turn. */
 export function isAsking(task: Pick<ExecutionTask, "state">): boolean {

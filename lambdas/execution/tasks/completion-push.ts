@@ -7,7 +7,7 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { isAsking, isOver } from "./changes.ts";
+import { isTurnOver } from "./changes.ts";
 import { type ExecutionTask, loggedIds } from "./execution-task.ts";
 import type { ChangeTask } from "./task-store.ts";
 
@@ -106,10 +106,6 @@ export function createCompletionPush({
       await Promise.all(underWay);
     },
   };
-}
-
-function isTurnOver(task: ExecutionTask): boolean {
-  return isOver(task) || isAsking(task);
 }
 
 function hasToldProgress({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {

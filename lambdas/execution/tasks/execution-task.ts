@@ -12,10 +12,10 @@ import {
   executeTaskParamsSchema,
   progressSchema,
   questionOptionSchema,
+  taskStateSchema,
 } from "../../../contracts/methods.ts";
-import { taskStateSchema } from "../../../contracts/task.ts";
 import type { LogFields } from "../../shared/log.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
 
 /** The Slack token of the params is handed to the agent and kept nowhere. */
 const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;

@@ -1,6 +1,6 @@
 /** The messages of the queues of tasks and notices: ids, and nothing else of a task. What it is about stays in its record. */
 import * as z from "zod";
-import { taskStateSchema } from "../../../contracts/task.ts";
+import { taskStateSchema } from "../../../contracts/methods.ts";
 import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });

@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
-import { conflict, retryOnConflict } from "../../shared/engine/change-record.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { type Change, isAsking, isOver, leaving } from "./changes.ts";
+import { type Change, isTurnOver, leaving } from "./changes.ts";
 import { type ExecutionTask, loggedId } from "./execution-task.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
@@ -261,8 +261,4 @@ export async function* watchTask(request: {
     stopListening();
     signal.removeEventListener("abort", abort);
   }
-}
-
-function isTurnOver(task: ExecutionTask): boolean {
-  return isOver(task) || isAsking(task);
 }

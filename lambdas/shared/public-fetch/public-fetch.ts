@@ -1,13 +1,11 @@
-/** GET of a URL that somebody else chose: only from public addresses, only what was asked for, and only so much of it. */
-
+/** GET and POST of a URL that somebody else chose: only to public addresses, only what was asked for, and only so much of the answer. */
 import type { LookupAddress } from "node:dns";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger, readIncoming } from "../http/read-body.ts";
-import type { Target } from "./reach.ts";
-import { createReach, type ReachOptions } from "./reach.ts";
+import { createReach, type ReachOptions, type Target } from "./reach.ts";
 
 /** `timeoutMs` is for all of it: the name, the connection and the last byte. */
 export type PublicFetch = (request: {
@@ -28,8 +26,6 @@ export function createPublicFetch(options: ReachOptions = {}): PublicFetch {
   const reach = createReach(options);
   return ({ maxBytes, ...request }) => reach({ ...request, work: (target) => get({ ...target, maxBytes }) });
 }
-
-// One GET: the body of a plain 200, up to a limit.
 
 /** Rejects with a SekishoError. */
 async function get({ maxBytes, ...target }: Target & { maxBytes: number }): Promise<Uint8Array> {
@@ -57,14 +53,12 @@ function refusalOf({ response, maxBytes }: { response: IncomingMessage; maxBytes
   return isTooLarge ? new SekishoError("payload_too_large") : undefined;
 }
 
-// One request over a connection of its own to addresses that are already known.
-
 /**
  * Certificate, SNI and `Host` are for the URL's name; the name itself is not looked up again. The connection ends when `read`
  * is done with the response, whatever of it is left. Rejects with a SekishoError: what `read` throws, `invalid_response` for
  * what is no HTTP, and `unavailable`.
  */
-export async function requestOnce<T>({
+async function requestOnce<T>({
   url,
   addresses,
   signal,
@@ -107,4 +101,38 @@ function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
 
 function isNoHttp(thrown: unknown): boolean {
   return typeof thrown === "object" && thrown !== null && "code" in thrown && String(thrown.code).startsWith("HPE_");
+}
+
+/** `retryAfter` is the header's own text. */
+type PostAnswer = { status: number; retryAfter: string | undefined };
+
+/** `timeoutMs` is for all of it: the name, the connection and the head of the answer. */
+export type PublicPost = (request: {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+}) => Promise<PostAnswer>;
+
+/**
+ * Names, addresses and time are as `createReach` says. A redirect is an answer like any other, and not followed.
+ *
+ * Rejects with a SekishoError: `permission_denied` for a URL or an address that is not for everybody, `invalid_response` for
+ * what is no HTTP, and `unavailable` where no answer came; or with the signal's reason where the caller gave up.
+ */
+export function createPublicPost(options: ReachOptions = {}): PublicPost {
+  const reach = createReach(options);
+  return ({ headers, body, ...request }) =>
+    reach({
+      ...request,
+      work: (target) =>
+        requestOnce({
+          ...target,
+          method: "POST",
+          headers: { ...headers, "content-length": Buffer.byteLength(body) },
+          body,
+          read: ({ statusCode: status = 0, headers: { "retry-after": retryAfter } }) => ({ status, retryAfter }),
+        }),
+    });
 }

@@ -6,7 +6,7 @@ import { BlockList, isIP } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { abortable } from "../async/abortable.ts";
-import { parseUrl } from "../parse-url.ts";
+import { parseUrl } from "../untrusted-input.ts";
 
 /** What may be reached, and until when. */
 export type Target = { url: URL; addresses: readonly LookupAddress[]; signal: AbortSignal };
@@ -82,8 +82,6 @@ async function untilStopped<T>({
   }
 }
 
-// From the host of a URL to the addresses that may be connected to.
-
 /** All addresses of a name. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
@@ -117,8 +115,6 @@ async function lookUp({ name, resolve }: { name: string; resolve: Resolve }): Pr
     throw new SekishoError("unavailable", { cause });
   }
 }
-
-// Which addresses belong to the public internet, and not to a machine, a network or a platform of one's own.
 
 /** Of IANA's special-purpose registries what is not for the public, and the platform address that Azure took from its own range. */
 const special4 = subnets("ipv4", [

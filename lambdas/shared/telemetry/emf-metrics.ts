@@ -1,8 +1,7 @@
 /** Metrics as log lines that CloudWatch reads: embedded metric format, one line for each combination of labels. */
 
-import { createMetricBound } from "./metric-bound.ts";
 import type { Metric } from "./metric-table-entry.ts";
-import type { Metrics } from "./metrics.ts";
+import { createMetricBound, type Metrics } from "./telemetry.ts";
 
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html: an array's most. */
 const maxValues = 100;

@@ -6,9 +6,8 @@ import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
 import { createEmfMetrics } from "./emf-metrics.ts";
 import { metricTable } from "./metric-table.ts";
-import { noMetrics } from "./metrics.ts";
 import { xrayTarget } from "./otlp-target.ts";
-import type { InvocationTelemetry } from "./telemetry.ts";
+import { type InvocationTelemetry, noMetrics } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
 
 /** Awaited by whoever asked, so that a collector that is away delays no answer for long. */

@@ -13,9 +13,8 @@ import {
   TraceFlags,
   type Tracer,
 } from "@opentelemetry/api";
-import { childOf, newTrace, parseTrace, type Trace } from "../trace.ts";
 import { errorType } from "./error-kind.ts";
-import type { OpenSpan, SpanStart, Spans } from "./spans.ts";
+import { childOf, newTrace, type OpenSpan, parseTrace, type SpanStart, type Spans, type Trace } from "./telemetry.ts";
 
 /** Starts a span whose own ids are those given, which only an SDK of ours can (tracer-provider.ts). */
 export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;
@@ -117,8 +116,6 @@ function eraseQuestion(trace: Trace): OpenSpan {
   return { trace, set() {}, fail() {} };
 }
 
-// The W3C context as it travels, and as `@opentelemetry/api` has it.
-
 /** Undefined where it is malformed. Whoever has it got it from elsewhere: it is remote. */
 function spanContextOf(trace: Trace | undefined): SpanContext | undefined {
   const parsed = trace && parseTrace(trace);
@@ -140,6 +137,7 @@ function traceOf({ traceId, spanId, traceFlags, traceState }: SpanContext): Trac
   return tracestate ? { traceparent, tracestate } : { traceparent };
 }
 
+/** The W3C context as it travels, and as `@opentelemetry/api` has it. */
 export function isSampled({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }

@@ -56,9 +56,10 @@ function collectorTarget({
   };
 }
 
-// X-Ray's own OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html).
-
-/** A file of its own, and given by the entry: a container outside of AWS carries no signer. */
+/**
+ * X-Ray's own OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html). A file of its
+ * own, and given by the entry: a container outside of AWS carries no signer.
+ */
 export function xrayTarget({ region, credentials, endpointOf }: AwsDependencies): OtlpTarget {
   const url = new URL("/v1/traces", endpointOf("xray"));
   const sign = createSigner({ service: "xray", region, credentials });

@@ -4,10 +4,9 @@ import { hasSecret, nameOfSecret } from "../config/secrets.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
-import { noMetrics } from "./metrics.ts";
 import type { OtlpTarget } from "./otlp-target.ts";
 import { createPrometheusMetrics } from "./prometheus-metrics.ts";
-import type { ProcessTelemetry } from "./telemetry.ts";
+import { noMetrics, type ProcessTelemetry } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
 
 /** Of a process that ends; its caller waits for nothing else. */

@@ -2,10 +2,9 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { createMetricBound } from "./metric-bound.ts";
 import { metricTable } from "./metric-table.ts";
 import type { Metric } from "./metric-table-entry.ts";
-import type { Metrics } from "./metrics.ts";
+import { createMetricBound, type Metrics } from "./telemetry.ts";
 
 export type PrometheusMetrics = {
   metrics: Metrics;
@@ -45,8 +44,6 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     close: stopWatching,
   };
 }
-
-// How the process itself is, under the names that Prometheus's clients have in common.
 
 const nanosecondsPerSecond = 1e9;
 const microsecondsPerSecond = 1e6;

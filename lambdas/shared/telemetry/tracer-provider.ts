@@ -16,8 +16,8 @@ import {
   type SpanExporter,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import { isWithin } from "../trace.ts";
 import { isSampled, type StartRoot } from "./otel-spans.ts";
+import { isWithin } from "./telemetry.ts";
 
 /** What waits for the exporter; whatever comes beyond that is dropped, and no task waits. */
 const maxWaiting = 2048;

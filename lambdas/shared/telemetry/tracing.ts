@@ -4,10 +4,9 @@ import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
 import { createOtelSpans } from "./otel-spans.ts";
-import { createOtlpExporter } from "./otlp-exporter.ts";
-import { createOtlpPost } from "./otlp-post.ts";
+import { createOtlpExporter, createOtlpPost } from "./otlp-exporter.ts";
 import { type OtlpTarget, otlpTarget } from "./otlp-target.ts";
-import type { Spans } from "./spans.ts";
+import type { Spans } from "./telemetry.ts";
 import { createTracerProvider, followContext, offerToAgents } from "./tracer-provider.ts";
 
 export type Tracing = {

@@ -1,7 +1,7 @@
 /** Asks a destination twice, for real: what it is, whether it can be used, and how long it takes. */
 import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import { newTrace } from "../../shared/trace.ts";
+import { newTrace } from "../../shared/telemetry/telemetry.ts";
 import type { Transport } from "../transport/transport.ts";
 import { answeredCheck, type CheckResult } from "./check-result.ts";
 import { type Failed, failedCheck } from "./failed-check.ts";

@@ -1,4 +1,4 @@
-/** What the environment tells the ingress on Lambda. By hand, since whatever it loads counts in its cold start. */
+/** Reads the environment of the ingress on Lambda. It does so by hand, since all that it loads counts in its cold start. */
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
 import type { LogSettings } from "../../shared/config/telemetry-schema.ts";

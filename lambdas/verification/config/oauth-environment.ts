@@ -1,4 +1,4 @@
-/** What the environment tells the installation flow on Lambda. An error names the variable that is missing or wrong. */
+/** Reads the environment of the installation flow on Lambda. An error names the variable that is missing or wrong. */
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";

@@ -1,4 +1,6 @@
-/** What the environment tells the worker and the handler of dead letters on Lambda. An error names the variable that is missing or wrong. */
+/**
+ * Reads the environment of the worker and of the handler of dead letters on Lambda. An error names the variable that is missing or wrong.
+ */
 import * as z from "zod";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";

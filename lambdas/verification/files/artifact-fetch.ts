@@ -4,8 +4,8 @@ import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { addressesOf, isOwnExecution } from "../../shared/config/destination-address.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";
-import { parseUrl } from "../../shared/parse-url.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import { parseUrl } from "../../shared/untrusted-input.ts";
 import type { Task } from "../task/task.ts";
 
 /**

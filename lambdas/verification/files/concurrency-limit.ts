@@ -1,4 +1,4 @@
-/** How many files are held in memory at once: whoever comes later waits. */
+/** Limits how many files are held in memory at once. Later ones wait. */
 import { abortable } from "../../shared/async/abortable.ts";
 
 export type ConcurrencyLimit = {

@@ -1,7 +1,7 @@
 /** The seams of files: those of a message on their way in, those of an answer on their way out, and the store between the zones. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
-import { safeLine } from "../../shared/safe-characters.ts";
+import { safeLine } from "../../shared/untrusted-input.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file that cannot be taken along, for good; what it is about is in `outcome`. */

@@ -2,7 +2,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { dataBytes, type OutgoingFile, outgoingFiles } from "../slack/messages/answer.ts";
 import { installationOf, type Task } from "../task/task.ts";

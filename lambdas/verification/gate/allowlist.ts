@@ -1,4 +1,4 @@
-/** Who may ask, by rules alone: default deny. */
+/** The allowlist: the rules of the configuration and of the store, and what they say about a person. Default deny. */
 
 import * as z from "zod";
 import { createCachedValues } from "../../shared/async/cache.ts";

@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import type { AllowlistRule, Config, Quota } from "../../shared/config/schema.ts";
-import { changeRecord } from "../../shared/engine/change-record.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { changeRecord } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { OverQuota } from "../task/events.ts";

@@ -1,4 +1,4 @@
-/** Who is in a user group of Slack at this time. */
+/** Asks Slack about people: whether somebody is in a user group, and which language they read. */
 
 import { createCachedValues } from "../../shared/async/cache.ts";
 import type { Config } from "../../shared/config/schema.ts";

@@ -1,7 +1,7 @@
-/** How often people are told that something was not done. Bounded, so that nobody can flood a channel or a worker by asking. */
+/** Limits how often people are told that something was not done, so that nobody can flood a channel or a worker by asking. */
 import * as z from "zod";
-import { changeRecord } from "../../shared/engine/change-record.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { changeRecord } from "../../shared/engine/records.ts";
 import type { Asking } from "./allowlist.ts";
 
 /** A person is told the same once in this time in one place. */

@@ -1,4 +1,7 @@
-/** Where a message's task goes: the first route that fits names its destinations. */
+/**
+ * The part of the configuration that the task machine needs: the routes, of which the first that fits a message names its destinations,
+ * and each destination's limits.
+ */
 
 import { hash } from "node:crypto";
 import type { Destination } from "../../shared/config/destination-schema.ts";

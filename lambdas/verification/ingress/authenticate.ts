@@ -1,4 +1,4 @@
-/** Whether a request comes from Slack; where the signature does not match, once more with a secret read anew. */
+/** Checks that a request comes from Slack, by its signature. Where that does not match, the signing secret is read anew once. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";

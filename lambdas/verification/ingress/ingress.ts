@@ -1,13 +1,17 @@
-/** The ingress over HTTP: one signed request of Slack becomes one message in the queue. */
+/** The steps of the ingress: one signed request of Slack, or one payload of Socket Mode, becomes one message in the queue. */
 
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import { withinDeadline } from "../../shared/async/deadline.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type Metrics, noMetrics } from "../../shared/telemetry/metrics.ts";
-import { newTrace as startTrace, type Trace, traceIdOf } from "../../shared/trace.ts";
+import {
+  type Metrics,
+  noMetrics,
+  newTrace as startTrace,
+  type Trace,
+  traceIdOf,
+} from "../../shared/telemetry/telemetry.ts";
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
-
 import { parseBody, type Understood, understand, type VerifiedPayload } from "./understand.ts";
 
 /** Slack's payloads are far smaller. */

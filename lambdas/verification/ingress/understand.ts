@@ -2,7 +2,7 @@
  * Makes one queue message of what Slack sent and was proven to have sent (https://docs.slack.dev/apis/events-api), whichever way it came.
  */
 import * as z from "zod/mini";
-import type { Trace } from "../../shared/trace.ts";
+import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import {
   askedFiles,
   askedText,

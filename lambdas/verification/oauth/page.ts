@@ -3,7 +3,7 @@
  * elsewhere.
  */
 import { createHash } from "node:crypto";
-import { safeLine } from "../../shared/safe-characters.ts";
+import { safeLine } from "../../shared/untrusted-input.ts";
 import type { Words } from "../slack/messages/failure-text.ts";
 import type { Locale } from "../task/task.ts";
 

@@ -1,4 +1,4 @@
-/** From a response of the Execution zone to the method's result, or to the error that it means. The head alone may refuse it. */
+/** Reads a response of the Execution zone: the method's result, or the error that it means. The head alone may refuse it. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../../../contracts/dialects.ts";

@@ -3,9 +3,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
-import { parseUrl } from "../../shared/parse-url.ts";
-import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
-import type { Trace } from "../../shared/trace.ts";
+import { noTelemetry, type Telemetry, type Trace } from "../../shared/telemetry/telemetry.ts";
+import { parseUrl } from "../../shared/untrusted-input.ts";
 import { readResponse } from "./read-response.ts";
 import { compose, type Step, type Transport, type Wrapper } from "./transport.ts";
 import {

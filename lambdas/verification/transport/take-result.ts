@@ -9,9 +9,7 @@ import {
   questionOptionSchema,
   successResultSchema,
 } from "../../../contracts/methods.ts";
-import { isNestedTooDeep } from "../../shared/json-depth.ts";
-import { parseUrl } from "../../shared/parse-url.ts";
-import { safeLine, safeLines } from "../../shared/safe-characters.ts";
+import { isNestedTooDeep, parseUrl, safeLine, safeLines } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
 
 /** Slack shows twenty of them. The others are counted only. */

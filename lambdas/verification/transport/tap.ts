@@ -1,6 +1,6 @@
-/** Shows an operator what goes over a transport, with secrets redacted. */
+/** Shows an operator the requests and responses of a transport, with secrets redacted. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isTooDeep } from "../../shared/json-depth.ts";
+import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { Transport } from "./transport.ts";
 
 /** `body` is the parsed JSON, or for a response that is none `{ unreadable_bytes }`, or for no response `{ failed: reason }`. */

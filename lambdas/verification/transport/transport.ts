@@ -1,8 +1,7 @@
 /** The transport seam: carries the bytes of one JSON-RPC request to a destination and brings the response's bytes back. */
 
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
-import type { OpenSpan } from "../../shared/telemetry/spans.ts";
-import type { Trace } from "../../shared/trace.ts";
+import type { OpenSpan, Trace } from "../../shared/telemetry/telemetry.ts";
 
 /** `body` is one JSON-RPC Request in UTF-8; `signal` ends the exchange, its body included. */
 export type TransportRequest = { body: Uint8Array; sessionId: string; signal: AbortSignal; trace: Trace };

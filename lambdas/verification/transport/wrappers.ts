@@ -1,15 +1,16 @@
-/** One log line for each attempt: ids, kinds and how long it took; never params, results or texts of errors. */
+/**
+ * The wrappers around a call to the Execution zone: a log line and a span for each attempt, metrics, repetition, and the circuit breaker.
+ */
 
 import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
 import { dedupedIdSchema } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import type { SpanStart, Spans } from "../../shared/telemetry/spans.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { type Metrics, type SpanStart, type Spans, traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 
+/** One log line for each attempt: ids, kinds and how long it took; never params, results or texts of errors. */
 export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper {
   return (next) => async (call) => {
     const startedAtMs = now();
@@ -107,7 +108,8 @@ function start({ call, peer }: { call: RunningCall; peer: Peer }): SpanStart {
 }
 
 /**
- * Advisory, and of this process and destination alone. It refuses before anything is sent and says so (`unavailable`);
+ * After some outages in a row, refuses calls to a destination at once for a while, then lets one through to see. It is advisory, and of
+ * this process and destination alone. It refuses before anything is sent and says so (`unavailable`);
  * it never judges a call that is under way, so the fate of a task that may have been sent is not its business.
  */
 export function circuitBreaker({
@@ -182,7 +184,8 @@ function isOutage({ reason }: SekishoError): boolean {
 export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 
 /**
- * Full jitter on top of what the peer asked for (`retry_after_ms`); what does not fit into the time left is not tried.
+ * Repeats an attempt, always with the same id: one that certainly did nothing, or one that the peer is known to deduplicate. Full jitter
+ * on top of what the peer asked for (`retry_after_ms`); what does not fit into the time left is not tried.
  * An ambiguous attempt is repeated once; further repetitions are the caller's, who has more time.
  */
 export function retry({

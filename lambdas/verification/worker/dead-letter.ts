@@ -1,5 +1,5 @@
 /** Handles a message that the queue gave up on. It calls nobody but the store and the queues. */
-import { ItemError } from "../../shared/engine/item-json.ts";
+import { ItemError } from "../../shared/engine/records.ts";
 import { queuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type Ask, parseQueueMessage, type QueueMessage, seqOf } from "../task/messages.ts";

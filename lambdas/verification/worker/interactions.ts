@@ -1,7 +1,7 @@
 /** A person pressed a button (the wish to cancel, or the answer to a question), or opened a conversation with the assistant. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";

@@ -1,6 +1,5 @@
 /** What one step of a task counts, and its spans: derived from what happened, and the record before and after it. No clock, no texts. */
-import type { Metrics } from "../../shared/telemetry/metrics.ts";
-import type { SpanStart, Spans } from "../../shared/telemetry/spans.ts";
+import type { Metrics, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
 

@@ -11,7 +11,7 @@ const clockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
-/** `part` says what it is (`slack/post-parts.ts`); `buttons`: it can still be pressed, and this is its text. */
+/** `part` says what it is (`slack/messages/message-marks.ts`); `buttons`: it can still be pressed, and this is its text. */
 export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
 
 /** Oldest first. Rejects with a SlackError. */

@@ -1,12 +1,11 @@
 /** One step of a task whose lease is held: its acts, the next wake-up, and the record, in an order that no crash can break. */
-import { ItemError } from "../../shared/engine/item-json.ts";
+
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import { ItemError } from "../../shared/engine/records.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { noMetrics } from "../../shared/telemetry/metrics.ts";
-import { noSpans, type SpanStart, type Spans } from "../../shared/telemetry/spans.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { noMetrics, noSpans, type SpanStart, type Spans, traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";

@@ -1,6 +1,7 @@
 /** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
-import { changeRecord } from "../../shared/engine/change-record.ts";
+
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import { changeRecord } from "../../shared/engine/records.ts";
 import type { ThreadPosition } from "../task/events.ts";
 import { requestIdOf } from "../task/ids.ts";
 import type { AskedMessage } from "../task/messages.ts";

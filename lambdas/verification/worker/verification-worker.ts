@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
-import { ItemError } from "../../shared/engine/item-json.ts";
 import type { TaskItem, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import { ItemError } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";

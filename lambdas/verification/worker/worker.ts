@@ -1,6 +1,6 @@
 /** The worker: takes one queue message and moves one task one step (docs/architecture.md, "The way of one message"). */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { traceIdOf } from "../../shared/trace.ts";
+import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type Ask, parseQueueMessage, seqOf, type TaskMessage } from "../task/messages.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";

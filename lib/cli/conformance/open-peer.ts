@@ -5,7 +5,7 @@ import type { Destination } from "../../../lambdas/shared/config/destination-sch
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { openDestination } from "../../local/open-destination.ts";
 import { createPeerUnderTest, type PeerUnderTest, type Strangers } from "./peer.ts";
 

@@ -2,7 +2,7 @@
 
 import { type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
 import type { ClientReason } from "../../../contracts/errors.ts";
-import { escapeActing } from "../../../lambdas/shared/safe-characters.ts";
+import { escapeActing } from "../../../lambdas/shared/untrusted-input.ts";
 import { redact } from "../../../lambdas/verification/transport/tap.ts";
 import type { TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
 

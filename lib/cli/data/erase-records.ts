@@ -1,6 +1,7 @@
 /** Erases what was found of a person in the Verification zone's store, record by record, by compare-and-set. */
-import { conflict, retryOnConflict } from "../../../lambdas/shared/engine/change-record.ts";
+
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
+import { conflict, retryOnConflict } from "../../../lambdas/shared/engine/records.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { isAnsweredBy, isUnderWay, type PersonRecords } from "./find-person.ts";
 import type { Person, StoredRecord } from "./person.ts";

@@ -2,13 +2,13 @@
 import { existsSync } from "node:fs";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
-import { taskStateSchema } from "../../../contracts/task.ts";
+import { taskStateSchema } from "../../../contracts/methods.ts";
 import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
 import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { callerAccount } from "../aws/account.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { readExecutionTable } from "../aws/stack-outputs.ts";

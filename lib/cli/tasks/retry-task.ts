@@ -1,5 +1,4 @@
-/** Does what a task that is over was asked once more, as a new task. */
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
 import type { Ask } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";

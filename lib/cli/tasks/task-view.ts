@@ -1,6 +1,4 @@
-/** A task's record without its texts: in their place is how long they are. What is to be shown of it is named here, field by field. */
-
-import { safeLine } from "../../../lambdas/shared/safe-characters.ts";
+import { safeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import type { Task, TaskCall } from "../../../lambdas/verification/task/task.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
 

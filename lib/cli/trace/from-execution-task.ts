@@ -1,5 +1,5 @@
 /** What the Execution zone's record tells of a task's way. */
-import { isTerminal } from "../../../contracts/task.ts";
+import { isTerminal } from "../../../contracts/methods.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createDetail, type PictureStep, type SourceStep } from "./picture-step.ts";
 

@@ -1,6 +1,6 @@
 /** Reads the log lines of either zone back: from a file of them, with or without what a log service puts before each. */
 import { isLogField } from "../../../lambdas/shared/log.ts";
-import { safeLine } from "../../../lambdas/shared/safe-characters.ts";
+import { safeLine } from "../../../lambdas/shared/untrusted-input.ts";
 
 export type LogLine = {
   atMs: number;

@@ -1,6 +1,6 @@
 /** The picture as lines for a terminal: when, in which zone, what, how long. */
 import { styleText } from "node:util";
-import { safeLine } from "../../../lambdas/shared/safe-characters.ts";
+import { safeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import { formatTime } from "../tasks/text.ts";
 import { foldPolls } from "./fold-polls.ts";
 import type { Picture } from "./picture.ts";

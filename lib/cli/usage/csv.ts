@@ -1,5 +1,5 @@
 /** CSV (RFC 4180) that no spreadsheet takes for formulas, wherever it takes a cell to begin, and no terminal for commands. */
-import { safeLines } from "../../../lambdas/shared/safe-characters.ts";
+import { safeLines } from "../../../lambdas/shared/untrusted-input.ts";
 
 type Cell = string | number | undefined;
 

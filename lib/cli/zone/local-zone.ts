@@ -2,8 +2,7 @@
 import { existsSync } from "node:fs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import type { OpenFile, OpenZone } from "./open-zone.ts";
 
 export type LocalZone = OpenZone & { at: OpenFile };

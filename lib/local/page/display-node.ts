@@ -1,6 +1,6 @@
 /** What the page draws: a tree of few kinds of nodes. Text stays text all the way, so that nothing that is written becomes markup. */
 
-import { parseUrl } from "../../../lambdas/shared/parse-url.ts";
+import { parseUrl } from "../../../lambdas/shared/untrusted-input.ts";
 
 /** `href` is http, https or mailto. `lang` of code. `start` of an ordered list. */
 export type DisplayNode =

@@ -1,6 +1,6 @@
 /** What the page shows, as a stream of server-sent events: all that there is, then each change. */
 import type { ServerResponse } from "node:http";
-import { safeReplacer } from "../../../lambdas/shared/safe-characters.ts";
+import { safeReplacer } from "../../../lambdas/shared/untrusted-input.ts";
 import type { FakeSlack, FakeSlackChange } from "../fake-slack/fake-slack.ts";
 import { channels, people, workspace } from "../fake-slack/workspace.ts";
 import type { RecordedStep, StepRecorder } from "../recorder/step-recorder.ts";

@@ -1,6 +1,6 @@
 /** What every answer of a page says to the browser: keep nothing, guess nothing, tell nobody. */
 import type { ServerResponse } from "node:http";
-import { safeReplacer } from "../../../lambdas/shared/safe-characters.ts";
+import { safeReplacer } from "../../../lambdas/shared/untrusted-input.ts";
 
 export const commonHeaders = {
   "cache-control": "no-store",

@@ -5,13 +5,13 @@ import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../../lambdas/execution/host.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases.ts";
 import { createPeerUnderTest, type Strangers } from "../../../lib/cli/conformance/peer.ts";
 import { type CaseReport, runCases } from "../../../lib/cli/conformance/run-cases.ts";
 import { createSlowTasks } from "../../../lib/cli/conformance/slow-tasks.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
-import { memoryStore } from "../../execution/host/test-host.ts";
+import { memoryStore } from "../../execution/test-host.ts";
 
 export const token = "a-token-of-this-test";
 

@@ -2,7 +2,7 @@
 
 import { type ExecutionTask, taskIdOf } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createLog, type LogFields } from "../../../lambdas/shared/log.ts";
-import { traceIdOf } from "../../../lambdas/shared/trace.ts";
+import { traceIdOf } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { parseLogLine } from "../../../lib/cli/trace/log-line.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { joinTextParts, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
-import { fromA2aState, toA2aState } from "../../../contracts/a2a/states.ts";
-import { a2aStateSchema, a2aTaskSchema } from "../../../contracts/a2a/task.ts";
+import { a2aStateSchema, a2aTaskSchema, fromA2aState, toA2aState } from "../../../contracts/a2a/task.ts";
 import { task } from "./arbitraries.ts";
 import { spoilt } from "./spoilt.ts";
 import { issuesOf, wire } from "./wire.ts";

@@ -1,10 +1,10 @@
 /** Our own host for a conformance run, which asks for slow tasks: nobody waits half a minute for a test. */
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { memoryStore } from "../../execution/host/test-host.ts";
+import { memoryStore } from "../../execution/test-host.ts";
 import type { Machine } from "./machine.ts";
 
 /** Its agent takes a tenth of the time that the command's own slow task asks for. Resolves to its address. */

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { converseMessagesOf, createBedrockAgent } from "../../../lambdas/execution/agents/bedrock.ts";
-import { createTestHost, hello } from "../host/test-host.ts";
+import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import {
   type BedrockServer,

@@ -5,7 +5,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { methods } from "../../../contracts/methods.ts";
 import type { ReadAttachment, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { createTestHost } from "../host/test-host.ts";
+import { createTestHost } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 
 async function updatesOf(text: string, extra: { attachments?: object[] } = {}, readAttachment?: ReadAttachment) {

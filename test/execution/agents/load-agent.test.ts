@@ -7,7 +7,7 @@ import { agent as example } from "../../../examples/agent.ts";
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
 import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
-import { createTestHost, hello } from "../host/test-host.ts";
+import { createTestHost, hello } from "../test-host.ts";
 import { eventStream, startBedrockServer, stop, text } from "./bedrock-server.ts";
 import { delta, startModelServer, stream } from "./model-server.ts";
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createOpenAiCompatibleAgent } from "../../../lambdas/execution/agents/openai-compatible.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { createTestHost, hello } from "../host/test-host.ts";
+import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import { delta, type ModelServer, startModelServer, stream } from "./model-server.ts";
 

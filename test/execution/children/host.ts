@@ -2,12 +2,12 @@
 import { appendFileSync } from "node:fs";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { noAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
+import { noAuthenticator } from "../../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 
 const [, , file = "", startsFile = ""] = process.argv;
 const database = openDatabase({ file });

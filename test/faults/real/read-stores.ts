@@ -1,5 +1,5 @@
 /** The stores of both zones, read as their zones read them. */
-import { taskStateSchema } from "../../../contracts/task.ts";
+import { taskStateSchema } from "../../../contracts/methods.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { TaskItem, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createFailureLimit } from "../../../lib/local/console/admission/failure-limit.ts";
 import { createTokenAdmission } from "../../../lib/local/console/admission/token-admission.ts";
@@ -259,7 +259,7 @@ describe("the operators' page outside loopback", () => {
 
 describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
-    const { platformAuthenticator } = await import("../../../lambdas/execution/authenticator/authenticator.ts");
+    const { platformAuthenticator } = await import("../../../lambdas/execution/http/admission.ts");
     const log = createLog({ service: "sekisho", write: () => {} });
     const admission = createTokenAdmission({
       authenticator: platformAuthenticator(),

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { ConfigError, parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { httpUrl } from "../../../lambdas/shared/config/values.ts";
 import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 
 const url = "https://agents.example/";
 const secret = { env: "SECRET" };

@@ -1,7 +1,7 @@
 /** What only a store behind a network meets: lost answers, indexes that lag, attributes that AWS itself acts upon. */
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { taskStateSchema } from "../../../contracts/task.ts";
+import { taskStateSchema } from "../../../contracts/methods.ts";
 import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { bucketOf, shardCount, shardOf } from "../../../lambdas/shared/engine/aws/table.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { changeRecord } from "../../../lambdas/shared/engine/change-record.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
+import { changeRecord } from "../../../lambdas/shared/engine/records.ts";
 
 type Counter = TaskItem & { count: number };
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 
 let sqlite: SqliteFile;

@@ -1,8 +1,7 @@
 /** A process that writes to a sqlite file as fast as it can and says on stdout what was acknowledged, until it is killed. */
 import { writeSync } from "node:fs";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import type { SampleItem } from "../../conformance/task-store-case.ts";
 
 const [file = "", name = ""] = process.argv.slice(2);

@@ -4,8 +4,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import type { SampleItem } from "../../conformance/task-store-case.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 

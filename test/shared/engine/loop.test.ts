@@ -4,7 +4,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, ReceivedMessage } from "../../../lambdas/shared/engine/ports.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
+import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
 import { createVirtualClock } from "../../conformance/clock.ts";
 import type { Queue } from "../../conformance/task-queue.ts";

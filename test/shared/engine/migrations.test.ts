@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { applicationId, migrations } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 
 const item: TaskItem = {

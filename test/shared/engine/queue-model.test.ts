@@ -1,7 +1,7 @@
 /** The sqlite task queue against an array, in any order of operations and any distance in time. */
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
+import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { type Clock, createVirtualClock } from "../../conformance/clock.ts";
 import { maxReceiveCount, type Queue } from "../../conformance/task-queue.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
 
 let sqlite: SqliteFile;

@@ -1,8 +1,7 @@
 /** The sqlite engine against the suites that every engine must pass. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { createVirtualClock } from "../../conformance/clock.ts";
 import { maxReceiveCount, taskQueueCases } from "../../conformance/task-queue.ts";
 import { taskStoreCases } from "../../conformance/task-store.ts";

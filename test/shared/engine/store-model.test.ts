@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { StoreIndex, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/task-store.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { type Clock, createVirtualClock } from "../../conformance/clock.ts";
 import type { SampleItem } from "../../conformance/task-store-case.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";

@@ -1,7 +1,7 @@
 /** A guarded POST: what is sent, and what of the answer is read. The guard itself is that of the guarded fetch. */
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { createPublicPost, type PublicPost } from "../../../lambdas/shared/public-fetch/public-post.ts";
+import { createPublicPost, type PublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { halfOf, raw, silence } from "../../doubles/answers.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
 

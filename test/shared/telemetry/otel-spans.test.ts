@@ -5,8 +5,8 @@ import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-ho
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import fc from "fast-check";
 import { createOtelSpans } from "../../../lambdas/shared/telemetry/otel-spans.ts";
+import { isWithin, newTrace, type Trace, traceIdOf } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { createTracerProvider, followContext } from "../../../lambdas/shared/telemetry/tracer-provider.ts";
-import { isWithin, newTrace, type Trace, traceIdOf } from "../../../lambdas/shared/trace.ts";
 
 afterEach(() => {
   api.disable();

@@ -1,5 +1,5 @@
 /** A sink that remembers what it was told, in order. */
-import type { Metrics } from "../../../lambdas/shared/telemetry/metrics.ts";
+import type { Metrics } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 export type Counted = [name: string, labels: object, value: number];
 

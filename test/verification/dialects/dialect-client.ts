@@ -4,9 +4,9 @@ import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf } from "../../../contracts/methods.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { createClient } from "../../../lambdas/verification/transport/runner.ts";
 
 export type DialectClient = {

@@ -1,7 +1,7 @@
 /** What our own host answers in each dialect, sent over a socket and read by our own client in that dialect. */
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { dialectSchema, listReasons, toErrorCode, toHttpStatus } from "../../../contracts/dialects.ts";
-import { createErrorResponse } from "../../../contracts/error-response.ts";
+import { createErrorResponse } from "../../../contracts/error-data.ts";
 import { type Reason, reasons, SekishoError } from "../../../contracts/errors.ts";
 import { isRepeatedInCall } from "../../../lambdas/verification/transport/wrappers.ts";
 import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answering-peer.ts";

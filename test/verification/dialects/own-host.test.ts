@@ -5,7 +5,7 @@ import { type Dialect, dialectSchema, listErrorCodes, toHttpStatus } from "../..
 import { type Reason, SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { createGate, createTestHost } from "../../execution/host/test-host.ts";
+import { createGate, createTestHost } from "../../execution/test-host.ts";
 import { createDialectClient, type DialectClient, toldBy } from "./dialect-client.ts";
 
 const dialects = dialectSchema.options;

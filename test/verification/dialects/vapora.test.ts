@@ -1,7 +1,7 @@
 /** VAPORA's dialect over a socket: a lost task there and back, and which of its failures are repeated. */
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { createErrorResponse } from "../../../contracts/error-response.ts";
+import { createErrorResponse } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { type Outage, startVapora } from "../../doubles/dialects/vapora.ts";
 import { createDialectClient } from "./dialect-client.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createLocalAttachmentFetch, createReadAttachment } from "../../../lambdas/execution/runs/attachments.ts";
+import { createLocalAttachmentFetch, createReadAttachment } from "../../../lambdas/execution/runs/run.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";

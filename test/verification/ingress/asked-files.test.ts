@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { sqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { understand } from "../../../lambdas/verification/ingress/understand.ts";
 import { askedFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";

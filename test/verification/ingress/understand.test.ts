@@ -1,6 +1,6 @@
 /** What else than messages Slack sends: slash commands, buttons, conversations with the assistant. */
 import { describe, expect, it } from "@jest/globals";
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { type Understood, understand, type VerifiedPayload } from "../../../lambdas/verification/ingress/understand.ts";
 import { encodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
 import { greetingIdOf, requestIdOf } from "../../../lambdas/verification/task/ids.ts";

@@ -2,9 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { noSpans, type Spans } from "../../../lambdas/shared/telemetry/spans.ts";
-import { noTelemetry } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { newTrace } from "../../../lambdas/shared/trace.ts";
+import { newTrace, noSpans, noTelemetry, type Spans } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/transport.ts";
 import { clientOver, done, execute, virtualTime } from "./sample.ts";
 

@@ -5,7 +5,7 @@ import { createLog } from "../../../lambdas/shared/log.ts";
 import { createAgentCoreTransport } from "../../../lambdas/verification/transport/agentcore/transport.ts";
 import { createSigV4Authorizer } from "../../../lambdas/verification/transport/authorizer/sigv4.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { type TapEntry, tapTransport } from "../../../lambdas/verification/transport/tap.ts";
 import { raw } from "../../doubles/answers.ts";
 import { connectionReset, startWebServer } from "../../doubles/web-server.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { ItemError } from "../../../lambdas/shared/engine/item-json.ts";
+import { ItemError } from "../../../lambdas/shared/engine/records.ts";
 import { isDataFailure, pureStep } from "../../../lambdas/verification/worker/run-step.ts";
 
 function thrownBy(run: () => unknown): unknown {

@@ -1,6 +1,7 @@
 /** The engine in memory: records by id, and messages that come after their delay. */
-import { ItemError } from "../../../lambdas/shared/engine/item-json.ts";
+
 import type { TaskItem, TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import { ItemError } from "../../../lambdas/shared/engine/records.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 export type QueuedMessage = { body: string; visibleAtMs: number };

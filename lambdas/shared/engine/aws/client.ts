@@ -1,4 +1,4 @@
-/** How long a call of DynamoDB and SQS may take, and how often the SDK tries: one place for all clients of the engine. */
+/** The limits of all clients of the engine: how long a call of DynamoDB or SQS may take, and how often the SDK tries. */
 
 /** For `new DynamoDBClient(...)`. The SDK repeats a call that failed on the way; the store recognises its own repeated writes. */
 export const dynamoDbSettings = {

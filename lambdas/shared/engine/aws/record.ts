@@ -1,7 +1,7 @@
 /** A task item as DynamoDB keeps it: the item as JSON text, and beside it what conditions, indexes and expiry look at. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { writeItem } from "../item-json.ts";
 import type { StoreIndex, TaskItem } from "../ports.ts";
+import { writeItem } from "../records.ts";
 import { shardOf } from "./table.ts";
 
 export type Attributes = Record<string, AttributeValue>;

@@ -10,8 +10,8 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { readItem } from "../item-json.ts";
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
+import { readItem } from "../records.ts";
 import { callLimits } from "./client.ts";
 import { type Attributes, attributesOf, isSortKey, listedBy, liveData, positionOf, sortKeys } from "./record.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";

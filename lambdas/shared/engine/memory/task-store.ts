@@ -1,6 +1,7 @@
 /** A task store that forgets everything with its process: the double of tests, and the "without a store" of benches. */
-import { readItem, writeItem } from "../item-json.ts";
+
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
+import { readItem, writeItem } from "../records.ts";
 
 /** Items are kept as JSON text, so that nobody shares an object with the store, just as with every durable engine. */
 export function createMemoryTaskStore<T extends TaskItem>({

@@ -1,4 +1,4 @@
-/** One sqlite file, shared by the task store and the queues of a zone: prepared statements, durable writes, a bell. */
+/** The sqlite file of a zone, shared by its task store and its queues: tables, migrations, durable writes, and a signal of changes. */
 
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -36,14 +36,13 @@ export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; bus
   };
 }
 
-// Wakes those in this process that wait for something to happen to a queue; other processes notice by polling.
-
 export type ChangeSignal = {
   ring(name: string): void;
   /** Resolves at the next ring of that name, after `ms`, or when the signal aborts, whatever comes first. Never rejects. */
   wait(request: { name: string; ms: number; signal: AbortSignal | undefined }): Promise<void>;
 };
 
+/** Wakes those in this process that wait for something to happen to a queue; other processes notice by polling. */
 export function createChangeSignal(): ChangeSignal {
   const waiters = new Map<string, Set<() => void>>();
   return {
@@ -67,8 +66,6 @@ export function createChangeSignal(): ChangeSignal {
     },
   };
 }
-
-// Items past their time are not only no longer shown: they leave the file, also where nobody writes anything new. So do deleted texts.
 
 /** At each look: a transaction stays short. */
 const removedPerLook = 1000;
@@ -113,8 +110,6 @@ function removeExpiredTasks({
   timer.unref();
   return { stop: () => clearInterval(timer) };
 }
-
-// Opens or creates the sqlite file of a zone, checks that it is one, and brings it to the newest version.
 
 /** Private to the user who runs it (0600, the folder 0700 where it is created). Throws EngineFileError. */
 function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number }): DatabaseSync {
@@ -170,8 +165,6 @@ function pragma(database: DatabaseSync, name: "user_version" | "application_id")
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-// The tables of the one file that a zone keeps, and how an older file becomes the newest one.
-
 /** In the file's header, so that nobody's other database is taken for ours: "SEKI". */
 export const applicationId = 0x53454b49;
 
@@ -207,8 +200,6 @@ export const migrations: readonly string[] = [
    ) STRICT;
    CREATE INDEX messages_by_due_time ON messages (queue, visible_at_ms);`,
 ];
-
-// Group commit: writes that are asked for in the same turn of the event loop share one transaction and its one fsync.
 
 /** Runs `operation` (synchronous, statements only) in a transaction; resolves to its value once that is on disk. */
 export type Write = <T>(operation: () => T) => Promise<T>;

@@ -1,8 +1,8 @@
-/** Files on their way out, in Slack's three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
+/** Uploads files in Slack's three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
 
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { boundedFetch, type Repeating, type SlackCall, toSlackError } from "./call.ts";
 import { type SlackApi, SlackError } from "./slack.ts";
 

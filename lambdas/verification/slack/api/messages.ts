@@ -1,4 +1,4 @@
-/** Messages that are there: those of a thread, or those of a channel. */
+/** Reads the messages of a thread or of a channel, page by page. */
 
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";

@@ -1,4 +1,7 @@
-/** The message metadata that every post carries (https://docs.slack.dev/messaging/message-metadata): which part of which task it is. */
+/**
+ * Posts, edits and removes messages, streams them, and sets reactions and the assistant's status. Each post carries metadata that says
+ * which part of which task it is (https://docs.slack.dev/messaging/message-metadata).
+ */
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
 import { type Content, type PostKey, type SlackApi, SlackError } from "./slack.ts";

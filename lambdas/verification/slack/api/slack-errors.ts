@@ -1,4 +1,4 @@
-/** Which of Slack's error names (https://docs.slack.dev/reference/methods, "Errors" of each method called here) means what. */
+/** The meaning of Slack's error names (https://docs.slack.dev/reference/methods, "Errors" of each method called here). */
 import type { SlackErrorKind } from "../../task/events.ts";
 
 const names: Record<SlackErrorKind, readonly string[]> = {

@@ -1,4 +1,4 @@
-/** What the user typed: the text of a message without the bot's own mention and without Slack's escapes. */
+/** A user's message as Slack sends it: its text without the bot's own mention and without Slack's escapes, and its files. */
 
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";

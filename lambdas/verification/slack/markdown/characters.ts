@@ -1,7 +1,8 @@
-/** Characters of an agent's text that would act in Slack: they are escaped, decoded or made to do nothing
+/**
+ * Characters of an agent's text that would act in Slack: they are escaped, decoded or made to do nothing
  * (https://docs.slack.dev/messaging/formatting-message-text, "Escaping text").
  */
-import { safeLines } from "../../../shared/safe-characters.ts";
+import { safeLines } from "../../../shared/untrusted-input.ts";
 
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 

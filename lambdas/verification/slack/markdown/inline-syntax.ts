@@ -1,5 +1,6 @@
-/** The parts of inline Markdown: emphasis (CommonMark 0.31, section 6.2), code, and what follows a link's label. Each character is looked at
- * a bounded number of times.
+/**
+ * The parts of inline Markdown: emphasis (CommonMark 0.31, section 6.2), code, and what follows a link's label. Each character is looked
+ * at a bounded number of times.
  */
 
 import { decodeEntities } from "./characters.ts";

@@ -1,5 +1,6 @@
-/** Markdown as Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text), for where no markdown block can be, and tables as
- * lines of equal width, for where Slack draws no table.
+/**
+ * Markdown as Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text), for where no markdown block can be, and tables
+ * as lines of equal width, for where Slack draws no table.
  */
 
 import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "../messages/split.ts";

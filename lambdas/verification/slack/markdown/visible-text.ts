@@ -1,8 +1,9 @@
-/** A text as its reader sees it: whether it shows anything, how it reads without formatting, and which links may be taken for links to
+/**
+ * A text as its reader sees it: whether it shows anything, how it reads without formatting, and which links may be taken for links to
  * another address.
  */
 
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { type Block, blocksWithin, type Inline, inlinesOf, inlinesWithin, type Link } from "./nodes.ts";

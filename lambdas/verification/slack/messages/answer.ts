@@ -1,10 +1,7 @@
-/** The agent's answer in Slack: the messages that show it, and the files that it comes with. A very long answer becomes a file itself.
- */
+/** The agent's answer in Slack: the messages that show it, and the files that it comes with. A very long answer becomes a file itself. */
 
 import type { Artifact } from "../../../../contracts/methods.ts";
-import { isNestedTooDeep } from "../../../shared/json-depth.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
-import { safeLine } from "../../../shared/safe-characters.ts";
+import { isNestedTooDeep, parseUrl, safeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { Block, Content } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";

@@ -1,8 +1,9 @@
-/** The few kinds of blocks that messages are made of (https://docs.slack.dev/reference/block-kit/blocks), and short texts, within Slack's
+/**
+ * The few kinds of blocks that messages are made of (https://docs.slack.dev/reference/block-kit/blocks), and short texts, within Slack's
  * limits.
  */
 
-import { safeLine } from "../../../shared/safe-characters.ts";
+import { safeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { Block } from "../api/slack.ts";
 import { type Button, encodeButton } from "./message-marks.ts";

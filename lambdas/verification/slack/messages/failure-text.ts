@@ -1,4 +1,4 @@
-/** What a user reads when a task did not end with an answer: one sentence about what happened, one about what to do. */
+/** The words for a task that ended without an answer: one sentence about what happened, one about what to do. */
 import type { ClientReason } from "../../../../contracts/errors.ts";
 import type { Locale } from "../../task/task.ts";
 

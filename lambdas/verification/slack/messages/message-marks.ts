@@ -1,5 +1,6 @@
-/** How Sekisho knows its own messages again: the value of a pressed button, and the number of a post's part. Imports nothing, since the
- * ingress reads buttons.
+/**
+ * The marks by which Sekisho knows its own messages again: the value of a pressed button, and the number of a post's part. Imports
+ * nothing, since the ingress reads buttons.
  */
 
 export type Button = {

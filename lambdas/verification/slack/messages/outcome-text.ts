@@ -1,4 +1,4 @@
-/** What a user reads when a task ends without an answer, in English and Japanese. Never a code, a URL or an exception. */
+/** The words for every outcome but the answer itself, in English and Japanese. Never a code, a URL or an exception. */
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { shorten, slackDate, spanText } from "./blocks.ts";

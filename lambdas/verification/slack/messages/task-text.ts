@@ -1,15 +1,26 @@
 /**
- * All that a user reads about a task, in the language of the person who asked. Pure functions of the task's record, so that every try
- * at a post says the same.
+ * All that a user reads about a task, in the language of the person who asked, and the message that stands in the thread while the
+ * task is under way. Pure functions of the task's record, so that every try at a post says the same.
  */
 import { hasFailedDelivery, type Locale, type Task } from "../../task/task.ts";
-import type { Content } from "../api/slack.ts";
+import type { Block, Content } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
+import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
+import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
+import { hasVisibleText, isVisible, withoutComments } from "../markdown/visible-text.ts";
 import { answerParts, plainLast, withBlocks } from "./answer.ts";
-import { section, shorten } from "./blocks.ts";
+import { buttons, context, markdownBlock, section, shorten } from "./blocks.ts";
 import { referenceText, replacedText, retriedText, sentencesFor, undeliveredText } from "./outcome-text.ts";
-import { placeholderContent, statusText } from "./placeholder.ts";
 import { type ButtonClickRefusal, questionContent, refusalText } from "./question.ts";
+import {
+  blockText,
+  joinBlocks,
+  maxMarkdownLength,
+  maxMrkdwnLength,
+  openFence,
+  scanBlocks,
+  type TextBlock,
+} from "./split.ts";
 
 /** `locale` counts where a task has none of its own; `contact` is whom a person who is refused is to ask, in mrkdwn. */
 export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
@@ -67,7 +78,7 @@ export type TaskText = {
   pressRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
 };
 
-const maxLength = 300;
+const maxOpeningLength = 300;
 
 const inChannel: Record<Locale, (user: string, text: string) => string> = {
   en: (user, text) => `<@${user}> asked: ${text}`,
@@ -84,7 +95,209 @@ const nothing: Record<Locale, string> = { en: "(no text)", ja: "（テキスト�
 /** Of a direct message (`D…`) the reader is who asked. */
 function openingText({ task, locale }: { task: Task; locale: Locale }): string {
   const { message, place } = task;
-  const text = escapeMrkdwn(shorten({ text: message.text, maxLength })) || nothing[locale];
+  const text = escapeMrkdwn(shorten({ text: message.text, maxLength: maxOpeningLength })) || nothing[locale];
   const isDirect = message.direct || (place?.channel ?? message.channel).startsWith("D");
   return isDirect ? inDirect[locale](text) : inChannel[locale](escapeMrkdwn(message.user), text);
+}
+
+const maxProgressLength = 300;
+/** The words around it have the rest of the room. */
+const aroundLength = 400;
+/** Comments may take room in what is read of a partial text: several times what is shown. */
+const maxReadLength = 50_000;
+
+type Request = { task: Task; locale: Locale };
+
+/** What is done, how far, and either the agent's words about it or the answer as far as it is written. */
+function placeholderContent({ task, locale }: Request): Content {
+  const words = placeholderText({ task, locale });
+  const written = writtenSoFar(task);
+  const cancel = cancelButton({ task, locale });
+  if (task.mrkdwnFallback)
+    return { text: filled([words, written === undefined ? "" : plainNewest(written)]).join("\n") };
+  const blocks = written === undefined ? [section(words)] : [markdownBlock(newest(written)), context(words)];
+  return { text: words, blocks: [...blocks, ...cancel] };
+}
+
+/** Of the assistant; in plain text. */
+function statusText({ task, locale }: Request): string {
+  return statusWords({ what: doingOf(task), ahead: aheadOf(task), locale });
+}
+
+function placeholderText({ task, locale }: Request): string {
+  const { text = "", percent } = task.progress ?? {};
+  const doing = doingText({ what: doingOf(task), ahead: aheadOf(task), locale });
+  const line = task.cancelReason === undefined ? shorten({ text, maxLength: maxProgressLength }) : "";
+  const said = isVisible(line) ? escapeMrkdwn(line) : "";
+  return filled([doing, said, percent === undefined ? "" : percentBar(percent)]).join("\n");
+}
+
+function doingOf({ cancelReason, question, retryOf, progress, state }: Task): Doing {
+  if (cancelReason !== undefined) return cancelReason === "asked" ? "canceling" : "ending";
+  if (state === "asking" && question?.answer === undefined) return "asking";
+  if (progress?.partialText !== undefined && progress.partialText !== "") return "writing";
+  return retryOf === undefined ? "working" : "retrying";
+}
+
+/** How many go before it, as long as it waits for its turn. */
+function aheadOf({ queuePosition = 0, state }: Task): number {
+  return state === "received" || state === "queued" || state === "announced" ? queuePosition : 0;
+}
+
+/** Nothing where a native stream shows it already. */
+function writtenSoFar({ progress, stream }: Task): string | undefined {
+  const isStreamed = stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
+  const text = progress?.partialText ?? "";
+  // An ellipsis says only that it was cut.
+  return isStreamed || !hasVisibleText(newest(text).replace(/^…/, "")) ? undefined : text;
+}
+
+function newest(text: string): string {
+  const markdown = fencedTables(safeMarkdown(end(text)));
+  return safePart({ part: newestText({ text: markdown, maxLength: maxMarkdownLength }), maxLength: maxMarkdownLength });
+}
+
+/** At most `maxMarkdownLength` of the end. An agent may send a text of megabytes with every poll: only its end is read. */
+function end(text: string): string {
+  // A comment that is cut would be shown.
+  const hasCutComment = text.length > maxMarkdownLength && text.includes("<!--");
+  const read = hasCutComment ? withoutComments(lastPart({ text, maxLength: maxReadLength })) : text;
+  return newestText({ text: read, maxLength: maxMarkdownLength });
+}
+
+function plainNewest(text: string): string {
+  return newestText({ text: toMrkdwn(safeMarkdown(end(text))), maxLength: maxMrkdwnLength - aroundLength * 5 });
+}
+
+function cancelButton({ task, locale }: Request): Block[] {
+  if (task.cancelReason !== undefined) return [];
+  return [buttons([{ requestId: task.id, button: { type: "cancel" }, label: cancelLabel(locale) }])];
+}
+
+function filled(texts: readonly string[]): string[] {
+  return texts.filter((text) => text !== "");
+}
+
+/** What the task does at the moment. */
+type Doing = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
+
+const doing: Record<Doing, Record<Locale, string>> = {
+  working: { en: "Working on it …", ja: "取りかかっています…" },
+  retrying: { en: "Trying again …", ja: "もう一度取りかかっています…" },
+  writing: { en: "Writing …", ja: "回答を書いています…" },
+  asking: { en: "Waiting for an answer to the question …", ja: "質問への回答を待っています…" },
+  canceling: { en: "Canceling …", ja: "取り消しています…" },
+  ending: { en: "The time for this is up: stopping …", ja: "時間切れのため、終了しています…" },
+};
+
+/** Slack puts the app's name before it. */
+const status: Record<Doing, Record<Locale, string>> = {
+  working: { en: "is working on it…", ja: "が取りかかっています…" },
+  retrying: { en: "is trying again…", ja: "がもう一度取りかかっています…" },
+  writing: { en: "is writing…", ja: "が回答を書いています…" },
+  asking: { en: "is waiting for your answer…", ja: "が回答を待っています…" },
+  canceling: { en: "is canceling…", ja: "が取り消しています…" },
+  ending: { en: "is stopping…", ja: "が終了しています…" },
+};
+
+const queued: Record<Locale, (ahead: number) => string> = {
+  en: (ahead) =>
+    `I take the messages of a thread one by one: this one comes after the ${ahead === 1 ? "one" : ahead} before it …`,
+  ja: (ahead) => `スレッドのメッセージは一件ずつ処理します。この件は先の${ahead}件の後になります…`,
+};
+
+const queuedStatus: Record<Locale, string> = { en: "will come to it soon…", ja: "が順番を待っています…" };
+
+const cancel: Record<Locale, string> = { en: "Cancel", ja: "取り消す" };
+
+function cancelLabel(locale: Locale): string {
+  return cancel[locale];
+}
+
+/** `ahead` tasks of the thread go before it. */
+function doingText({ what, ahead, locale }: { what: Doing; ahead: number; locale: Locale }): string {
+  const now = doing[what][locale];
+  if (ahead === 0 || isOver(what)) return now;
+  return what === "retrying" ? `${now} ${queued[locale](ahead)}` : queued[locale](ahead);
+}
+
+function statusWords({ what, ahead, locale }: { what: Doing; ahead: number; locale: Locale }): string {
+  return ahead > 0 && !isOver(what) ? queuedStatus[locale] : status[what][locale];
+}
+
+function isOver(what: Doing): boolean {
+  return what === "canceling" || what === "ending";
+}
+
+const barLength = 10;
+
+/** `▓▓▓░░░░░░░ 30 %`. Full only when it is. */
+export function percentBar(percent: number): string {
+  const whole = Math.floor(Math.min(100, Math.max(0, percent)));
+  const filled = Math.floor((whole / 100) * barLength);
+  return `${"▓".repeat(filled)}${"░".repeat(barLength - filled)} ${whole} %`;
+}
+
+const before = "…\n\n";
+const partOfCharacter = /^[\uDC00-\uDFFF\p{M}\u200D]+/u;
+
+/** At most `maxLength` UTF-16 units (at least 200) of Markdown, from its end; a fence that is open is closed, one that is cut is opened. */
+export function newestText({ text, maxLength }: { text: string; maxLength: number }): string {
+  const blocks = scanBlocks(text);
+  const all = joinBlocks(blocks);
+  if (all.length <= maxLength) return all;
+  const kept: TextBlock[] = [];
+  let room = maxLength - before.length;
+  for (const block of blocks.toReversed()) {
+    const { length } = blockText(block);
+    if (length > room) {
+      const end = endOf({ block, room });
+      if (end !== undefined) kept.unshift(end);
+      break;
+    }
+    kept.unshift(block);
+    room -= length + 2;
+  }
+  return before + joinBlocks(kept);
+}
+
+/**
+ * About the last `maxLength` UTF-16 units of Markdown, for a function that reads the whole of what it gets. The text may begin
+ * within a line. It does not begin within a comment, since the rest of one would be shown, and code goes on as code.
+ */
+export function lastPart({ text, maxLength }: { text: string; maxLength: number }): string {
+  if (text.length <= maxLength) return text;
+  const start = afterComment(text, text.length - maxLength);
+  return before + openFence(text.slice(0, start)) + text.slice(start).replace(partOfCharacter, "");
+}
+
+/** `at`, or the end of the comment that is open there. A comment without an end goes on to the end of the text. */
+function afterComment(text: string, at: number): number {
+  const opened = text.lastIndexOf("<!--", at - 1);
+  if (opened < 0 || text.lastIndexOf("-->", at - 1) > opened) return at;
+  const closed = text.indexOf("-->", opened + 4);
+  return closed < 0 ? text.length : Math.max(at, closed + 3);
+}
+
+function endOf({ block, room }: { block: TextBlock; room: number }): TextBlock | undefined {
+  const frame = blockText({ ...block, body: [] }).length + 1;
+  let left = room - frame;
+  const lines: string[] = [];
+  for (const line of block.body.toReversed()) {
+    if (line.length > left) {
+      const rest = lines.length === 0 && left > 100 ? wellFormedEnd({ text: line, length: left }) : undefined;
+      if (rest !== undefined) lines.unshift(rest);
+      break;
+    }
+    lines.unshift(line);
+    left -= line.length + 1;
+  }
+  return lines.length === 0 ? undefined : { ...block, body: lines };
+}
+
+/** From the first blank on where one is near; no half of a character. */
+function wellFormedEnd({ text, length }: { text: string; length: number }): string {
+  const end = text.slice(-length);
+  const [blank] = /^\S{0,30}\s+/.exec(end) ?? [""];
+  return end.slice(blank.length).replace(partOfCharacter, "");
 }

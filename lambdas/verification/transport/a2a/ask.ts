@@ -2,7 +2,7 @@
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import type { AuthorizedSend } from "../http/send.ts";
+import type { AuthorizedSend } from "../http/transport.ts";
 import { parseEnvelope } from "../read-response.ts";
 import type { TransportResponse } from "../transport.ts";
 import type { CardSource } from "./card-source.ts";

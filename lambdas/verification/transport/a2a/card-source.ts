@@ -7,9 +7,9 @@ import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
 import { createCachedCredential } from "../../../shared/async/cached-credential.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { checkedUrl } from "../authorizer/authorizer.ts";
-import type { AuthorizedSend, HttpResponse } from "../http/send.ts";
+import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";
 import { isRedirection, type Refuse, refusalOf, statusToReason } from "../read-response.ts";
 import { undelivered, unusableCard } from "./interfaces.ts";
 

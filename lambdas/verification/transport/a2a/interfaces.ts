@@ -1,10 +1,10 @@
-/** Where an agent is to be called, and in which version: what of a card's interfaces Sekisho can use. */
+/** Chooses the interface and the version in which an agent is called, among those of its card that Sekisho can use. */
 
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { checkedUrl } from "../authorizer/authorizer.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */

@@ -8,7 +8,7 @@ import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
 import { v03ReadAnswerSchema, v03ReadTaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { type AuthorizedSend, requestHeaders } from "../http/send.ts";
+import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
 import { parseEnvelope, tooLarge } from "../read-response.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";

@@ -1,10 +1,10 @@
-/** From A2A's task or message to the zone contract's result, or to the error that the task ended with. */
+/** Turns A2A's task or message into the zone contract's result, or into the error that the task ended with. */
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import { joinTextParts, type Part } from "../../../../contracts/a2a/part.ts";
 import type { ReadAnswer, ReadTask } from "../../../../contracts/a2a/read-task.ts";
-import { fromA2aState } from "../../../../contracts/a2a/states.ts";
+import { fromA2aState } from "../../../../contracts/a2a/task.ts";
 import { findReasonOfState } from "../../../../contracts/dialects.ts";
 import { type Reason, SekishoError } from "../../../../contracts/errors.ts";
 import {
@@ -13,8 +13,9 @@ import {
   progressSchema,
   type ResultOf,
   type TaskResult,
+  type TaskState,
+  transitionError,
 } from "../../../../contracts/methods.ts";
-import { type TaskState, transitionError } from "../../../../contracts/task.ts";
 
 /** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];

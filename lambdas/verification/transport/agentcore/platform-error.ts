@@ -1,6 +1,6 @@
 /**
- * What a failure of AgentCore means: one of its SDK by the HTTP status first, then by the name, since a name is there only if the body
- * was AWS's own; and one that comes as JSON-RPC (its A2A mode).
+ * Classifies failures of AgentCore: those of its SDK by the HTTP status first, then by the name, since a name is there only if the body
+ * was AWS's own; and those that come as JSON-RPC (its A2A mode).
  */
 import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";

@@ -1,7 +1,7 @@
 /** The seam below the transports over HTTP: adds credentials to one outgoing request, and says what a failure to get them means. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
-import { parseUrl } from "../../../shared/parse-url.ts";
+import { parseUrl } from "../../../shared/untrusted-input.ts";
 
 export type AuthorizableRequest = {
   method: "GET" | "POST";

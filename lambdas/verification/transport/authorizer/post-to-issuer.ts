@@ -3,7 +3,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { sendOnce } from "../http/send.ts";
+import { sendOnce } from "../http/transport.ts";
 import type { TransportResponse } from "../transport.ts";
 import { checkedUrl, codeOf, credentialFailure } from "./authorizer.ts";
 
@@ -11,7 +11,7 @@ const maxResponseBytes = 64 * 1024;
 
 /**
  * A form, or an object as JSON. Resolves to the JSON object of a 2xx; rejects with `unauthenticated` or `unavailable`
- * (credential-error.ts). No connection is kept: the next token is wanted minutes later, when a kept one would be dead.
+ * (authorizer.ts). No connection is kept: the next token is wanted minutes later, when a kept one would be dead.
  */
 export async function postToIssuer({
   url: address,

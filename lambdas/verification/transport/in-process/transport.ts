@@ -4,7 +4,7 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
 
 import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
-import { requestHeaders } from "../http/send.ts";
+import { requestHeaders } from "../http/transport.ts";
 import { defaultMaxResponseBytes, readShortened } from "../read-response.ts";
 import type { Transport } from "../transport.ts";
 

@@ -3,9 +3,8 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Database, openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/engine.ts";
 import { EngineFileError, fileErrorOf } from "../../../../lambdas/shared/engine/sqlite/file-error.ts";
-import { createSqliteQueue } from "../../../../lambdas/shared/engine/sqlite/task-queue.ts";
-import { createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/task-store.ts";
 import { parseStored } from "../../tasks/stored-task.ts";
 import { type Check, failedFinding, okFinding } from "../check.ts";
 

@@ -1,6 +1,6 @@
 /** The live list as streams of server-sent events, one for each tab that looks at it. */
 import type { ServerResponse } from "node:http";
-import { safeReplacer } from "../../../../lambdas/shared/safe-characters.ts";
+import { safeReplacer } from "../../../../lambdas/shared/untrusted-input.ts";
 import { commonHeaders } from "../../web/common-headers.ts";
 import type { LiveTasks, TaskListUpdate } from "./live-tasks.ts";
 

@@ -14,8 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { healthText, startText } from "../../../execution/bundled-container.ts";
-import { eventually } from "../../../execution/host/test-host.ts";
+import { healthText, startText } from "../../../execution/handlers/bundled-container.ts";
+import { eventually } from "../../../execution/test-host.ts";
 import { endWithUs } from "../../../rehearsal/reaper.ts";
 import { billSchema } from "../sbom/bill.ts";
 import { type Built, buildHere, instructions, isIgnored, root } from "./built.ts";

@@ -3,8 +3,7 @@
 import { parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3/client";
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
-import { type AgentCard, agentCardSchema } from "../../../../contracts/a2a/agent-card.ts";
-import { readCardSchema } from "../../../../contracts/a2a/card.ts";
+import { type AgentCard, agentCardSchema, readCardSchema } from "../../../../contracts/a2a/card.ts";
 import { cardToV03, listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 import { wire } from "../wire.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach } from "@jest/globals";
 import type { MethodName, ParamsOf, ResultOf } from "../../../../contracts/methods.ts";
 import { silentLog } from "../../../../lambdas/shared/log.ts";
-import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createA2aTransport } from "../../../../lambdas/verification/transport/a2a/transport.ts";
 import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createClient } from "../../../../lambdas/verification/transport/runner.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ClientReason } from "../../../../contracts/errors.ts";
-import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createAgentCoreTransport } from "../../../../lambdas/verification/transport/agentcore/transport.ts";
 import { awsError, startAgentCoreStub } from "../../../doubles/agentcore-stub.ts";
 import { json, raw } from "../../../doubles/answers.ts";

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createMtlsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/mtls.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { added, closedAfterwards, movableClock } from "./sample.ts";

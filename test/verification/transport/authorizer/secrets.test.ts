@@ -10,7 +10,7 @@ import { createGoogleAuthorizer } from "../../../../lambdas/verification/transpo
 import { createOAuthClientCredentialsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/oauth-client-credentials.ts";
 import { createSigV4Authorizer } from "../../../../lambdas/verification/transport/authorizer/sigv4.ts";
 import { createWebIdentityAuthorizer } from "../../../../lambdas/verification/transport/authorizer/web-identity.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { raw } from "../../../doubles/answers.ts";
 import { type Asked, startIssuer } from "../../../doubles/issuers/issuer.ts";
 import { connectionReset, startWebServer } from "../../../doubles/web-server.ts";

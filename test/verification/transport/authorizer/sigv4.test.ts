@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { createSts } from "../../../../lambdas/shared/aws/sts.ts";
-import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createSigV4Authorizer } from "../../../../lambdas/verification/transport/authorizer/sigv4.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/https/transport.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { json } from "../../../doubles/answers.ts";
 import { assumableRoleArn, externalId, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
 import { sigv4Problem } from "../../../doubles/sigv4-check.ts";

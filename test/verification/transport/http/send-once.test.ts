@@ -1,6 +1,6 @@
 import { Agent } from "node:https";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { sendOnce } from "../../../../lambdas/verification/transport/http/send.ts";
+import { sendOnce } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { type Authority, createAuthority } from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer, type TlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
 import { type LogFields, silentLog } from "../../../../lambdas/shared/log.ts";
-import { newTrace } from "../../../../lambdas/shared/trace.ts";
+import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { circuitBreaker } from "../../../../lambdas/verification/transport/wrappers.ts";
 
 const openMs = 10_000;

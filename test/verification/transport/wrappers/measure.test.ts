@@ -1,7 +1,7 @@
 /** What calls to a destination count, through the runner that composes the wrappers. */
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { noSpans } from "../../../../lambdas/shared/telemetry/spans.ts";
+import { noSpans } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { recordedMetrics } from "../../../shared/telemetry/recorded.ts";
 import { clientOver, done, execute, type Scripted, virtualTime } from "../sample.ts";
 

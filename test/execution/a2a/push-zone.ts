@@ -1,0 +1,152 @@
+/** Tasks with push configurations over a store and a queue, and a receiver of their notifications on loopback. */
+import { randomUUID } from "node:crypto";
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { createPushConfigs } from "../../../lambdas/execution/a2a/push-configs.ts";
+import { createPushDelivery } from "../../../lambdas/execution/a2a/push-delivery.ts";
+import { createLookAfter, createPushOutbox } from "../../../lambdas/execution/a2a/push-outbox.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createAdvanceIfDue, createRuns } from "../../../lambdas/execution/runs/runs.ts";
+import type { ExecutionTask, StoredPushConfig } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/task-store.ts";
+import { createTasks } from "../../../lambdas/execution/tasks/tasks.ts";
+import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import type { PublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { noMetrics, noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { startWebServer } from "../../doubles/web-server.ts";
+import { answering, memoryStore } from "../test-host.ts";
+
+export const principal = "caller";
+export const secrets = { token: "hunter2-token", credentials: "hunter2-credentials" };
+
+type Received = { target: string; headers: Headers; json: unknown };
+type Answer = number | (() => Response | Promise<Response>);
+
+/** Answers with `answers` in turn, a status or whatever a server may do, and then with 200. */
+export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {}) {
+  const received: Received[] = [];
+  const { url, close } = await startWebServer({
+    async handle({ request, target, body }) {
+      const answer = answers[received.length] ?? 200;
+      received.push({ target, headers: request.headers, json: JSON.parse(Buffer.from(body).toString()) });
+      return typeof answer === "number" ? new Response(null, { status: answer }) : answer();
+    },
+  });
+  return { url: `${url}/hook?key=hunter2-query`, received, close };
+}
+
+/** Keeps what was sent until it is taken, the looks at tasks apart. */
+export function memoryQueue() {
+  const sent: { body: string; delayMs: number }[] = [];
+  const looks: { body: string; delayMs: number }[] = [];
+  const queue: TaskQueue = {
+    send: async ({ body, delayMs = 0 }) => void ("look" in JSON.parse(body) ? looks : sent).push({ body, delayMs }),
+  };
+  return { queue, sent, looks };
+}
+
+export function configOf({ url, ...rest }: Partial<StoredPushConfig> & { url: string }): StoredPushConfig {
+  const { token, credentials } = secrets;
+  return { id: "c1", url, token, authentication: { scheme: "Bearer", credentials }, version: "1.0", ...rest };
+}
+
+/** What of a notification says which state it tells. */
+export function statesOf(received: readonly Received[]): unknown[] {
+  return received.map(({ json }) => (json as { task: A2aTask }).task.status.state);
+}
+
+type ZoneOptions = Omit<Parameters<typeof createPushZone>[0], "queue">;
+
+/** A zone and the receiver of its only task, which has run; its notices wait in the queue. */
+export async function zoneWithReceiver({
+  answers = [],
+  config = {},
+  ...options
+}: ZoneOptions & { answers?: Answer[]; config?: Partial<StoredPushConfig> } = {}) {
+  const receiver = await startReceiver({ answers });
+  const { queue, sent, looks } = memoryQueue();
+  const zone = createPushZone({ queue, ...options });
+  const task = await zone.begin({ pushConfigs: [configOf({ url: receiver.url, ...config })] });
+  /** Delivers what waits, in order and without its delays, until nothing does. */
+  async function deliverAll(): Promise<number[]> {
+    const delays: number[] = [];
+    for (let message = sent.shift(); message !== undefined; message = sent.shift()) {
+      delays.push(message.delayMs);
+      await zone.delivery.handle({ body: message.body, signal: new AbortController().signal });
+    }
+    return delays;
+  }
+  const messages = () => zone.lines.map((line) => JSON.parse(line).message as string);
+  return { ...zone, ...receiver, sent, looks, task, deliverAll, messages };
+}
+
+export function createPushZone({
+  agent = answering("done"),
+  queue,
+  store = memoryStore(),
+  supported = true,
+  allowLoopback = true,
+  post,
+  timeoutMs = 5000,
+}: {
+  agent?: Agent;
+  queue: TaskQueue;
+  store?: ReturnType<typeof memoryStore>;
+  supported?: boolean;
+  allowLoopback?: boolean;
+  post?: PublicPost;
+  timeoutMs?: number;
+}) {
+  const lines: string[] = [];
+  const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
+  const changeSignal = createChangeSignal();
+  const clock = { now: Date.now, newId: randomUUID, random: Math.random };
+  const times = {
+    leaseMs: 5000,
+    renewMs: 2500,
+    lostAfterMs: 5000,
+    retentionMs: 120_000,
+    progressMs: 1,
+    questionMs: 120_000,
+  };
+  const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
+  const changeTask = outbox.after(createChangeTask({ store, changeSignal, now: clock.now }));
+  const common = { ...clock, ...times, changeTask, metrics: noMetrics, spans: noSpans, log };
+  const runs = createRuns({ ...common, agent, agentName: "agent" });
+  const advanceIfDue = createAdvanceIfDue({ ...common, runs });
+  const tasks = createTasks({
+    ...common,
+    store: outbox.before(store),
+    runs,
+    changeSignal,
+    advanceIfDue,
+    maxTaskMs: 60_000,
+    isStopped: () => false,
+  });
+  return {
+    lines,
+    store,
+    tasks,
+    configs: createPushConfigs({ tasks, outbox: supported ? outbox : undefined, allowLoopback, newId: () => "new-id" }),
+    advanceIfDue,
+    delivery: createPushDelivery({
+      look: createLookAfter({ store, advanceIfDue, outbox }),
+      ...{ store, queue, allowLoopback, timeoutMs, log },
+      random: () => 0.01,
+      ...(post && { post }),
+    }),
+    /** Resolves to the task when its run is over. */
+    async begin({ pushConfigs }: { pushConfigs?: StoredPushConfig[] } = {}): Promise<ExecutionTask> {
+      const messageId = randomUUID();
+      const task = await tasks.submit({
+        ...{ principal, taskId: randomUUID(), requestId: messageId, fingerprint: "f", input: { text: "hello" } },
+        trace: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
+        receivedAtMs: Date.now(),
+        a2a: { contextId: "c", message: { messageId, role: "ROLE_USER", parts: [{ text: "hello" }] }, pushConfigs },
+      });
+      await runs.ended(task.id);
+      return (await store.get({ id: task.id })) ?? task;
+    },
+    running: runs,
+  };
+}

@@ -1,0 +1,123 @@
+/** What an agent gets of a message. */
+import { describe, expect, it } from "@jest/globals";
+import { questionKey, slackMessageKey } from "../../../contracts/a2a/extension.ts";
+import type { Message, Part } from "../../../contracts/a2a/part.ts";
+import { SekishoError } from "../../../contracts/errors.ts";
+import {
+  answerIn,
+  checkOutputModes,
+  fingerprintOfMessage,
+  inputOf,
+} from "../../../lambdas/execution/a2a/read-message.ts";
+
+function message(parts: Part[], more: Partial<Message> = {}): Message {
+  return { messageId: "m", role: "ROLE_USER", parts, ...more };
+}
+
+const input = (parts: Part[], metadata?: Message["metadata"], contextId = "c") =>
+  inputOf({ message: message(parts, { metadata }), contextId });
+
+describe("a task's input", () => {
+  it("of one plain text is that text", () => {
+    expect(input([{ text: "hello" }])).toEqual({ text: "hello" });
+  });
+
+  it("of several parts is all text, a line each, and the parts", () => {
+    const parts = [{ text: "one" }, { data: { a: 1 } }, { text: "two" }, { raw: "AAEC" }];
+    expect(input(parts)).toEqual({ text: "one\ntwo", parts });
+  });
+
+  it("has attachments for the files that can be read like those of a Slack message", () => {
+    const parts = [
+      { url: "https://files.example/a", filename: "a.png", mediaType: "image/png" },
+      { url: "https://files.example/b" },
+      { url: "http://files.example/not-safe" },
+      { url: "no address" },
+      { text: "look" },
+    ];
+    expect(input(parts)).toEqual({
+      text: "look",
+      parts,
+      attachments: [
+        { id: "part-1", name: "a.png", mimetype: "image/png", size: 0, url: "https://files.example/a" },
+        { id: "part-2", name: "", mimetype: "application/octet-stream", size: 0, url: "https://files.example/b" },
+      ],
+    });
+  });
+
+  it("has of the Slack message behind it what fits the contract", () => {
+    const history = [{ role: "user", text: "before" }];
+    const notes = { channel: "C1", thread_ts: "1762750300.000100", team_id: "T1", user_id: "U1", history };
+    const metadata = { [slackMessageKey]: { ...notes, correlation_id: "c-1", bot_token: "xoxb-1", text: "other" } };
+    expect(input([{ text: "hi" }], metadata)).toEqual({ text: "hi", correlation_id: "c-1", ...notes });
+  });
+
+  it.each([
+    ["of a wrong type", { channel: 7, thread_ts: "now", user_id: "", history: [{ role: "system", text: "" }] }],
+    ["no object", "channel"],
+    ["null", null],
+  ])("leaves out notes that are %s", (_name, notes) => {
+    expect(input([{ text: "hi" }], { [slackMessageKey]: notes })).toEqual({ text: "hi" });
+  });
+
+  it.each([
+    ["s-6f1d4a3e7b525c1f9a552a6d3c0f7e11aabbcc", true],
+    ["too short for a session", false],
+  ])("has the context %s as its session: %s", (contextId, isSession) => {
+    expect(input([{ text: "hi" }], undefined, contextId).session_id).toBe(isSession ? contextId : undefined);
+  });
+
+  it("is refused with more text than a task may have, and told where", () => {
+    const parts = [{ text: "x".repeat(20_000) }, { text: "x".repeat(20_000) }];
+    const issues = [expect.objectContaining({ path: "message.parts" })];
+    expect(() => input(parts)).toThrow(expect.objectContaining({ reason: "invalid_params", details: { issues } }));
+  });
+});
+
+describe("an answer", () => {
+  const question = { prompt: "?", messageId: "q", options: [{ id: "a", label: "The first" }] };
+  it.each<[string, Part[], Message["metadata"], object]>([
+    ["in words", [{ text: "neither" }], undefined, { text: "neither" }],
+    ["by an option's label", [{ text: " The first\n" }], undefined, { text: " The first\n", option_id: "a" }],
+    ["by an option's id", [{ text: "a" }], undefined, { text: "a", option_id: "a" }],
+    [
+      "by an option in the metadata, of a user",
+      [{ text: "x" }],
+      { [questionKey]: { option_id: "b" }, [slackMessageKey]: { user_id: "U1" } },
+      { text: "x", option_id: "b", user_id: "U1" },
+    ],
+    ["in metadata that mean nothing", [{ text: "x" }], { [questionKey]: { option_id: 7 } }, { text: "x" }],
+    ["with data", [{ data: 7 }], undefined, { text: "", parts: [{ data: 7 }] }],
+  ])("%s", (_name, parts, metadata, expected) => {
+    const answer = answerIn({ message: message(parts, { metadata }), question });
+    expect(answer).toEqual({ id: "m", fingerprint: expect.any(String), ...expected });
+  });
+});
+
+describe("the content by which a repetition is known", () => {
+  const first = message([{ text: "hello" }]);
+  it("is role, parts, context and task, and not the metadata", () => {
+    expect(fingerprintOfMessage({ ...first, metadata: { signed: 1 } })).toBe(fingerprintOfMessage(first));
+    const others = [{ parts: [{ text: "hi" }] }, { contextId: "c" }, { taskId: "t" }, { role: "ROLE_AGENT" as const }];
+    const prints = [first, ...others.map((other) => ({ ...first, ...other }))].map(fingerprintOfMessage);
+    expect(new Set(prints).size).toBe(prints.length);
+  });
+});
+
+describe("output modes", () => {
+  it.each([
+    [undefined],
+    [["text/plain"]],
+    [["image/png", "Application/JSON; charset=utf-8"]],
+    [["text"]],
+    [["text/*"]],
+    [["*/*"]],
+    [["application/octet-stream"]],
+  ])("%j can be made", (accepted) => {
+    expect(() => checkOutputModes(accepted)).not.toThrow();
+  });
+
+  it.each([[["image/png"]], [["text/html", "audio/*"]], [["textual"]]])("%j cannot", (accepted) => {
+    expect(() => checkOutputModes(accepted)).toThrow(new SekishoError("content_type_not_supported"));
+  });
+});

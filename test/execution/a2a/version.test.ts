@@ -1,0 +1,57 @@
+/** Which version a request is understood in. */
+import { describe, expect, it } from "@jest/globals";
+import { askedVersion, dialectAsked, operationNamed, versionInForce } from "../../../lambdas/execution/a2a/version.ts";
+
+describe("the version that a client asks for", () => {
+  it.each([
+    [undefined, undefined, undefined],
+    ["", "", undefined],
+    ["1.0", undefined, "1.0"],
+    [" 1.0 ", "0.3", "1.0"],
+    ["", "1.0", "1.0"],
+    [undefined, "0.3", "0.3"],
+  ])("is in the header (%j), or else in the query (%j): %j", (header, query, expected) => {
+    expect(askedVersion({ header: () => header, query: () => query })).toBe(expected);
+  });
+
+  it.each([
+    ["1.0", "message/send", "1.0"],
+    ["1.0.1", "SendMessage", "1.0"],
+    ["0.3", "SendMessage", "0.3"],
+    ["0.3.0", "message/send", "0.3"],
+    [undefined, "SendMessage", "1.0"],
+    [undefined, "message/send", "0.3"],
+    [undefined, "nobody/knows", "0.3"],
+  ])("%j with %s is %s", (asked, method, expected) => {
+    expect(versionInForce({ asked, method })).toBe(expected);
+  });
+
+  it.each(["2.0", "1", "1.1", "0.2", "0.30", "10.0", "1.0, 0.3", "1.0-rc", "1.0.", "v1.0", "latest"])(
+    "%s is none of ours",
+    (asked) => {
+      const refused = expect.objectContaining({ reason: "version_not_supported" });
+      expect(() => versionInForce({ asked, method: "SendMessage" })).toThrow(refused);
+    },
+  );
+
+  it.each([
+    ["1.0", "message/send"],
+    ["0.3", "SendMessage"],
+    ["0.3", "ListTasks"],
+    ["1.0", "execute_task"],
+    ["1.0", "toString"],
+  ] as const)("%s has no method %s", (version, method) => {
+    const refused = expect.objectContaining({ reason: "method_not_found" });
+    expect(() => operationNamed({ version, method })).toThrow(refused);
+  });
+
+  it.each([
+    [undefined, "a2a-0.3"],
+    ["0.3.1", "a2a-0.3"],
+    ["0.2", "a2a"],
+    ["1.0", "a2a"],
+    ["7.0", "a2a"],
+  ])("%j has its errors written in %s", (asked, dialect) => {
+    expect(dialectAsked(asked)).toBe(dialect);
+  });
+});

@@ -1,0 +1,149 @@
+/** What an A2A client sees of a task's record. */
+import { describe, expect, it } from "@jest/globals";
+import { questionKey, taskKey } from "../../../contracts/a2a/extension.ts";
+import { a2aTaskSchema } from "../../../contracts/a2a/task.ts";
+import { directMessage, viewOf } from "../../../lambdas/execution/a2a/view.ts";
+import type { ExecutionTask, Outcome } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { recordOf, taskId } from "./records.ts";
+
+const success: Outcome = { type: "success", text: "All of them." };
+const failed = (reason: "timeout" | "execution_failed" | "plan_error", lost?: true): Outcome => ({
+  type: "failure",
+  reason,
+  ...(lost && { lost }),
+});
+const question = { prompt: "Which one?", options: [{ id: "a", label: "The first" }], messageId: "question-1" };
+
+describe("the state", () => {
+  it.each<[string, Partial<ExecutionTask>, string, string | undefined, unknown]>([
+    ["new", { state: "submitted" }, "SUBMITTED", undefined, { poll_after_ms: 1000 }],
+    ["under way", {}, "WORKING", undefined, { poll_after_ms: 1000 }],
+    [
+      "told of",
+      { progress: { text: "Reading", percent: 40 } },
+      "WORKING",
+      "Reading",
+      { poll_after_ms: 1000, percent: 40 },
+    ],
+    ["asking", { state: "input_required", question }, "INPUT_REQUIRED", "Which one?", undefined],
+    [
+      "asking for credentials",
+      { state: "input_required", question: { ...question, kind: "auth" } },
+      "AUTH_REQUIRED",
+      "Which one?",
+      undefined,
+    ],
+    ["done", { state: "completed", outcome: success }, "COMPLETED", "All of them.", undefined],
+    [
+      "late",
+      { state: "failed", outcome: failed("timeout") },
+      "FAILED",
+      "The task took longer than it was given.",
+      { reason: "timeout" },
+    ],
+    [
+      "lost",
+      { state: "failed", outcome: failed("execution_failed", true) },
+      "FAILED",
+      "The agent ran and failed.",
+      { reason: "execution_failed", lost: true },
+    ],
+    [
+      "refused by its agent",
+      { state: "rejected", outcome: failed("plan_error") },
+      "REJECTED",
+      "The agent cannot plan the task.",
+      { reason: "plan_error" },
+    ],
+    ["canceled", { state: "canceled" }, "CANCELED", "The task was canceled.", undefined],
+  ])("of a task that is %s", (_name, record, state, text, notes) => {
+    const task = viewOf({ task: recordOf(record) });
+    expect(a2aTaskSchema.parse(task)).toEqual(task);
+    const { status, metadata, id, contextId } = task;
+    expect([id, contextId, status.state]).toEqual([taskId, "context-1", `TASK_STATE_${state}`]);
+    expect(status.timestamp).toBe("2025-11-10T04:51:40.500Z");
+    expect(status.message?.parts).toEqual(text === undefined ? undefined : [{ text }]);
+    expect(metadata?.[taskKey]).toEqual(notes);
+  });
+
+  it("has a message with the same id at every read, and another id for other words", () => {
+    const idOf = (record: Partial<ExecutionTask>) => viewOf({ task: recordOf(record) }).status.message?.messageId;
+    const reading = { progress: { text: "Reading" } };
+    const ids = [reading, { progress: { text: "Writing" } }, { state: "completed" as const, outcome: success }].map(
+      idOf,
+    );
+    expect(idOf(reading)).toBe(ids[0]);
+    expect(new Set(ids).size).toBe(3);
+    expect(idOf({ state: "input_required", question })).toBe("question-1");
+  });
+
+  it("has the options of a question where Sekisho looks for them", () => {
+    const { status } = viewOf({ task: recordOf({ state: "input_required", question }) });
+    expect(status.message?.metadata?.[questionKey]).toEqual({ options: question.options });
+  });
+});
+
+describe("artifacts", () => {
+  it("are what the agent made, in its order, and the answer's text at the end", () => {
+    const artifacts = [
+      { name: "a.txt", mimetype: "text/plain", text: "made" },
+      { name: "b.bin", mimetype: "image/png", base64: "AAEC" },
+      { url: "https://files.example/c" },
+      { name: "d.json", data: null },
+      { text: "both", data: [1] },
+      { kind: "of another maker", size: 3 },
+    ];
+    const { artifacts: seen } = viewOf({ task: recordOf({ state: "completed", artifacts, outcome: success }) });
+    expect(seen).toEqual([
+      {
+        artifactId: "artifact-1",
+        name: "a.txt",
+        parts: [{ text: "made", mediaType: "text/plain", filename: "a.txt" }],
+      },
+      { artifactId: "artifact-2", name: "b.bin", parts: [{ raw: "AAEC", mediaType: "image/png", filename: "b.bin" }] },
+      { artifactId: "artifact-3", parts: [{ url: "https://files.example/c" }] },
+      { artifactId: "artifact-4", name: "d.json", parts: [{ data: null, filename: "d.json" }] },
+      { artifactId: "artifact-5", parts: [{ text: "both" }, { data: [1] }] },
+      { artifactId: "artifact-6", parts: [{ data: { kind: "of another maker", size: 3 } }] },
+      { artifactId: "answer", parts: [{ text: "All of them." }] },
+    ]);
+  });
+
+  it("are none where nothing was made and nothing said", () => {
+    const task = viewOf({ task: recordOf({ state: "completed", outcome: { type: "success", text: "" } }) });
+    expect([task.artifacts, task.status.message]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("history", () => {
+  it.each([
+    [undefined, ["message-1", "message-2", "message-3"]],
+    [0, undefined],
+    [2, ["message-2", "message-3"]],
+    [9, ["message-1", "message-2", "message-3"]],
+  ])("of a length of %s", (historyLength, ids) => {
+    expect(viewOf({ task: recordOf(), historyLength }).history?.map(({ messageId }) => messageId)).toEqual(ids);
+  });
+});
+
+describe("an answer that needs no task", () => {
+  const direct: Outcome = { type: "success", text: "Hello.", direct: true };
+
+  it("is a message with what was made, in its context and of no task", () => {
+    const message = directMessage(recordOf({ state: "completed", outcome: direct, artifacts: [{ data: 7 }] }));
+    expect(message).toEqual({
+      messageId: expect.any(String),
+      contextId: "context-1",
+      role: "ROLE_AGENT",
+      parts: [{ text: "Hello." }, { data: 7 }],
+    });
+  });
+
+  it.each<[string, Partial<ExecutionTask>]>([
+    ["under way", {}],
+    ["answered otherwise", { state: "completed", outcome: success }],
+    ["failed", { state: "failed", outcome: failed("timeout") }],
+  ])("is none while the task is %s", (_name, record) => {
+    expect(directMessage(recordOf(record))).toBeUndefined();
+  });
+});

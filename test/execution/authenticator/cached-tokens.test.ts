@@ -1,0 +1,52 @@
+/** How often the configured tokens are read: floods of wrong ones share a read, and rotated ones are seen all the same. */
+import { describe, expect, it } from "@jest/globals";
+import { createAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+
+const config = { type: "bearer" as const, tokens: [{ env: "OLD" }, { env: "NEW" }] };
+
+function start() {
+  const secrets: Record<string, string> = { OLD: "the-old-token-of-this-test", NEW: "the-new-token-of-this-test" };
+  const state = { nowMs: 0, reads: 0, isAway: false };
+  const authenticator = createAuthenticator({
+    config,
+    now: () => state.nowMs,
+    async readSecret(reference) {
+      state.reads += 1;
+      if (state.isAway) throw new Error("away");
+      return ("env" in reference && secrets[reference.env]) || "";
+    },
+  });
+  const ask = (token = "wrong") =>
+    authenticator.authenticate({ header: () => `Bearer ${token}`, platformPrincipal: undefined });
+  return { secrets, state, ask };
+}
+
+describe("the configured tokens", () => {
+  it("are read once for many calls, right and wrong, at the same time and one after the other", async () => {
+    const { secrets, state, ask } = start();
+    await Promise.all(Array.from({ length: 100 }, () => ask()));
+    for (let i = 0; i < 100; i++) await ask();
+    expect(await ask(secrets.OLD)).toBe("bearer");
+    expect(state.reads).toBe(2);
+  });
+
+  it("are read again after half a minute: a new one counts, and the one that it replaced does not", async () => {
+    const { secrets, state, ask } = start();
+    const { OLD: replaced } = secrets;
+    expect(await ask(replaced)).toBe("bearer");
+    secrets.OLD = "another-token-of-this-test";
+    state.nowMs = 30_000;
+    expect([await ask(replaced), await ask(secrets.OLD)]).toEqual([undefined, "bearer"]);
+    expect(state.reads).toBe(4);
+  });
+
+  it("let nobody in while they cannot be read, and are then asked for seldom", async () => {
+    const { secrets, state, ask } = start();
+    await ask(secrets.OLD);
+    Object.assign(state, { nowMs: 30_000, isAway: true, reads: 0 });
+    for (let i = 0; i < 10; i++) await expect(ask(secrets.OLD)).rejects.toThrow("away");
+    expect(state.reads).toBe(2);
+    Object.assign(state, { nowMs: 32_000, isAway: false });
+    expect(await ask(secrets.OLD)).toBe("bearer");
+  });
+});

@@ -1,0 +1,214 @@
+/** The keys of an issuer: fetched seldom, replaced when they change, kept while they cannot be fetched, and nobody let in without. */
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { KeyTimes } from "../../../lambdas/execution/authenticator/issuer-keys.ts";
+import { jwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
+import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
+import { closeLater, serve, unavailable } from "./ask.ts";
+
+const claims = { aud: "agents", sub: "verifier" };
+const discoveryPath = "/.well-known/openid-configuration";
+
+type Setting = { keyTimes?: Partial<KeyTimes>; byUrl?: boolean; now?: () => number };
+
+async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting = {}) {
+  const issuer = closeLater(await startJwksIssuer());
+  const trusted = {
+    issuer: issuer.issuer,
+    ...(byUrl && { jwksUrl: issuer.jwksUrl }),
+    audience: "agents",
+    subjects: ["verifier"],
+    algorithms: ["ES256" as const],
+    clockToleranceSeconds: 0,
+    maxLifetimeSeconds: 7200,
+  };
+  return { issuer, ...(await serve(jwtAuthenticator({ issuers: [trusted], keyTimes, now }))) };
+}
+
+describe("keys", () => {
+  it("are fetched once for many callers at once and after one another", async () => {
+    const { issuer, call } = await start();
+    const token = await issuer.sign(claims);
+    const all = await Promise.all(Array.from({ length: 20 }, () => call(token)));
+    expect(new Set([...all, await call(token)])).toEqual(new Set(["success"]));
+    expect(issuer.fetched).toEqual([discoveryPath, "/keys"]);
+  });
+
+  it("that a token names and nobody knows are looked for: the issuer may have rotated them", async () => {
+    const { issuer, call } = await start({ keyTimes: { coolDownMs: 0 } });
+    const old = await issuer.sign(claims);
+    expect(await call(old)).toBe("success");
+    await issuer.rotate();
+    expect(await call(old)).toBe("success");
+    expect(await call(await issuer.sign(claims))).toBe("success");
+    expect(await call(old)).toBe("unauthenticated");
+  });
+
+  it("that nobody has are not looked for with each token that names one", async () => {
+    const { issuer, call } = await start();
+    expect(await call(await issuer.sign(claims))).toBe("success");
+    const flood = Array.from({ length: 60 }, async (_, n) => call(await issuer.sign(claims, { kid: `nobody's ${n}` })));
+    expect(new Set(await Promise.all(flood))).toEqual(new Set(["unauthenticated"]));
+    expect(issuer.fetched).toEqual([discoveryPath, "/keys"]);
+  });
+
+  it("that were withdrawn are good no longer than they may be kept", async () => {
+    const { issuer, call } = await start({ keyTimes: { maxAgeMs: 0 }, byUrl: true });
+    const old = await issuer.sign(claims);
+    expect(await call(old)).toBe("success");
+    await issuer.rotate();
+    expect(await call(old)).toBe("unauthenticated");
+  });
+
+  it("that are kept are used while the issuer is away", async () => {
+    const { issuer, call } = await start();
+    const token = await issuer.sign(claims);
+    expect(await call(token)).toBe("success");
+    await issuer.close();
+    expect(await call(token)).toBe("success");
+  });
+});
+
+describe("keys that are too old, where they cannot be fetched anew", () => {
+  const maxStaleMs = 60_000;
+
+  /** As of a host that has let its caller in once, with keys that are looked at again each time. */
+  async function startOnce({ coolDownMs = 0 } = {}) {
+    let aheadMs = 0;
+    const keyTimes = { maxAgeMs: 0, coolDownMs, failureCoolDownMs: 0, maxStaleMs };
+    const started = await start({ keyTimes, now: () => Date.now() + aheadMs });
+    const token = await started.issuer.sign(claims);
+    expect(await started.call(token)).toBe("success");
+    return {
+      ...started,
+      token,
+      goOn(ms: number) {
+        aheadMs += ms;
+      },
+    };
+  }
+  const down = () => new Response(null, { status: 503 });
+
+  it("go on for a while, and no longer", async () => {
+    const { issuer, call, token, goOn } = await startOnce();
+    await issuer.close();
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("success");
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("unavailable");
+  });
+
+  it("make it wait for the issuer seldom, which may take its time to fail", async () => {
+    const { issuer, call, token, goOn } = await startOnce({ coolDownMs: maxStaleMs / 4 });
+    issuer.misbehave(down);
+    const fetched = issuer.fetched.length;
+    for (let count = 0; count < 5; count++) expect(await call(token)).toBe("success");
+    expect(issuer.fetched.length).toBe(fetched + 1);
+    goOn(maxStaleMs / 4);
+    expect(await call(token)).toBe("success");
+    expect(issuer.fetched.length).toBe(fetched + 2);
+  });
+
+  it("are no younger by an answer that is no set of keys", async () => {
+    const { issuer, call, token, goOn } = await startOnce();
+    issuer.misbehave((path) => (path === "/keys" ? Response.json({ keys: "none" }) : undefined));
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("success");
+    goOn(maxStaleMs / 2);
+    expect(await call(token)).toBe("unavailable");
+  });
+
+  it("leave it open whose a key is that is not among them, until the issuer is back", async () => {
+    const { issuer, call, hear, token } = await startOnce();
+    issuer.misbehave(down);
+    await issuer.rotate();
+    const later = await issuer.sign(claims);
+    expect(await hear(later)).toEqual(unavailable);
+    expect(await call(token)).toBe("success");
+    issuer.misbehave(() => undefined);
+    expect(await call(later)).toBe("success");
+    expect(await call(token)).toBe("unauthenticated");
+  });
+
+  it("are no reason to believe a token that they did not sign, or whose time is over", async () => {
+    const { issuer, call } = await startOnce();
+    issuer.misbehave(down);
+    const stranger = { ...(await newKey()), kid: issuer.key().kid };
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const payload = { iss: issuer.issuer, exp: nowSeconds + 300, ...claims };
+    expect(await call(await signWith({ key: stranger, payload }))).toBe("unauthenticated");
+    expect(await call(await issuer.sign({ ...claims, exp: nowSeconds - 1 }))).toBe("unauthenticated");
+  });
+});
+
+describe("where the keys cannot be had", () => {
+  let stranger: JwksIssuer;
+  beforeAll(async () => {
+    stranger = await startJwksIssuer();
+  });
+  afterAll(() => stranger.close());
+
+  const onKeys = (answer: () => Response | Promise<Response>) => (path: string) =>
+    path === "/keys" ? answer() : undefined;
+  const large = JSON.stringify({ keys: [], padding: "x".repeat(300_000) });
+  const cases: Record<string, (path: string) => Response | Promise<Response> | undefined> = {
+    "an answer of 500": onKeys(() => new Response("no", { status: 500 })),
+    "an answer of 404": () => new Response(null, { status: 404 }),
+    "a reset connection": onKeys(() => Promise.reject(new Error("reset"))),
+    "what is no JSON": onKeys(() => new Response("<html>")),
+    "what is no set of keys": onKeys(() => Response.json({ keys: "none" })),
+    "more than is read": onKeys(() => new Response(large)),
+    "more than is read, without an end": onKeys(() => endless()),
+    "a slow answer": onKeys(() => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }))),
+    "a redirect": onKeys(() => new Response(null, { status: 302, headers: { location: stranger.jwksUrl } })),
+    "a document of another issuer": (path) =>
+      path === discoveryPath ? Response.json({ issuer: stranger.issuer, jwks_uri: stranger.jwksUrl }) : undefined,
+    "a document without the place of the keys": (path) => (path === discoveryPath ? Response.json({}) : undefined),
+  };
+
+  it.each(Object.keys(cases))("because of %s, nobody is let in, and the caller may try again", async (name) => {
+    const { issuer, hear, lines } = await start({ keyTimes: { timeoutMs: 150 } });
+    issuer.misbehave(cases[name] ?? (() => undefined));
+    expect(await hear(await issuer.sign(claims))).toEqual(unavailable);
+    expect(lines.join("")).toContain('"message":"authenticator_failed"');
+    expect(lines.join("")).not.toContain(issuer.issuer);
+    expect(stranger.fetched).toEqual([]);
+  });
+
+  it("because the document leads to plain http, the keys are not fetched", async () => {
+    const { issuer, hear } = await start();
+    // No loopback address, although this machine would answer.
+    const document = { issuer: issuer.issuer, jwks_uri: stranger.jwksUrl.replace("127.0.0.1", "0.0.0.0") };
+    issuer.misbehave((path) => (path === discoveryPath ? Response.json(document) : undefined));
+    expect(await hear(await issuer.sign(claims))).toEqual(unavailable);
+    expect(stranger.fetched).toEqual([]);
+  });
+
+  it("because nothing listens, nobody is let in", async () => {
+    const { issuer, hear } = await start();
+    const token = await issuer.sign(claims);
+    await issuer.close();
+    expect(await hear(token)).toEqual(unavailable);
+  });
+
+  it("the issuer is left alone for a while, however many ask", async () => {
+    const { issuer, call } = await start({ byUrl: true });
+    issuer.misbehave(() => new Response(null, { status: 503 }));
+    const token = await issuer.sign(claims);
+    for (let count = 0; count < 20; count++) expect(await call(token)).toBe("unavailable");
+    expect(issuer.fetched).toEqual(["/keys"]);
+  });
+
+  it("they are had as soon as the issuer is back and the while is over", async () => {
+    const { issuer, call } = await start({ keyTimes: { failureCoolDownMs: 0 } });
+    issuer.misbehave(() => new Response(null, { status: 503 }));
+    const token = await issuer.sign(claims);
+    expect(await call(token)).toBe("unavailable");
+    issuer.misbehave(() => undefined);
+    expect(await call(token)).toBe("success");
+  });
+});
+
+function endless(): Response {
+  const chunk = new Uint8Array(50_000).fill(0x20);
+  return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) }));
+}

@@ -1,0 +1,155 @@
+/** The AgentCore entry as a process on loopback, with its tasks in an emulated table. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { readAgentCoreEnvironment } from "../../../lambdas/execution/config/aws-environment.ts";
+import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
+import { type Answer, eventually, hello } from "../test-host.ts";
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+/** The child, and the lines of its log as they come. */
+function run(variables: Record<string, string>) {
+  const { region, credentials } = emulatorAccess;
+  const env = {
+    PATH: process.env.PATH,
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    SEKISHO_HOSTNAME: "127.0.0.1",
+    SEKISHO_EXECUTION_PORT: "0",
+    ...variables,
+  };
+  const child = spawn(process.execPath, [resolve(__dirname, "../children/agentcore.ts")], {
+    env,
+    stdio: ["ignore", "inherit", "pipe"],
+  });
+  children.push(child);
+  const lines: string[] = [];
+  createInterface({ input: child.stderr }).on("line", (line) => lines.push(line));
+  return { child, lines, exit: once(child, "exit") };
+}
+
+const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+
+suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  let opened: OpenEmulators;
+  let table: string;
+  let completionsUrl: string;
+  beforeAll(async () => {
+    opened = await openEmulators();
+    table = await createTaskTable({ client: opened.clients.dynamo });
+    const { queues: client } = opened.clients;
+    ({ queueUrl: completionsUrl } = await createQueuePair({ client, maxReceiveCount: 3 }));
+  });
+  afterAll(() => opened.close());
+
+  async function start({ maxLifetimeSeconds = "1800" } = {}) {
+    const { dynamo, queues } = opened.emulators;
+    const { child, lines, exit } = run({
+      SEKISHO_TABLE: table,
+      SEKISHO_COMPLETIONS_URL: completionsUrl,
+      SEKISHO_MAX_LIFETIME_SECONDS: maxLifetimeSeconds,
+      AWS_ENDPOINT_URL_DYNAMODB: dynamo.endpoint,
+      AWS_ENDPOINT_URL_SQS: queues.endpoint,
+    });
+    await eventually(() => lines.some((line) => line.includes("server_listens")));
+    const { address: url } = JSON.parse(lines.find((line) => line.includes("server_listens")) ?? "{}");
+    async function invoke(method: string, params: unknown, id: string = randomUUID()) {
+      const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${url}/invocations`, { method: "POST", body, headers });
+      return { status: response.status, ...((await response.json()) as Answer) };
+    }
+    return { child, exit, url, invoke, ping: async () => (await fetch(`${url}/ping`)).json() };
+  }
+
+  it("refuses a task that the platform would end before its time is over", async () => {
+    const { invoke } = await start({ maxLifetimeSeconds: "30" });
+    const id = randomUUID();
+    const refused = { status: 200, error: { code: -32077, data: { reason: "session_ending", retryable: true } } };
+    expect(await invoke("execute_task", hello, id)).toMatchObject(refused);
+    const younger = await start();
+    expect((await younger.invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 }, id)).result).toBeDefined();
+  });
+
+  it("says where it listens, runs tasks, and is busy while it does", async () => {
+    const { url, invoke, ping } = await start();
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(await ping()).toEqual({ status: "Healthy" });
+    const accepted = await invoke("execute_task", { ...hello, text: "slow 400ms" });
+    expect(accepted.result?.status).toBe("accepted");
+    expect(await ping()).toEqual({ status: "HealthyBusy" });
+    const done = await invoke("get_task", { task_id: accepted.result?.task_id, wait_ms: 10_000 });
+    expect(done.result?.response_text).toContain("slow 400ms");
+    await eventually(async () => JSON.stringify(await ping()) === '{"status":"Healthy"}');
+  });
+
+  it("answers every error on /invocations with 200, since the platform replaces the body of any other status", async () => {
+    const { url, invoke } = await start();
+    expect(await invoke("no_such_method", {})).toMatchObject({ status: 200, error: { code: -32601 } });
+    const response = await fetch(`${url}/invocations`, { method: "POST", body: new Uint8Array(300_000) });
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("payload_too_large")]);
+  });
+
+  it("is no A2A agent and speaks no other dialect, whatever the configuration says for other places", async () => {
+    const { url, invoke } = await start();
+    for (const method of ["SendMessage", "message/send", "GetTask"])
+      expect(await invoke(method, {})).toMatchObject({ status: 200, error: { code: -32601 } });
+    expect((await fetch(`${url}/.well-known/agent-card.json`)).status).toBe(404);
+    for (const path of ["/a2a", "/vapora"])
+      expect((await fetch(`${url}${path}`, { method: "POST", body: "{}" })).status).toBe(404);
+    expect((await invoke("execute_task", hello)).result?.status).toBe("accepted");
+  });
+
+  it("lets its task end on SIGTERM, pushes that and exits; the record outlives it and another one answers from it", async () => {
+    const first = await start();
+    const id = randomUUID();
+    const accepted = await first.invoke("execute_task", { ...hello, text: "slow 400ms", callback: true }, id);
+    expect(accepted.result?.status).toBe("accepted");
+    first.child.kill("SIGTERM");
+    expect(await first.exit).toEqual([0, null]);
+    const { Messages: pushed = [] } = await opened.clients.queues.send(
+      new ReceiveMessageCommand({ QueueUrl: completionsUrl }),
+    );
+    expect(pushed.map(({ Body = "" }) => JSON.parse(Body))).toEqual([
+      { request_id: id, task_id: accepted.result?.task_id },
+    ]);
+    const second = await start();
+    const { result } = await second.invoke("get_task", { request_id: id });
+    expect(result?.response_text).toContain("slow 400ms");
+  });
+});
+
+describe("the environment of the AgentCore entry", () => {
+  const variables = {
+    SEKISHO_TABLE: "t",
+    SEKISHO_COMPLETIONS_URL: "https://sqs.eu-west-1.amazonaws.com/1/c",
+    SEKISHO_MAX_LIFETIME_SECONDS: "28800",
+  };
+
+  it.each([...Object.keys(variables), "AWS_REGION"])("without %s ends the process, which names it", async (name) => {
+    const { lines, exit } = run({ ...variables, [name]: "" });
+    expect(await exit).toEqual([1, null]);
+    await eventually(() => lines.join("\n").includes(name));
+  });
+
+  it("takes no lifetime that is no whole number of seconds", () => {
+    const wrong = { ...variables, AWS_REGION: "eu-central-1", SEKISHO_MAX_LIFETIME_SECONDS: "8h" };
+    expect(() => readAgentCoreEnvironment(wrong)).toThrow(/SEKISHO_MAX_LIFETIME_SECONDS/);
+  });
+
+  it("leaves the address to the platform's contract: every interface, port 8080", () => {
+    const { hostname, port } = readAgentCoreEnvironment({ ...variables, AWS_REGION: "eu-central-1" });
+    expect([hostname, port]).toEqual(["0.0.0.0", 8080]);
+  });
+});

@@ -1,0 +1,208 @@
+/** The Function URL's handler: events in, responses out, and nobody is served whom AWS does not name. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { urlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import { platformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { exchangeOf, principalOfRole } from "../../../lambdas/execution/http/function-url-event.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { type Answer, createGate, createTestHost, hello } from "../test-host.ts";
+import { callerArn, callerRoleArn, functionUrlEvent } from "./payloads/function-url.ts";
+
+type EventOptions = Parameters<typeof functionUrlEvent>[0];
+
+function open(options: Partial<HostOptions> = {}) {
+  const { host, store } = createTestHost({ authenticator: platformAuthenticator(), ...options });
+  const handle = urlHandler({
+    host,
+    callers: [callerRoleArn, "arn:aws:iam::111122223333:role/agents/sekisho-prod-other"],
+  });
+  async function call(
+    method: string,
+    params: unknown,
+    { id = randomUUID(), ...event }: EventOptions & { id?: string } = {},
+  ) {
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
+    const response = await handle(functionUrlEvent({ body, ...event }));
+    return { ...response, answer: JSON.parse(response.body) as Answer };
+  }
+  return { handle, call, store };
+}
+
+/** The fixture with something taken out or put in. */
+function tampered(change: (event: ReturnType<typeof functionUrlEvent>) => unknown): unknown {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+  const event = functionUrlEvent({ body });
+  return change(event);
+}
+
+describe("an event of the Function URL", () => {
+  it("is answered as the host answers a request", async () => {
+    const { statusCode, headers, answer } = await open().call("execute_task", hello);
+    expect([statusCode, headers["content-type"]]).toEqual([200, "application/json"]);
+    expect(answer.result?.response_text).toBe("done");
+  });
+
+  it("may carry its body in base64, whose bytes are UTF-8", async () => {
+    const gate = createGate();
+    gate.letGo();
+    const { handle } = open({ agent: gate.agent });
+    const text = "関所 🏯 é";
+    const request = JSON.stringify({
+      jsonrpc: "2.0",
+      id: randomUUID(),
+      method: "execute_task",
+      params: { ...hello, text },
+    });
+    const body = Buffer.from(request).toString("base64");
+    await handle(functionUrlEvent({ body, isBase64Encoded: true }));
+    await handle(functionUrlEvent({ body: request.replace(/"id":"[^"]+"/, `"id":"${randomUUID()}"`) }));
+    expect(gate.started.map(({ task }) => task.text)).toEqual([text, text]);
+  });
+
+  it("without a body is a parse error, and of another method or path is refused by its status", async () => {
+    const { handle } = open();
+    expect(JSON.parse((await handle(functionUrlEvent({}))).body).error.code).toBe(-32700);
+    expect(await handle(functionUrlEvent({ method: "GET" }))).toMatchObject({
+      statusCode: 405,
+      headers: { allow: "POST" },
+    });
+    expect((await handle(functionUrlEvent({ path: "/admin" }))).statusCode).toBe(404);
+  });
+
+  it("with a body above the limit is 413", async () => {
+    const { statusCode, answer } = await open({ maxRequestBytes: 300 }).call("execute_task", {
+      ...hello,
+      text: "é".repeat(150),
+    });
+    expect([statusCode, answer.error?.data.reason]).toEqual([413, "payload_too_large"]);
+  });
+
+  it("continues the caller's trace", async () => {
+    const gate = createGate();
+    gate.letGo();
+    await open({ agent: gate.agent }).call("execute_task", hello);
+    expect(gate.started[0]?.context.trace.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-/);
+  });
+
+  it.each<[string, unknown]>([
+    [
+      "without an authorizer",
+      tampered(({ requestContext: { authorizer: _, ...context }, ...event }) => ({
+        ...event,
+        requestContext: context,
+      })),
+    ],
+    [
+      "whose authorizer is not IAM",
+      tampered((event) => ({ ...event, requestContext: { ...event.requestContext, authorizer: { jwt: {} } } })),
+    ],
+    [
+      "whose caller is null",
+      tampered((event) => ({ ...event, requestContext: { ...event.requestContext, authorizer: { iam: null } } })),
+    ],
+    ["without a caller's ARN", functionUrlEvent({ userArn: "" })],
+    ["without a caller's account", functionUrlEvent({ accountId: "" })],
+    ["whose ARN is of another account", functionUrlEvent({ accountId: "999999999999" })],
+    ["of another role", functionUrlEvent({ userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo" })],
+    ["of a user", functionUrlEvent({ userArn: "arn:aws:iam::111122223333:user/sekisho-prod-verification" })],
+    ["of the account itself", functionUrlEvent({ userArn: "arn:aws:iam::111122223333:root" })],
+    [
+      "of a role with that name in another account",
+      functionUrlEvent({ userArn: callerArn.replace("111122223333", "999999999999"), accountId: "999999999999" }),
+    ],
+    ["whose ARN is none", functionUrlEvent({ userArn: "sekisho-prod-verification" })],
+    [
+      "that claims its caller in headers",
+      tampered(({ requestContext: _, ...event }) => ({
+        ...event,
+        headers: { ...event.headers, "x-principal": callerArn },
+      })),
+    ],
+    ["that is no event", { hello: "world" }],
+    ["that is nothing", undefined],
+  ])("%s is 403, on every path", async (_name, event) => {
+    const { handle, store } = open();
+    for (const rawPath of ["/", "/invocations", "/ping"]) {
+      const response = await handle(typeof event === "object" ? { ...event, rawPath } : event);
+      expect(response.statusCode).toBe(403);
+      expect(JSON.parse(response.body)).toMatchObject({
+        id: null,
+        error: { code: -32067, data: { reason: "permission_denied" } },
+      });
+    }
+    expect((await store.list({ index: "state", key: "completed", limit: 1 })).items).toEqual([]);
+  });
+});
+
+describe("a refused caller", () => {
+  it("has one line in the log per address and minute", async () => {
+    const lines: string[] = [];
+    let nowMs = 0;
+    const handle = urlHandler({
+      host: createTestHost({ authenticator: platformAuthenticator() }).host,
+      callers: [callerRoleArn],
+      log: createLog({ service: "execution", write: (line) => lines.push(line) }),
+      now: () => nowMs,
+    });
+    const from = (sourceIp: string) => {
+      const event = functionUrlEvent({ userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo" });
+      const { requestContext } = event;
+      return { ...event, requestContext: { ...requestContext, http: { ...requestContext.http, sourceIp } } };
+    };
+    for (let count = 0; count < 3; count++) await handle(from("192.0.2.1"));
+    await handle(from("192.0.2.2"));
+    await handle({ hello: "world" });
+    nowMs += 60_000;
+    await handle(from("192.0.2.1"));
+    const logged = lines
+      .map((line) => JSON.parse(line))
+      .map((each) => [each.message, each.reason, each.source_address]);
+    expect(logged).toEqual([
+      ["request_refused", "permission_denied", "192.0.2.1"],
+      ["request_refused", "permission_denied", "192.0.2.2"],
+      ["request_refused", "unauthenticated", undefined],
+      ["request_refused", "permission_denied", "192.0.2.1"],
+    ]);
+  });
+});
+
+describe("who calls", () => {
+  const principalOf = (userArn: string, accountId = "111122223333") =>
+    exchangeOf(functionUrlEvent({ userArn, accountId }))?.platformPrincipal;
+
+  it("is an account and a role, whatever the session is called", () => {
+    const sessions = ["a", "b@example.com", "sekisho-worker-7"].map((name) =>
+      principalOf(`arn:aws:sts::111122223333:assumed-role/sekisho-prod-verification/${name}`),
+    );
+    expect(new Set(sessions)).toEqual(new Set(["111122223333:role/sekisho-prod-verification"]));
+  });
+
+  it.each([
+    ["another role", "arn:aws:sts::111122223333:assumed-role/other/s", "111122223333:role/other"],
+    ["a user", "arn:aws:iam::111122223333:user/ops/jo", "111122223333:user/ops/jo"],
+    ["the account itself", "arn:aws:iam::111122223333:root", "111122223333:root"],
+    ["another partition", "arn:aws-us-gov:sts::111122223333:assumed-role/r/s", "111122223333:role/r"],
+  ])("may be %s", (_name, userArn, principal) => {
+    expect(principalOf(userArn)).toBe(principal);
+  });
+
+  it("is one of the roles that may, by its name, whatever its path", () => {
+    const principals = ["role/r", "role/a/b/r", "role/aws-reserved/sso.amazonaws.com/r"].map((role) =>
+      principalOfRole(`arn:aws:iam::111122223333:${role}`),
+    );
+    expect(new Set(principals)).toEqual(new Set([principalOf("arn:aws:sts::111122223333:assumed-role/r/s")]));
+    for (const arn of ["", "r", "arn:aws:iam::111122223333:user/r", "arn:aws:iam::111122223333:role/"])
+      expect(() => principalOfRole(arn)).toThrow("is not the ARN of a role");
+  });
+
+  it("decides whose task is found: another session of the role finds it, another role does not", async () => {
+    const { call } = open();
+    const id = randomUUID();
+    await call("execute_task", hello, { id });
+    const renamed = { userArn: callerArn.replace("worker-7", "worker-8") };
+    expect((await call("get_task", { request_id: id }, renamed)).answer.result?.status).toBe("success");
+    const other = { userArn: callerArn.replace("verification", "other") };
+    expect((await call("get_task", { request_id: id }, other)).answer.error?.data.reason).toBe("task_not_found");
+  });
+});

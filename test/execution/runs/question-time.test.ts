@@ -1,0 +1,168 @@
+/** A task's clock while it waits for a person: none of its own time passes, and the question ends at a time of its own. */
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import { answer, ask, start } from "../../../lambdas/execution/tasks/changes.ts";
+import { recordOf } from "../a2a/records.ts";
+import { createTestHost, eventually, hello, memoryStore, type TestHost } from "../test-host.ts";
+import { createQueuedHost } from "./queued-host.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+type Clock = { nowMs: number };
+
+/** Works for `workMs` by the clock before each of its questions, and tells what it heard after the last one. */
+function asking({ clock, workMs = 0, questions = 1 }: { clock: Clock; workMs?: number; questions?: number }): Agent {
+  return async function* ({ answers }, { signal }) {
+    signal.throwIfAborted();
+    clock.nowMs += workMs;
+    if (answers.length < questions) yield { type: "question", prompt: `Shall I? (${answers.length + 1})` };
+    yield { type: "answer", text: answers.map(({ text }) => text).join(", ") };
+  };
+}
+
+function hostWith({ workMs, questions, ...options }: Partial<HostOptions> & { workMs?: number; questions?: number }) {
+  const clock: Clock = { nowMs: Date.now() };
+  const now = () => clock.nowMs;
+  const agent = asking({ clock, ...(workMs && { workMs }), ...(questions && { questions }) });
+  return { clock, ...createTestHost({ agent, now, store: memoryStore(now), ...options } as Partial<HostOptions>) };
+}
+
+async function askedOf({ call, params = hello }: { call: TestHost["call"]; params?: unknown }) {
+  const { result } = await call("execute_task", params);
+  if (result?.status !== "input_required") throw new Error("no question");
+  return { task_id: result.task_id, endAtMs: Date.parse(result.expires_at), result };
+}
+
+describe("a task that waits for a person", () => {
+  it("has as much time left after hours as when it asked", async () => {
+    const { clock, call, store } = hostWith({ workMs: 20_000, questions: 2 });
+    const { task_id } = await askedOf({ call, params: { ...hello, timeout_ms: minuteMs } });
+    clock.nowMs += 5 * hourMs;
+    await call("answer_task", { task_id, text: "first" });
+    await eventually(async () => (await call("get_task", { task_id })).result?.prompt === "Shall I? (2)");
+    clock.nowMs += 20 * hourMs;
+    await call("answer_task", { task_id, text: "second" });
+    const { deadlineAtMs = 0 } = (await store.get({ id: task_id })) ?? {};
+    const { result } = await call("get_task", { task_id, wait_ms: 5000 });
+    expect(result?.response_text).toBe("first, second");
+    // Of its minute it has worked three times 20 seconds.
+    expect(clock.nowMs).toBe(deadlineAtMs);
+  });
+
+  it("has no more than that: who has worked too long before the question times out after it", async () => {
+    const { clock, call } = hostWith({ workMs: minuteMs });
+    const { task_id } = await askedOf({ call, params: { ...hello, timeout_ms: minuteMs } });
+    clock.nowMs += hourMs;
+    await call("answer_task", { task_id, text: "yes" });
+    expect((await call("get_task", { task_id, wait_ms: 5000 })).error?.data.reason).toBe("timeout");
+  });
+
+  it("goes on after hours where a worker that may take minutes runs it", async () => {
+    const clock: Clock = { nowMs: Date.now() };
+    const { call, startWorker, close } = createQueuedHost({ now: () => clock.nowMs, maxTaskMs: 14 * minuteMs });
+    closing.push(close);
+    startWorker({ agent: asking({ clock, workMs: 6 * minuteMs }) });
+    const { task_id, endAtMs } = await askedOf({ call });
+    expect(endAtMs - clock.nowMs).toBe(dayMs);
+    clock.nowMs += 8 * hourMs;
+    await call("answer_task", { task_id, text: "yes" });
+    await eventually(async () => (await call("get_task", { task_id })).result?.response_text === "yes");
+  });
+
+  it("is as it was, however often it is read and its answer is repeated", async () => {
+    const { clock, call, store } = hostWith({});
+    const { task_id, result } = await askedOf({ call });
+    const asked = await store.get({ id: task_id });
+    clock.nowMs += hourMs;
+    for (let read = 0; read < 3; read++) expect((await call("get_task", { task_id })).result).toEqual(result);
+    expect(await store.get({ id: task_id })).toEqual(asked);
+    const id = randomUUID();
+    await call("answer_task", { task_id, text: "yes" }, { id });
+    const answered = await store.get({ id: task_id });
+    clock.nowMs += hourMs;
+    await call("answer_task", { task_id, text: "yes" }, { id });
+    await call("answer_task", { task_id, text: "yes" });
+    expect((await store.get({ id: task_id }))?.deadlineAtMs).toBe(answered?.deadlineAtMs);
+  });
+});
+
+it("the deadline moves by what was waited, and by nothing else", () => {
+  const owner = "o";
+  const waits = fc.array(fc.record({ workMs: fc.nat(dayMs), waitMs: fc.nat(dayMs) }), { maxLength: 8 });
+  fc.assert(
+    fc.property(waits, fc.nat(3 * dayMs), fc.nat(dayMs), (turns, timeMs, retentionMs) => {
+      let { changedAtMs: nowMs } = recordOf();
+      const deadlineAtMs = nowMs + timeMs;
+      let task = recordOf({ state: "submitted", deadlineAtMs, expiresAtMs: deadlineAtMs + retentionMs });
+      for (const [index, { workMs, waitMs }] of turns.entries()) {
+        const endAtMs = nowMs + workMs + dayMs;
+        const question = { prompt: "Shall I?", messageId: `q${index}`, expiresAtMs: endAtMs };
+        const said = { id: `a${index}`, fingerprint: "f", prompt: "", text: "yes" };
+        task = start({ owner, untilMs: nowMs })(task) ?? task;
+        nowMs += workMs;
+        task = { ...task, ...ask({ owner, question, expiresAtMs: endAtMs + retentionMs })(task), changedAtMs: nowMs };
+        expect(task.expiresAtMs).toBeGreaterThanOrEqual(endAtMs + retentionMs);
+        nowMs += waitMs;
+        task = { ...task, ...answer({ answer: said, nowMs, retentionMs })(task), changedAtMs: nowMs };
+        expect(task.expiresAtMs).toBeGreaterThanOrEqual(task.deadlineAtMs + retentionMs);
+        task = { ...task, question: undefined };
+      }
+      const waitedMs = turns.reduce((sum, { waitMs }) => sum + waitMs, 0);
+      expect(task.deadlineAtMs).toBe(deadlineAtMs + waitedMs);
+    }),
+  );
+});
+
+describe("a question that nobody answers", () => {
+  it.each<[string, Partial<HostOptions>, number]>([
+    ["a day", {}, dayMs],
+    ["what the host is told", { questionMs: hourMs }, hourMs],
+    ["as long as a task is known after its end, at most", { retentionMs: 2 * hourMs }, 2 * hourMs],
+  ])("is open for %s, and fails its task then", async (_what, options, openMs) => {
+    const { clock, call } = hostWith({ ...options, maxTaskMs: minuteMs });
+    const { task_id, endAtMs } = await askedOf({ call });
+    expect(endAtMs).toBe(clock.nowMs + openMs);
+    clock.nowMs = endAtMs - 1;
+    expect((await call("get_task", { task_id })).result?.status).toBe("input_required");
+    clock.nowMs = endAtMs;
+    const { error } = await call("answer_task", { task_id, text: "yes" });
+    expect(error?.data).toMatchObject({ reason: "invalid_state", current: "failed" });
+    expect((await call("get_task", { task_id })).error?.data.reason).toBe("timeout");
+  });
+
+  it("is still known to have failed where the first who looks comes late", async () => {
+    const { clock, call } = hostWith({ maxTaskMs: minuteMs });
+    const { task_id, endAtMs } = await askedOf({ call });
+    clock.nowMs = endAtMs + dayMs - 1;
+    expect((await call("get_task", { task_id })).error?.data.reason).toBe("timeout");
+  });
+
+  it("ends a held read, too", async () => {
+    const { call } = createTestHost({ agent: asking({ clock: { nowMs: 0 } }), questionMs: 300 });
+    const { task_id } = await askedOf({ call });
+    expect((await call("get_task", { task_id, wait_ms: 5000 })).error?.data.reason).toBe("timeout");
+  });
+
+  it("of a record that names no end of it ends with the task's time", async () => {
+    const { clock, call, store } = hostWith({});
+    const { task_id } = await askedOf({ call });
+    const item = await store.get({ id: task_id });
+    if (item?.question === undefined) throw new Error("no question");
+    const { expiresAtMs: _end, ...question } = item.question;
+    await store.replace({ item: { ...item, question } });
+    const { result } = await call("get_task", { task_id });
+    expect(Date.parse(result?.expires_at ?? "")).toBe(item.deadlineAtMs);
+    clock.nowMs = item.deadlineAtMs;
+    expect((await call("get_task", { task_id })).error?.data.reason).toBe("timeout");
+  });
+});

@@ -1,0 +1,75 @@
+/** A host that queues its tasks, and workers that run them, over one memory store and one sqlite queue in a folder of its own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
+import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createTestHost, memoryStore, type TestHost } from "../test-host.ts";
+
+export type QueuedHost = TestHost & {
+  /** The bodies that were sent, whether that failed or not. */
+  sent: string[];
+  /** The groups that they were sent in. */
+  groups: (string | undefined)[];
+  /** How many of the next sends fail. */
+  failing: { sends: number };
+  /** Receives and runs until the end of the test; the signal ends it as the end of a function's time would. */
+  startWorker(options: { agent: Agent; signal?: AbortSignal }): void;
+  close(): Promise<void>;
+};
+
+export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-queued-"));
+  const database = openDatabase({ file: join(folder, "queue.db") });
+  const queue = createSqliteQueue({ database, name: "tasks" });
+  const store = options.store ?? memoryStore(options.now);
+  const times = { leaseMs: options.leaseMs ?? 60, lostAfterMs: options.lostAfterMs ?? 60, progressMs: 1 };
+  const sent: string[] = [];
+  const groups: (string | undefined)[] = [];
+  const failing = { sends: 0 };
+  const taskQueue: TaskQueue = {
+    async send(message) {
+      sent.push(message.body);
+      groups.push(message.group);
+      if (failing.sends > 0) {
+        failing.sends -= 1;
+        throw new Error("the queue is away");
+      }
+      await queue.send(message);
+    },
+  };
+  const ending = new AbortController();
+  const loops: Promise<void>[] = [];
+  return {
+    ...createTestHost({ ...times, ...options, store, taskQueue }),
+    sent,
+    groups,
+    failing,
+    startWorker({ agent, signal = new AbortController().signal }) {
+      const worker = createExecutionWorker({ ...times, agent, store, ...(options.now && { now: options.now }) });
+      loops.push(
+        runQueueLoop({
+          consumer: queue,
+          handle: ({ body }) => worker.run({ taskId: JSON.parse(body).taskId, signal }),
+          concurrency: 4,
+          visibilityTimeoutMs: 60_000,
+          signal: ending.signal,
+          log: silentLog,
+          graceMs: 0,
+        }),
+      );
+    },
+    async close() {
+      ending.abort();
+      await Promise.all(loops);
+      await database.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

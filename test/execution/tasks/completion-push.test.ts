@@ -1,0 +1,199 @@
+/** The completion push of the host and of the Execution worker: which ends are pushed, and that a dead queue changes nothing. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
+import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+
+const wished = { ...hello, callback: true };
+
+/** What was pushed, in order. `send` may be given to fail or to hang. */
+function createCompletions(send: TaskQueue["send"] = async () => {}) {
+  const pushed: unknown[] = [];
+  const completions: TaskQueue = {
+    async send(message) {
+      pushed.push(JSON.parse(message.body));
+      await send(message);
+    },
+  };
+  return { completions, pushed };
+}
+
+/** A host that accepts at once, and one task of it. */
+async function acceptedBy({
+  params = wished,
+  id = randomUUID(),
+  ...options
+}: Partial<HostOptions> & { agent?: Agent; params?: object; id?: string | number }) {
+  const host = createTestHost({ syncBudgetMs: 0, ...options });
+  const { result } = await host.call("execute_task", params, { id });
+  const taskId = result?.task_id ?? "";
+  return { ...host, id, taskId, completion: { request_id: id, task_id: taskId } };
+}
+
+describe("the end of an accepted task whose request wished it is pushed once, with its two ids and nothing else, where it", () => {
+  it.each<[string, Parameters<typeof yielding>]>([
+    ["completed", [{ type: "answer", text: "the outcome" }]],
+    ["failed", [{ type: "failure", reason: "execution_failed" }]],
+    ["rejected", [{ type: "failure", reason: "plan_error" }]],
+  ])("%s", async (state, updates) => {
+    const { completions, pushed } = createCompletions();
+    const gate = createGate();
+    const agent: Agent = async function* (task, context) {
+      for await (const _ of gate.agent(task, context));
+      yield* updates;
+    };
+    const { completion, taskId, store } = await acceptedBy({ completions, agent });
+    expect(pushed).toEqual([]);
+    gate.letGo();
+    await eventually(() => pushed.length > 0);
+    expect((await store.get({ id: taskId }))?.state).toBe(state);
+    expect(pushed).toEqual([completion]);
+  });
+
+  it("asks, and where it ends thereafter, though within the time that a request waits", async () => {
+    const { completions, pushed } = createCompletions();
+    let nowMs = Date.now();
+    const agent: Agent = async function* (task) {
+      nowMs += 20_000;
+      if (task.answers.length === 0) yield { type: "question", prompt: "Shall I?" };
+      else yield { type: "answer", text: "done" };
+    };
+    const now = () => nowMs;
+    const { completion, taskId, call } = await acceptedBy({ completions, agent, now, syncBudgetMs: 10_000 });
+    await eventually(() => pushed.length === 1);
+    nowMs -= 30_000;
+    await call("answer_task", { task_id: taskId, text: "yes" });
+    await eventually(() => pushed.length === 2);
+    expect(pushed).toEqual([completion, completion]);
+  });
+
+  it("was canceled", async () => {
+    const { completions, pushed } = createCompletions();
+    const { completion, taskId, call } = await acceptedBy({ completions, agent: createGate().agent });
+    for (const _ of [1, 2]) await call("cancel_task", { task_id: taskId });
+    await eventually(() => pushed.length > 0);
+    expect(pushed).toEqual([completion]);
+  });
+
+  it("took too long", async () => {
+    const { completions, pushed } = createCompletions();
+    const params = { ...wished, timeout_ms: 20 };
+    const { completion } = await acceptedBy({ completions, agent: createGate().agent, params });
+    await eventually(() => pushed.length > 0);
+    expect(pushed).toEqual([completion]);
+  });
+
+  it("was lost with its host, and another one gives it up", async () => {
+    let nowMs = 1_762_750_300_000;
+    const now = () => nowMs;
+    const store = memoryStore(now);
+    const dead = await acceptedBy({ store, now, agent: createGate({ heedsSignal: false }).agent, renewMs: 1e6 });
+    const { completions, pushed } = createCompletions();
+    const other = createTestHost({ store, now, completions, syncBudgetMs: 0 });
+    nowMs += 600_000;
+    for (const _ of [1, 2]) {
+      const { error } = await other.call("get_task", { task_id: dead.taskId });
+      expect(error?.data).toMatchObject({ lost: true });
+    }
+    await eventually(() => pushed.length > 0);
+    expect(pushed).toEqual([dead.completion]);
+    await dead.host.stop({ graceMs: 0 });
+  });
+
+  it("was stopped with its host, which waits for the push", async () => {
+    const { completions, pushed } = createCompletions(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      pushed.push("done");
+    });
+    const { completion, host } = await acceptedBy({ completions, agent: createGate().agent });
+    await host.stop({ graceMs: 0 });
+    expect(pushed).toEqual([completion, "done"]);
+  });
+
+  it("has an id in capital letters, which go as small ones", async () => {
+    const { completions, pushed } = createCompletions();
+    const id = randomUUID();
+    const { taskId } = await acceptedBy({ completions, id: id.toUpperCase() });
+    await eventually(() => pushed.length > 0);
+    expect(pushed).toEqual([{ request_id: id, task_id: taskId }]);
+  });
+});
+
+describe("nothing is pushed of a task", () => {
+  it.each([
+    ["whose request brought the outcome itself", { syncBudgetMs: 10_000 }],
+    ["whose request did not wish it", { params: hello }],
+    ["whose request wished it not", { params: { ...hello, callback: false } }],
+    ["whose request id is no UUID", { id: "order 66" }],
+    ["whose request id is a number", { id: 66 }],
+  ])("%s", async (_what, options) => {
+    const { completions, pushed } = createCompletions();
+    const { host, lines } = await acceptedBy({ completions, ...options });
+    await eventually(() => lines.some((line) => line.includes("task_ended")));
+    await host.stop({ graceMs: 1000 });
+    expect(pushed).toEqual([]);
+  });
+});
+
+describe("a completion queue that is away", () => {
+  it.each<[string, TaskQueue["send"]]>([
+    ["refuses", () => Promise.reject(new Error("the queue says hunter2"))],
+    [
+      "throws",
+      () => {
+        throw new Error("the queue says hunter2");
+      },
+    ],
+    ["never answers", () => new Promise(() => {})],
+  ])("changes nothing of the task and is logged without its words, where it %s", async (_how, send) => {
+    const { completions, pushed } = createCompletions(send);
+    const gate = createGate();
+    const { call, taskId, lines, completion } = await acceptedBy({ completions, agent: gate.agent });
+    gate.letGo();
+    const { result } = await call("get_task", { task_id: taskId, wait_ms: 10_000 });
+    expect(result?.response_text).toBe("done");
+    await eventually(() => lines.some((line) => line.includes("completion_not_pushed")));
+    expect(pushed).toEqual([completion]);
+    expect(lines.join()).not.toContain("hunter2");
+  });
+});
+
+describe("an Execution worker", () => {
+  /** One task that a host has queued and a worker runs. */
+  async function runQueued({ send, acceptedMs }: { send?: TaskQueue["send"]; acceptedMs: number }) {
+    let nowMs = 1_762_750_300_000;
+    const now = () => nowMs;
+    const store = memoryStore(now);
+    const { completions, pushed } = createCompletions(send);
+    const queued: string[] = [];
+    const taskQueue: TaskQueue = { send: async ({ body }) => void queued.push(body) };
+    const { completion } = await acceptedBy({ store, now, taskQueue });
+    const times = { syncBudgetMs: 1200, now };
+    const worker = createExecutionWorker({
+      agent: yielding({ type: "answer", text: "done" }),
+      store,
+      completions,
+      ...times,
+    });
+    nowMs += acceptedMs;
+    await worker.run({ taskId: JSON.parse(queued[0] ?? "").taskId, signal: new AbortController().signal });
+    return { pushed, completion };
+  }
+
+  it("has pushed what it ran when the run is over, since its process may stand still from then on", async () => {
+    const { pushed, completion } = await runQueued({ acceptedMs: 1200 });
+    expect(pushed).toEqual([completion]);
+  });
+
+  it("pushes nothing while the request may still bring the outcome", async () => {
+    expect((await runQueued({ acceptedMs: 1199 })).pushed).toEqual([]);
+  });
+
+  it("ends its run all the same where the queue never answers", async () => {
+    const { pushed, completion } = await runQueued({ acceptedMs: 5000, send: () => new Promise(() => {}) });
+    expect(pushed).toEqual([completion]);
+  });
+});

@@ -1,0 +1,123 @@
+/** What a task holds must fit into one record: its result, whatever JSON makes of its text, its answers and its questions. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { newTask } from "../../../lambdas/execution/tasks/tasks.ts";
+import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+
+/** What an item of DynamoDB holds, names of attributes and index keys included. */
+const itemBytes = 400 * 1024;
+
+/** As much of a store as DynamoDB is: more than an item holds is no item. */
+function itemStore() {
+  const store = memoryStore();
+  const checked = (item: ExecutionTask) => {
+    if (Buffer.byteLength(JSON.stringify(item)) > itemBytes - 2000) throw new Error("ValidationException");
+  };
+  return {
+    ...store,
+    async create(request: { item: ExecutionTask }) {
+      checked(request.item);
+      return store.create(request);
+    },
+    async replace(request: { item: ExecutionTask }) {
+      checked(request.item);
+      return store.replace(request);
+    },
+  };
+}
+
+describe("an answer within the contract's size", () => {
+  it.each([
+    ["is stored where its letters take three bytes", "関".repeat(87_000), undefined],
+    ["is stored where it is full of quotes", '"'.repeat(180_000), undefined],
+    ["is refused where no record could hold its escapes", "\u0001".repeat(100_000), "payload_too_large"],
+  ])("%s", async (_what, text, reason) => {
+    const { call, store } = createTestHost({ agent: yielding({ type: "answer", text }), store: itemStore() });
+    const id = randomUUID();
+    const { error } = await call("execute_task", hello, { id });
+    expect(error?.data.reason).toBe(reason);
+    const answer = await call("get_task", { request_id: id });
+    expect(answer.error?.data.reason).toBe(reason);
+    if (reason !== undefined) return;
+    const { items } = await store.list({ index: "state", key: "completed", limit: 1 });
+    expect(Buffer.byteLength(JSON.stringify(items[0]))).toBeLessThan(itemBytes - 2000);
+  });
+});
+
+describe("answers to an agent's questions", () => {
+  const asking: Agent = async function* (task) {
+    if (task.answers.length < 30) yield { type: "question", prompt: "More?" };
+    else yield { type: "answer", text: "done" };
+  };
+
+  it("that are more than a record holds are too large, and a smaller one is still taken", async () => {
+    const { call, lines } = createTestHost({ agent: asking, store: itemStore() });
+    const task_id = (await call("execute_task", hello)).result?.task_id;
+    const outcomes: unknown[] = [];
+    for (const length of [...new Array(12).fill(39_000), 10]) {
+      const { result, error } = await call("answer_task", { task_id, text: "x".repeat(length) });
+      outcomes.push(result?.status ?? error?.data.reason);
+      const isAsking = async () => (await call("get_task", { task_id })).result?.status === "input_required";
+      await eventually(isAsking);
+    }
+    expect(outcomes.slice(9)).toEqual(["accepted", "payload_too_large", "payload_too_large", "accepted"]);
+    expect(lines.join("")).not.toContain("store_failed");
+  });
+});
+
+describe("an agent that fills the record", () => {
+  const large = { ...hello, text: "\u0001".repeat(30_000) };
+  const artifact = (bytes: number) => ({ type: "artifact" as const, artifact: { text: "\u0001".repeat(bytes / 6) } });
+
+  it("fails with a question for which there is no room", async () => {
+    const agent = yielding(artifact(250_000), { type: "question", prompt: "Shall I?" });
+    const { call, lines } = createTestHost({ agent, store: itemStore() });
+    expect((await call("execute_task", large)).error?.data.reason).toBe("payload_too_large");
+    expect(lines.map((line) => JSON.parse(line)).at(-1)).toMatchObject({
+      message: "task_ended",
+      reason: "payload_too_large",
+    });
+  });
+
+  it("shows its progress meanwhile, and all that it made at the end", async () => {
+    const gate = createGate({ updates: [artifact(250_000), { type: "progress", text: "nearly" }] });
+    const { call, lines } = createTestHost({ agent: gate.agent, store: itemStore(), syncBudgetMs: 0, progressMs: 1 });
+    const task_id = (await call("execute_task", large)).result?.task_id;
+    await eventually(async () => (await call("get_task", { task_id })).result?.progress?.text === "nearly");
+    gate.letGo();
+    const { result } = await call("get_task", { task_id, wait_ms: 5000 });
+    expect(result?.artifacts).toHaveLength(1);
+    expect(lines.join("")).not.toContain("store_failed");
+  });
+});
+
+describe("a message of A2A", () => {
+  const submission = (text: string, messageId: string = randomUUID()) => ({
+    ...{ principal: "p", taskId: randomUUID(), requestId: messageId, fingerprint: "f", receivedAtMs: 0 },
+    trace: { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` },
+    input: { text: "", parts: [{ text }] },
+    a2a: {
+      contextId: "c",
+      message: { messageId, role: "ROLE_USER" as const, parts: [{ text }] },
+      pushConfigs: undefined,
+    },
+  });
+  const made = (given: ReturnType<typeof submission>) =>
+    newTask({ submission: given, maxTaskMs: 1, retentionMs: 1, newId: randomUUID });
+
+  it("that no record holds is too large", () => {
+    expect(() => made(submission("x".repeat(410_000)))).toThrow(
+      expect.objectContaining({ reason: "payload_too_large" }),
+    );
+  });
+
+  it.each([
+    [128, "m".repeat(128)],
+    [129, undefined],
+  ])("of an id of %i characters begins a task whose correlation id fits the contract", (length, expected) => {
+    const task = made(submission("hi", "m".repeat(length)));
+    expect(task.correlationId).toBe(expected ?? task.id);
+  });
+});

@@ -1,0 +1,156 @@
+/** `get_task`, `cancel_task`, `answer_task` and `rpc.discover`. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { buildOpenRpc } from "../../../contracts/openrpc.ts";
+import { createGate, createTestHost, eventually, hello, memoryStore } from "../test-host.ts";
+
+describe("get_task", () => {
+  it("finds a task by its id and by the id of its request, running and done", async () => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const id = randomUUID();
+    const { result } = await call("execute_task", hello, { id });
+    const names = [{ task_id: result?.task_id }, { request_id: id }];
+    for (const name of names) expect((await call("get_task", name)).result).toEqual(result);
+    gate.letGo();
+    for (const name of names) {
+      const polled = await call("get_task", { ...name, wait_ms: 10_000 });
+      expect(polled.result).toEqual({ status: "success", response_text: "done", correlation_id: id });
+    }
+  });
+
+  it.each([{ task_id: "nobody" }, { request_id: "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11" }, { request_id: "plain" }])(
+    "says task_not_found for what it never knew: %j",
+    async (name) => {
+      const { error } = await createTestHost().call("get_task", { ...name, wait_ms: 10_000 });
+      expect(error).toMatchObject({ code: -32061, data: { reason: "task_not_found" } });
+    },
+  );
+
+  it("shows the latest progress, also on another instance", async () => {
+    const percent = 120;
+    const gate = createGate({ updates: [{ type: "progress", text: "Half way", percent }] });
+    const { call, store } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    const other = createTestHost({ store });
+    const polled = async () => (await other.call("get_task", { task_id: result?.task_id })).result;
+    await eventually(async () => (await polled())?.progress !== undefined);
+    expect(await polled()).toMatchObject({ status: "accepted", progress: { text: "Half way", percent: 100 } });
+    gate.letGo();
+  });
+
+  it("stores a flood of progress as its first and its last", async () => {
+    const store = memoryStore();
+    const seen: unknown[] = [];
+    const replace: typeof store.replace = (request) => {
+      if (request.item.progress !== undefined) seen.push(request.item.progress.text);
+      return store.replace(request);
+    };
+    const updates = Array.from({ length: 500 }, (_, index) => ({ type: "progress" as const, text: `step ${index}` }));
+    const gate = createGate({ updates });
+    const { call } = createTestHost({
+      agent: gate.agent,
+      store: { ...store, replace },
+      syncBudgetMs: 0,
+      progressMs: 20,
+    });
+    const { result } = await call("execute_task", hello);
+    await eventually(() => seen.includes("step 499"));
+    expect(seen).toEqual(["step 0", "step 499"]);
+    gate.letGo();
+    await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
+  });
+
+  it("is held until something changes, and no longer than asked", async () => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    const waited = await call("get_task", { task_id: result?.task_id, wait_ms: 30 });
+    expect(waited.result).toEqual(result);
+    const waiting = call("get_task", { task_id: result?.task_id, wait_ms: 25_000 });
+    await call("cancel_task", { task_id: result?.task_id });
+    expect((await waiting).error?.data.reason).toBe("canceled");
+  });
+
+  it("notices the end of a task that runs on another instance", async () => {
+    const gate = createGate();
+    const { call, store } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    const waiting = createTestHost({ store }).call("get_task", { task_id: result?.task_id, wait_ms: 25_000 });
+    gate.letGo();
+    expect((await waiting).result?.response_text).toBe("done");
+  });
+});
+
+describe("cancel_task", () => {
+  it("cancels for good: the agent is told at once, and what it still yields counts for nothing", async () => {
+    const gate = createGate({ heedsSignal: false });
+    const { call, host } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const id = randomUUID();
+    const { result } = await call("execute_task", hello, { id });
+    await gate.firstStart;
+    const canceled = await call("cancel_task", { request_id: id, reason: "no longer needed" });
+    expect(canceled.result).toEqual({ status: "canceled", task_id: result?.task_id });
+    expect(gate.started[0]?.context.signal.aborted).toBe(true);
+    gate.letGo();
+    await eventually(() => !host.busy());
+    const { error } = await call("get_task", { task_id: result?.task_id });
+    expect(error).toMatchObject({
+      code: -32076,
+      data: { reason: "canceled", task_id: result?.task_id, correlation_id: id },
+    });
+    expect((await call("execute_task", hello, { id })).error?.data.reason).toBe("canceled");
+  });
+
+  it("twice is fine", async () => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    const first = await call("cancel_task", { task_id: result?.task_id });
+    expect((await call("cancel_task", { task_id: result?.task_id })).result).toEqual(first.result);
+  });
+
+  it("on another instance reaches the agent with the next renewal of its lease", async () => {
+    const gate = createGate();
+    const { call, store, host } = createTestHost({ agent: gate.agent, syncBudgetMs: 0, renewMs: 10 });
+    const { result } = await call("execute_task", hello);
+    await gate.firstStart;
+    await createTestHost({ store }).call("cancel_task", { task_id: result?.task_id });
+    await eventually(() => !host.busy());
+    expect(gate.started[0]?.context.signal.aborted).toBe(true);
+    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe("canceled");
+  });
+
+  it("of a finished task is invalid_state, and says which state it is in", async () => {
+    const { call } = createTestHost();
+    const id = randomUUID();
+    await call("execute_task", hello, { id });
+    const { error } = await call("cancel_task", { request_id: id });
+    const states = { current: "completed", target: "canceled" };
+    expect(error).toMatchObject({ code: -32063, data: { reason: "invalid_state", ...states } });
+  });
+
+  it("of an unknown task is task_not_found", async () => {
+    const { error } = await createTestHost().call("cancel_task", { task_id: "nobody" });
+    expect(error?.data.reason).toBe("task_not_found");
+  });
+});
+
+describe("answer_task", () => {
+  it("is invalid_state, since no agent asks, and task_not_found for what nobody knows", async () => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    const { error } = await call("answer_task", { task_id: result?.task_id, option_id: "yes" });
+    expect(error?.data).toMatchObject({ reason: "invalid_state", current: "working" });
+    expect((await call("answer_task", { task_id: "nobody" })).error?.data.reason).toBe("task_not_found");
+    gate.letGo();
+  });
+});
+
+describe("rpc.discover", () => {
+  it("answers the contract's OpenRPC document", async () => {
+    const { result } = await createTestHost().call("rpc.discover", {});
+    expect(result).toEqual(JSON.parse(JSON.stringify(buildOpenRpc())));
+  });
+});

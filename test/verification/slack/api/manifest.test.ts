@@ -1,0 +1,144 @@
+/** The app's manifest: the scopes, events and features that the configuration uses, and no others. */
+import { describe, expect, it } from "@jest/globals";
+import type * as z from "zod";
+import { configSchema } from "../../../../lambdas/shared/config/cross-checks.ts";
+import { botScopes, slackManifest } from "../../../../lambdas/verification/slack/api/manifest.ts";
+import type { SlackApi } from "../../../../lambdas/verification/slack/api/slack.ts";
+
+const eventsUrl = "https://checkpoint.example/slack/events";
+const configOf = (given: z.input<typeof configSchema> = {}) => configSchema.parse(given);
+const manifestOf = (given: z.input<typeof configSchema> = {}, socket = false) =>
+  slackManifest({ name: "Sekisho", config: configOf(given), eventsUrl, socket });
+const scopesOf = (given: z.input<typeof configSchema> = {}) => botScopes(configOf(given));
+
+const everything: z.input<typeof configSchema> = {
+  slack: {
+    command: { name: "/sekisho", answerIn: "person" },
+    assistant: { prompts: [{ title: "Help", message: "What can you do?" }] },
+    admins: [{ group: "S0ADMINS" }],
+    install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } },
+  },
+};
+const history = ["channels:history", "groups:history", "im:history", "mpim:history"];
+
+/** Of each call of the product: Slack's method, and the scopes that its page under https://docs.slack.dev/reference/methods asks for. */
+const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonly string[] }[]> = {
+  post: [{ method: "chat.postMessage", scopes: ["chat:write"] }],
+  update: [{ method: "chat.update", scopes: ["chat:write"] }],
+  remove: [{ method: "chat.delete", scopes: ["chat:write"] }],
+  react: [
+    { method: "reactions.add", scopes: ["reactions:write"] },
+    { method: "reactions.remove", scopes: ["reactions:write"] },
+  ],
+  replies: [{ method: "conversations.replies", scopes: history }],
+  posts: [{ method: "conversations.history", scopes: history }],
+  postEphemeral: [{ method: "chat.postEphemeral", scopes: ["chat:write"] }],
+  openDirect: [{ method: "conversations.open", scopes: ["im:write"] }],
+  person: [{ method: "users.info", scopes: ["users:read"] }],
+  groupMembers: [{ method: "usergroups.users.list", scopes: ["usergroups:read"] }],
+  startStream: [{ method: "chat.startStream", scopes: ["chat:write"] }],
+  appendStream: [{ method: "chat.appendStream", scopes: ["chat:write"] }],
+  stopStream: [{ method: "chat.stopStream", scopes: ["chat:write"] }],
+  startUpload: [{ method: "files.getUploadURLExternal", scopes: ["files:write"] }],
+  sendUpload: [],
+  shareUploads: [{ method: "files.completeUploadExternal", scopes: ["files:write"] }],
+  setStatus: [{ method: "assistant.threads.setStatus", scopes: ["assistant:write", "chat:write"] }],
+  suggestPrompts: [{ method: "assistant.threads.setSuggestedPrompts", scopes: ["assistant:write"] }],
+};
+/** Scopes without a call: to be told of mentions and commands, and to fetch files by their address. */
+const uncalled = ["app_mentions:read", "commands", "files:read"];
+
+describe("the scopes of an app that uses everything", () => {
+  const scopes = scopesOf(everything);
+
+  it.each(Object.values(methods).flat())("suffice for $method", (call) => {
+    for (const scope of call.scopes) expect(scopes).toContain(scope);
+  });
+
+  it("are needed, each of them", () => {
+    const needed = new Set([
+      ...Object.values(methods).flatMap((calls) => calls.flatMap((call) => call.scopes)),
+      ...uncalled,
+    ]);
+    expect(scopes).toEqual([...needed].sort());
+  });
+});
+
+describe("a scope", () => {
+  it("is asked for by nothing but what the configuration uses", () => {
+    expect(scopesOf()).toEqual([
+      "app_mentions:read",
+      "channels:history",
+      "chat:write",
+      "files:read",
+      "files:write",
+      "groups:history",
+      "im:history",
+      "mpim:history",
+      "reactions:write",
+      "users:read",
+    ]);
+  });
+
+  it.each([
+    ["files:read", {}, { files: { maxCount: 0 } }],
+    ["reactions:write", {}, { slack: { reactions: false } }],
+    ["users:read", {}, { slack: { locale: "ja" } }],
+    ["usergroups:read", { allowlist: [{ group: "S1" }] }, { allowlist: [{ user: "U1" }] }],
+    ["usergroups:read", { slack: { admins: [{ group: "S1" }] } }, { slack: { admins: [{ user: "U1" }] } }],
+    [
+      "usergroups:read",
+      { destinations: { local: { transport: "https", questions: { answerBy: { group: "S1" } } } } },
+      { destinations: { local: { transport: "https", questions: { answerBy: "anyone" } } } },
+    ],
+    ["commands", { slack: { command: { name: "/ask" } } }, {}],
+    ["im:write", { slack: { command: { name: "/ask" } } }, {}],
+    ["assistant:write", { slack: { assistant: {} } }, {}],
+  ] satisfies [string, z.input<typeof configSchema>, z.input<typeof configSchema>][])(
+    "%s is asked for with %j and not with %j",
+    (scope, used, unused) => {
+      expect(scopesOf(used)).toContain(scope);
+      expect(scopesOf(unused)).not.toContain(scope);
+    },
+  );
+});
+
+describe("the app manifest", () => {
+  it("leads events, commands and buttons to the one address", () => {
+    const { settings, features } = manifestOf(everything);
+    expect(settings).toMatchObject({
+      event_subscriptions: { request_url: eventsUrl },
+      interactivity: { is_enabled: true, request_url: eventsUrl },
+      socket_mode_enabled: false,
+    });
+    expect(features.slash_commands).toMatchObject([{ command: "/sekisho", url: eventsUrl, should_escape: true }]);
+  });
+
+  it("with Socket Mode names no address, but that of the installation flow", () => {
+    const manifest = manifestOf(everything, true);
+    expect(manifest.settings).toMatchObject({ socket_mode_enabled: true, interactivity: { is_enabled: true } });
+    expect(JSON.stringify(manifest)).not.toContain("/slack/events");
+    expect(manifest.oauth_config.redirect_urls).toEqual(["https://checkpoint.example/slack/oauth_redirect"]);
+  });
+
+  it("has the features and events of what is configured alone", () => {
+    const messages = ["app_mention", "message.channels", "message.groups", "message.im", "message.mpim"];
+    const [least, most] = [manifestOf(), manifestOf(everything)];
+    expect(least.settings.event_subscriptions.bot_events).toEqual(messages);
+    expect(most.settings.event_subscriptions.bot_events).toEqual([...messages, "assistant_thread_started"]);
+    expect(Object.keys(least.features)).toEqual(["app_home", "bot_user"]);
+    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "assistant_view"]);
+    expect(least.oauth_config).not.toHaveProperty("redirect_urls");
+    expect([least.settings.org_deploy_enabled, most.settings.org_deploy_enabled]).toEqual([false, true]);
+  });
+
+  it("keeps to Slack's lengths, lets people write to the bot directly, and is plain JSON", () => {
+    const manifest = manifestOf(everything);
+    expect(manifest.display_information.description.length).toBeLessThanOrEqual(140);
+    expect(manifest.features.app_home).toMatchObject({
+      messages_tab_enabled: true,
+      messages_tab_read_only_enabled: false,
+    });
+    expect(JSON.parse(JSON.stringify(manifest))).toEqual(manifest);
+  });
+});

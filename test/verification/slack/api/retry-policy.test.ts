@@ -1,0 +1,65 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { retryDelayMs } from "../../../../lambdas/verification/slack/api/call.ts";
+import type { SlackErrorKind } from "../../../../lambdas/verification/task/events.ts";
+
+const kinds: readonly SlackErrorKind[] = [
+  "gone",
+  "no_such_message",
+  "refused",
+  "rate_limited",
+  "unavailable",
+  "ambiguous",
+];
+const input = fc.record({
+  kind: fc.constantFrom(...kinds),
+  retryAfterMs: fc.option(fc.nat(120_000), { nil: undefined }),
+  attempt: fc.nat(6),
+  repeatable: fc.boolean(),
+  maxDelayMs: fc.integer({ min: 3000, max: 60_000 }),
+  random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }).map((value) => () => value),
+});
+
+function delayOf({ kind, retryAfterMs, ...rest }: Given) {
+  return retryDelayMs({ error: { kind, retryAfterMs }, ...rest });
+}
+
+type Given = typeof input extends fc.Arbitrary<infer T> ? T : never;
+
+describe("repeating a Slack call", () => {
+  it("never happens for what is terminal, nor for a post that may have landed", () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const terminal = given.kind === "gone" || given.kind === "no_such_message" || given.kind === "refused";
+        fc.pre(terminal || (given.kind === "ambiguous" && !given.repeatable));
+        expect(delayOf(given)).toBeUndefined();
+      }),
+    );
+  });
+
+  it("happens for everything else, three times in all at most", () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        fc.pre(
+          given.kind === "rate_limited" ||
+            given.kind === "unavailable" ||
+            (given.kind === "ambiguous" && given.repeatable),
+        );
+        const delay = delayOf({ ...given, retryAfterMs: undefined });
+        if (given.attempt < 2) expect(delay).toBeGreaterThanOrEqual(0);
+        else expect(delay).toBeUndefined();
+      }),
+    );
+  });
+
+  it("waits exactly as long as Slack asks for, or not at all", () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const { retryAfterMs, maxDelayMs } = given;
+        const delay = delayOf({ ...given, kind: "rate_limited", attempt: 0 });
+        if (retryAfterMs === undefined) return;
+        expect(delay).toBe(retryAfterMs <= maxDelayMs ? retryAfterMs : undefined);
+      }),
+    );
+  });
+});

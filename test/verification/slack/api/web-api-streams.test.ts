@@ -1,0 +1,95 @@
+import { describe, expect, it } from "@jest/globals";
+import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { failure, slackClient } from "./slack-client.ts";
+
+const client = slackClient();
+
+function start(markdown = "It is a ") {
+  const { api, common, asked } = client();
+  return api().startStream({ ...common, threadTs: asked.ts, user: workspace.person, markdown });
+}
+
+describe("a native stream", () => {
+  it("is one message that is written on until it is stopped", async () => {
+    const { api, common, asked, fakeSlack } = client();
+    const { ts } = await start();
+    await api().appendStream({ ...common, ts, markdown: "checkpoint." });
+    const message = () => fakeSlack.messages().find((one) => one.ts === ts);
+    expect(message()).toMatchObject({ threadTs: asked.ts, text: "It is a checkpoint.", stream: { state: "open" } });
+    await api().stopStream({ ...common, ts });
+    expect(message()?.stream).toMatchObject({ state: "closed" });
+  });
+
+  it.each(["begun", "written on", "stopped"])("asks for no preview of an address when it is %s", async (step) => {
+    const { api, common, fakeSlack } = client();
+    const { ts } = await start("https://a.example ");
+    if (step !== "begun") await api().appendStream({ ...common, ts, markdown: "https://b.example " });
+    if (step === "stopped") await api().stopStream({ ...common, ts });
+    expect(fakeSlack.messages().find((one) => one.ts === ts)?.unfurls).toBeUndefined();
+  });
+
+  it("may be stopped twice, or after Slack has ended it", async () => {
+    const { api, common, lines } = client();
+    const { ts } = await start();
+    await api().stopStream({ ...common, ts });
+    await api().stopStream({ ...common, ts });
+    expect(lines).toEqual([]);
+  });
+
+  it("takes nothing more when it is over: what follows has to be a new message", async () => {
+    const { api, common } = client();
+    const { ts } = await start();
+    await api().stopStream({ ...common, ts });
+    const error = await failure(api().appendStream({ ...common, ts, markdown: "more" }));
+    expect(error).toMatchObject({ kind: "no_such_message", slackError: "message_not_in_streaming_state" });
+  });
+
+  it("cannot be edited before it is over", async () => {
+    const { api, common } = client();
+    const { ts } = await start();
+    const key = { requestId: common.requestId, part: 1 };
+    const error = await failure(api().update({ ...common, ts, content: { text: "Done." }, key }));
+    expect(error).toMatchObject({ kind: "unavailable", slackError: "streaming_state_conflict" });
+  });
+
+  it.each(["status", "lost_answer"] as const)("is neither begun nor written on again after a %s", async (type) => {
+    const { api, common, fakeSlack, waits } = client();
+    fakeSlack.inject({ method: "chat.startStream", type, status: 500 });
+    expect((await failure(start())).kind).toBe("ambiguous");
+    const { ts } = await start();
+    fakeSlack.inject({ method: "chat.appendStream", type, status: 500 });
+    expect((await failure(api().appendStream({ ...common, ts, markdown: "twice?" }))).kind).toBe("ambiguous");
+    expect(waits).toEqual([]);
+  });
+
+  it("is stopped again after a lost answer", async () => {
+    const { api, common, fakeSlack, waits } = client();
+    const { ts } = await start();
+    fakeSlack.inject({ method: "chat.stopStream", type: "lost_answer" });
+    await api().stopStream({ ...common, ts });
+    expect(waits.length).toBe(1);
+  });
+
+  it.each([
+    ["channel_type_not_supported", "refused"],
+    ["missing_scope", "refused"],
+    ["not_allowed_token_type", "refused"],
+    ["missing_recipient_user_id", "refused"],
+    ["unknown_method", "refused"],
+    ["is_archived", "gone"],
+    ["message_limit_exceeded", "rate_limited"],
+  ])("that Slack does not begin because of %s is %s", async (error, kind) => {
+    const { fakeSlack } = client();
+    for (let times = 0; times < 3; times++) fakeSlack.inject({ method: "chat.startStream", type: "error", error });
+    expect(await failure(start())).toMatchObject({ kind, slackError: error });
+  });
+
+  it("that its reader has stopped is refused what follows, and is stopped", async () => {
+    const { api, common, fakeSlack } = client();
+    const { ts } = await start();
+    fakeSlack.inject({ method: "chat.appendStream", type: "error", error: "stopped_by_user" });
+    expect((await failure(api().appendStream({ ...common, ts, markdown: "more" }))).kind).toBe("refused");
+    fakeSlack.inject({ method: "chat.stopStream", type: "error", error: "stopped_by_user" });
+    await api().stopStream({ ...common, ts });
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { mailAround } from "../../../../lambdas/verification/slack/markdown/inline-syntax.ts";
+import { parseMarkdown, readMarkdown } from "../../../../lambdas/verification/slack/markdown/markdown.ts";
+import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { createWork } from "../../../../lambdas/verification/slack/markdown/nodes.ts";
+import { fragments } from "./markdown-fragments.ts";
+
+/** As long as two messages: beyond the length at which the constant part of the work counts. */
+const length = 20_000;
+
+function repeated(unit: string, size: number): string {
+  return unit.repeat(Math.ceil(size / unit.length)).slice(0, size);
+}
+
+function steps(text: string): number {
+  return readMarkdown({ text, work: createWork(text.length) }).steps;
+}
+
+/** Twice the text is at most twice the work. */
+function expectLinear(unit: string): void {
+  const [once, twice] = [steps(repeated(unit, length)), steps(repeated(unit, 2 * length))];
+  expect(twice).toBeLessThanOrEqual(2.2 * once);
+  expect(parseMarkdown(repeated(unit, length)).blocks.map(({ type }) => type)).not.toContain("as_written");
+}
+
+const slow = [
+  "&lt;(|a|b|\n|\n|-|\nwww.a.b",
+  "[[[[](|a|b|\n|-|-|\n",
+  "- a\n  ",
+  "> - ",
+  "  - a\n    ",
+  "*a **b ",
+  "*a_ ",
+  "**a *b ",
+  "~a ~~b ",
+  "[a](b ",
+  "[a](b '",
+  '[a](<b "',
+  "[a](((",
+  "![[a](b) ",
+  "[x]: a 'b\n",
+  "[a][",
+  "` `` ``` ",
+  "<a b='",
+  "<!-- ",
+  "<a@b",
+  "a@b.",
+  `${"a".repeat(53)}!${"@".repeat(26)}`,
+  `${"a".repeat(70)}@${"b".repeat(70)}`,
+  "www.a ",
+  "http://a.",
+  "|a|\n|-|\n",
+  "a|b\n-|-\n",
+  "a\n---\n",
+  "    a\n\n",
+  "```\n~~~\n",
+  "\\",
+  "a\n",
+];
+
+describe("the work of reading Markdown", () => {
+  it.each(slow)("grows with the length alone: %j", expectLinear);
+
+  it("grows with the length alone, whatever is repeated", () => {
+    const unit = fc.array(fc.constantFrom(...fragments), { minLength: 1, maxLength: 8 }).map((parts) => parts.join(""));
+    fc.assert(fc.property(unit, expectLinear), { numRuns: 60 });
+  });
+
+  it("ends at its limit, and the whole text is there as it was written", () => {
+    const text = "# A *heading*\n\n- one\n- two";
+    const work = createWork(text.length);
+    work.spend(12_550);
+    expect(readMarkdown({ text, work })).toMatchObject({ blocks: [{ type: "as_written", text }], isPartial: true });
+  });
+});
+
+describe("a mail address in a text", () => {
+  const found = (text: string, at = text.indexOf("@")) => {
+    const place = mailAround({ text, from: 0, at, work: createWork(text.length) });
+    return place && text.slice(place.start, place.end);
+  };
+
+  it.each([
+    ["ask a.b-c_d+e@f-g.example.", "a.b-c_d+e@f-g.example"],
+    ["(mailto:Me@Bank.example)", "mailto:Me@Bank.example"],
+    ["xmailto:a@b.c", "mailto:a@b.c"],
+    ["関所a@b.c", "a@b.c"],
+    ["a!@b.c", undefined],
+    ["a@b", undefined],
+    ["a@b.c_d", undefined],
+    ["@b.c", undefined],
+  ])("of %j is %j", (text, mail) => {
+    expect(found(text)).toBe(mail);
+  });
+
+  it("has a name of at most 64 characters", () => {
+    expect(found(`${"a".repeat(100)}@b.c`)).toBe(`${"a".repeat(64)}@b.c`);
+  });
+
+  it("does not begin before the text that is left", () => {
+    expect(mailAround({ text: "ab@c.d", from: 1, at: 2, work: createWork(6) })).toEqual({ start: 1, end: 6 });
+  });
+
+  it.each([`${"a".repeat(53)}!${"@".repeat(26)}`, `${"a".repeat(70)}@${"b".repeat(70)}`, "a@", "@", "a@b.", "a.@-."])(
+    "is looked for in each part of the text once: %j",
+    (unit) => {
+      const text = repeated(unit, length);
+      const work = createWork(text.length);
+      for (const { index } of text.matchAll(/@/g)) mailAround({ text, from: 0, at: index, work });
+      expect(work.steps()).toBeLessThanOrEqual(3 * text.length);
+    },
+  );
+});
+
+describe("a text that holds everything that makes a parser slow", () => {
+  it("is told whole, in plain words where it means nothing", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...fragments, "word"), { maxLength: 40 }), (parts) => {
+        const text = parts.join("");
+        const words = (said: string) => said.match(/word/g)?.length ?? 0;
+        // An address is told once, or in its link and beside it; the name of a definition is not shown.
+        if (!text.includes("]:") && !text.includes("<"))
+          expect(words(toMrkdwn(text))).toBeGreaterThanOrEqual(
+            words(text) - parts.filter((part) => part.includes("`") || part.includes("~") || part.includes("(")).length,
+          );
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "@jest/globals";
+import { type ClientReason, reasons } from "../../../../contracts/errors.ts";
+import { sentencesFor } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import type { TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
+import { askedAtMs, sampleTask } from "../../task/sample.ts";
+
+type Ended = Exclude<TaskOutcome, { type: "answer" }>;
+
+const locales = ["en", "ja"] as const;
+const everyReason: readonly ClientReason[] = [...reasons, "ambiguous"];
+const failed = (reason: ClientReason, lost = false): Ended => ({ type: "failed", reason, lost });
+const others: Ended[] = [
+  { type: "refused" },
+  { type: "too_old" },
+  { type: "unreadable" },
+  { type: "unanswered" },
+  { type: "not_yours" },
+  { type: "limited", by: "user" },
+  { type: "limited", by: "channel" },
+  { type: "limited", by: "user", retryAtMs: askedAtMs + 700_000 },
+  { type: "limited", by: "channel", retryAtMs: askedAtMs + 700_000 },
+  { type: "file_refused", why: "too_large", name: "a.zip", most: 20 * 1024 * 1024 },
+  { type: "file_refused", why: "too_large", name: "a.zip" },
+  { type: "file_refused", why: "too_many", name: "a.zip", most: 10 },
+  { type: "file_refused", why: "too_many", name: "a.zip", most: 0 },
+  { type: "file_refused", why: "too_many", name: "a.zip" },
+  { type: "file_refused", why: "not_to_be_had", name: "a.zip" },
+];
+
+function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: string): string {
+  return sentencesFor({ task: sampleTask(), outcome, locale, contact });
+}
+
+/** A file's name has a full stop of its own. */
+function sentencesOf(text: string): string[] {
+  return text.replaceAll("a.zip", "it").match(/[^.。]+[.。]/g) ?? [];
+}
+
+describe("what a user reads when a task failed", () => {
+  const cases = locales.flatMap((locale) => everyReason.map((reason) => ({ locale, reason })));
+
+  it.each(cases)("is what happened and what to do, each in a sentence: $reason, $locale", ({ reason, locale }) => {
+    expect(sentencesOf(say(failed(reason), locale))).toHaveLength(2);
+  });
+
+  it.each(cases)("has no code, no URL and no protocol's name: $reason, $locale", ({ reason, locale }) => {
+    expect(say(failed(reason), locale)).not.toMatch(/\d|https?:|JSON|RPC|HTTP|exception|_/i);
+  });
+
+  it("is Japanese in Japanese and English in English", () => {
+    for (const reason of everyReason) {
+      expect(say(failed(reason), "ja")).toMatch(/[ぁ-ん]/);
+      expect(say(failed(reason), "en")).toMatch(/^[\x20-\x7e\n]+$/);
+    }
+  });
+
+  it("tells a task that was lost on the way, one that may have run, and one that failed apart", () => {
+    for (const locale of locales) {
+      const texts = [failed("execution_failed", true), failed("ambiguous"), failed("execution_failed")];
+      expect(new Set(texts.map((outcome) => say(outcome, locale))).size).toBe(3);
+    }
+    expect(say(failed("ambiguous"))).toMatch(/may .*have run/);
+  });
+
+  it("does not say of a task that took too long that it was stopped, since nobody knows that", () => {
+    expect(say(failed("timeout"))).toMatch(/may still be running/);
+    expect(say(failed("timeout"), "ja")).toMatch(/まだ動いている可能性/);
+    for (const locale of locales) expect(say(failed("timeout"), locale)).not.toMatch(/stopped|停止/);
+  });
+
+  it("blames of a message without words neither the agent nor the administrator's setup", () => {
+    expect(say(failed("invalid_params"))).toMatch(/nothing in your message.*in words/);
+    expect(say(failed("invalid_params"), "ja")).toMatch(/見つかりません.*文章で/);
+    for (const locale of locales) expect(say(failed("invalid_params"), locale)).not.toMatch(/administrator|管理者/);
+  });
+
+  it("is said too where nobody knows why there is no outcome", () => {
+    expect(say(undefined)).toMatch(/Something went wrong/);
+  });
+});
+
+describe("what a user reads when a task came to something else", () => {
+  it.each(locales.flatMap((locale) => others.map((outcome) => ({ locale, outcome }))))(
+    "is what happened and what to do, each in a sentence: $outcome, $locale",
+    ({ outcome, locale }) => {
+      const text = say(outcome, locale);
+      expect(sentencesOf(text)).toHaveLength(2);
+      if (locale === "ja") expect(text).toMatch(/[ぁ-ん]/);
+      else expect(text).toMatch(/^[\x20-\x7e]+$/);
+    },
+  );
+
+  it("is something else for every one of them", () => {
+    for (const locale of locales)
+      expect(new Set(others.map((outcome) => say(outcome, locale))).size).toBe(others.length);
+  });
+
+  it("names whom to ask, and the command that lets the person in", () => {
+    for (const locale of locales) {
+      const text = say({ type: "refused" }, locale, "<@UADMIN>");
+      expect(text).toContain("<@UADMIN>");
+      expect(text).toContain("`npx sekisho allow add --team T1 --channel C1 --user U1`");
+      expect(say({ type: "refused" }, locale)).toMatch(/administrator|管理者/);
+    }
+  });
+
+  it("tells the time until the next task, in words and in the reader's own time", () => {
+    const outcome: Ended = { type: "limited", by: "user", retryAtMs: askedAtMs + 700_000 };
+    expect(say(outcome)).toMatch(
+      /in 12 minutes \(<!date\^1760000700\^\{date_short_pretty\} at \{time\}\|2025-10-09 09:05 UTC>\)/,
+    );
+    expect(say(outcome, "ja")).toMatch(/12分後（<!date\^1760000700\^/);
+    expect(say({ ...outcome, retryAtMs: askedAtMs + 100 })).toMatch(/in 1 second /);
+    expect(say({ ...outcome, retryAtMs: askedAtMs + 7_200_000 })).toMatch(/in 2 hours /);
+    expect(say({ ...outcome, retryAtMs: askedAtMs - 1 })).toMatch(/in 1 second /);
+  });
+
+  it("tells how large a file may be, and never more than that", () => {
+    const most = (bytes: number) => say({ type: "file_refused", why: "too_large", name: "a.zip", most: bytes });
+    expect(most(20 * 1024 * 1024)).toMatch(/at most 20 MB/);
+    expect(most(1.99 * 1024 * 1024)).toMatch(/at most 1\.9 MB/);
+    expect(most(2047)).toMatch(/at most 1 KB/);
+    expect(most(10)).toMatch(/at most 10 bytes/);
+  });
+
+  it("cannot be made to notify by the name of a file", () => {
+    const text = say({ type: "file_refused", why: "not_to_be_had", name: "<!channel> `x` <@U1>.txt" });
+    expect(text).toContain("`&lt;!channel&gt; 'x' &lt;@U1&gt;.txt`");
+  });
+
+  it("says to the wish to cancel how many tasks it meant", () => {
+    for (const locale of locales)
+      expect(new Set([0, 1, 2].map((count) => say({ type: "canceling", count }, locale))).size).toBe(3);
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import {
+  endOfPiece,
+  nextPiece,
+  type Piece,
+  type StreamShows,
+} from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
+
+/** What one message of Slack has in the end, and whether the stream went on to it; `texts` are what the agent tells at each poll. */
+function stream(texts: readonly string[]): { shown: string; pieces: string[]; isBroken: boolean; end: number } {
+  const pieces: string[] = [];
+  let shows: StreamShows | undefined;
+  let end = 0;
+  for (const text of texts) {
+    const piece: Piece = nextPiece({ text, from: end, shows });
+    if (piece.type === "broken") return { shown: pieces.join(""), pieces, isBroken: true, end };
+    if (piece.type === "none") continue;
+    pieces.push(piece.markdown);
+    ({ shows, end } = piece);
+  }
+  return { shown: pieces.join(""), pieces, isBroken: false, end };
+}
+
+const growing = (text: string, step = 1) =>
+  Array.from({ length: Math.ceil(text.length / step) }, (_, index) => text.slice(0, (index + 1) * step));
+
+describe("a text that is shown as it is written", () => {
+  it("is shown in whole lines, and in whole words of the last one", () => {
+    const { pieces } = stream([
+      "A se",
+      "A sekisho wa",
+      "A sekisho was a\ncheckpoint",
+      "A sekisho was a\ncheckpoint.\n",
+    ]);
+    expect(pieces).toEqual(["A ", "sekisho ", "was a\n", "checkpoint.\n"]);
+    expect(stream(["箱根の関", "箱根の関所は、街道に", "箱根の関所は、街道にありました。"]).pieces).toEqual([
+      "箱根の関所は、",
+      "街道にありました。",
+    ]);
+  });
+
+  it.each([
+    ["a mention", ["See <", "See <!channel> and ", "See <!channel> and more "], "See <\u2060!channel> and more "],
+    [
+      "a link in disguise",
+      [
+        "See [https://bank.example",
+        "See [https://bank.example](https://e",
+        "See [https://bank.example](https://evil.example) ",
+      ],
+      "See https://bank.example (https://evil.example) ",
+    ],
+    ["a fence", ["``", "```", "```ts\ncon", "```ts\nconst"], "```ts\n"],
+    ["the row of a table", ["| a | b |\n|---|", "| a | b |\n|---|---|\n| 1 "], "| a | b |\n|---|---|\n"],
+    ["code", ["Run `rm -rf [a] ", "Run `rm -rf [a] b` now "], "Run `rm -rf [a] b` now "],
+    ["bold text", ["Take **care of ", "Take **care of it** now "], "Take **care of it** now "],
+  ])("does not end within %s", (_, texts, expected) => {
+    expect(stream(texts)).toMatchObject({ shown: expected, isBroken: false });
+  });
+
+  it("cuts no character in half, also where it has no blanks", () => {
+    const { pieces, isBroken } = stream([`a${"😀".repeat(9000)}`, `a${"😀".repeat(9000)}`, `a${"😀".repeat(9001)}`]);
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
+    expect(isBroken).toBe(false);
+  });
+
+  it("is shown no further where it was written anew, or what came makes something else of what is shown", () => {
+    expect(stream(["One thing. ", "Another thing. And more. "])).toMatchObject({
+      shown: "One thing. ",
+      isBroken: true,
+    });
+    expect(stream(["One thing. And more. ", "One "])).toMatchObject({ isBroken: true });
+    const referred = "[https://bank.example][1] is open\n";
+    expect(stream([referred, `${referred}\n[1]: https://evil.example\n`])).toMatchObject({
+      shown: referred,
+      isBroken: true,
+    });
+  });
+
+  it("shows in each message safe Markdown, wherever the agent lets its text end", () => {
+    const piece = fc.constantFrom(
+      ...[
+        "<",
+        "!channel>",
+        "@U1>",
+        "[",
+        "](",
+        ")",
+        "https://bank.example",
+        "https://evil.example",
+        "|",
+        "`",
+        "```\n",
+        "**",
+      ],
+      ...["\n", "\n\n", " ", "word ", "関所。", "「", "😀", "\ud83d", "- ", "> ", "[1]: https://evil.example\n\n"],
+    );
+    const texts = fc.tuple(fc.array(piece, { maxLength: 40 }), fc.integer({ min: 1, max: 20 }));
+    fc.assert(
+      fc.property(texts, ([pieces, step]) => {
+        const text = pieces.join("");
+        const { shown, end } = stream(growing(text, step));
+        expect(shown).toBe(safeMarkdown(text.slice(0, end)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("ends in whatever is held back for too long", () => {
+    const text = `[${"a ".repeat(2000)}`;
+    expect(endOfPiece({ text: text.slice(0, 1000), from: 0 })).toBe(0);
+    expect(endOfPiece({ text, from: 0 })).toBe(text.length);
+  });
+});
+
+describe("a further message of it", () => {
+  it("begins with what is not shown yet, and with the fence that is open there", () => {
+    const text = "Look:\n```ts\nconst a = 1;\n[https://bank.example](https://evil.example)\n";
+    const from = text.indexOf("[");
+    expect(nextPiece({ text, from, shows: undefined })).toMatchObject({
+      type: "piece",
+      markdown: "```ts\n[https://bank.example](https://evil.example)\n",
+      end: text.length,
+    });
+  });
+
+  it("is safe by itself, whatever it was a part of", () => {
+    const text = "``code\n[https://bank.example](https://evil.example)\n";
+    expect(nextPiece({ text, from: 7, shows: undefined })).toMatchObject({
+      markdown: "https://bank.example (https://evil.example)\n",
+    });
+  });
+
+  it("goes on in code that it began with", () => {
+    const text = "```\n1\n2\n3\n";
+    const first = nextPiece({ text: text.slice(0, -2), from: 6, shows: undefined });
+    if (first.type !== "piece") throw new Error(first.type);
+    expect(first.markdown).toBe("```\n2\n");
+    expect(nextPiece({ text, from: first.end, shows: first.shows })).toMatchObject({ markdown: "3\n" });
+  });
+});

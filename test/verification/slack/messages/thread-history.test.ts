@@ -1,0 +1,119 @@
+/** What the Execution zone gets to read of a thread: within the contract's limits, and only of people and the bot. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { executeTaskParamsSchema } from "../../../../contracts/methods.ts";
+import type { PostedMessage } from "../../../../lambdas/verification/slack/api/slack.ts";
+import {
+  answerPart,
+  filesPart,
+  insteadPart,
+  openingPart,
+  placeholderPart,
+  plainPart,
+  questionPart,
+} from "../../../../lambdas/verification/slack/messages/message-marks.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import { threadHistory } from "../../../../lambdas/verification/slack/messages/thread-history.ts";
+import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
+import { sampleTask } from "../../task/sample.ts";
+
+const message = { ts: "1000.000000", botUsers: ["UBOT"] };
+
+function said(ts: number, text: string, other: Partial<PostedMessage> = {}): PostedMessage {
+  return { ts: ts.toFixed(6), text, key: undefined, from: "person", user: "U1", fileIds: [], ...other };
+}
+
+function ours(ts: number, text: string, part: number | undefined): PostedMessage {
+  const key = part === undefined ? undefined : { requestId: "r", part };
+  return said(ts, text, { from: "self", user: "UBOT", key });
+}
+
+describe("the history of a thread", () => {
+  it("is what people and the bot said before the message, oldest first, in whatever order it came", () => {
+    const messages = [said(30, "third"), ours(20, "second", answerPart), said(10, "first", { user: "U2" })];
+    expect(threadHistory({ messages, message })).toEqual([
+      { role: "user", text: "first", user_id: "U2", ts: "10.000000" },
+      { role: "assistant", text: "second", ts: "20.000000" },
+      { role: "user", text: "third", user_id: "U1", ts: "30.000000" },
+    ]);
+  });
+
+  it("has the agents' answers, and not what we say where there is none", () => {
+    const task = (outcome: TaskOutcome, mrkdwnFallback?: true) =>
+      sampleTask({ state: "delivering", mrkdwnFallback, outcome });
+    for (const locale of ["en", "ja"] as const) {
+      const { parts } = createTaskText({ locale });
+      const told = (task: Task, part: number) =>
+        parts(task).map(({ text }, index) => ({ ...ours(10 + index, text, part), key: { requestId: task.id, part } }));
+      const answer: TaskOutcome = { type: "answer", text: "The *answer*." };
+      const texts = (messages: PostedMessage[]) => threadHistory({ messages, message }).map(({ text }) => text);
+      expect(texts(told(task(answer), answerPart))).toEqual(["The _answer_."]);
+      expect(texts(told(task(answer, true), plainPart))).toEqual(["The _answer_."]);
+      for (const outcome of [{ type: "refused" }, { type: "failed", reason: "timeout", lost: false }] as const)
+        expect(texts(told(task(outcome), answerPart))).toEqual([]);
+    }
+  });
+
+  it("has nothing of the message itself, nor of what came after it", () => {
+    expect(threadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message })).toEqual([]);
+  });
+
+  it("has nothing of other bots, and of ours neither placeholders nor questions nor what is no words", () => {
+    const messages = [
+      said(1, "of another bot", { from: "other_bot" }),
+      ...[placeholderPart, insteadPart, questionPart, openingPart, filesPart, undefined].map((part, n) =>
+        ours(10 + n, "ours, and no answer", part),
+      ),
+      ours(30, "an answer", answerPart + 1),
+      ours(31, "a plain answer", plainPart),
+      said(32, "  "),
+    ];
+    expect(threadHistory({ messages, message }).map(({ text }) => text)).toEqual(["an answer", "a plain answer"]);
+  });
+
+  it("has the words that were meant: without the bot's mention, and with the characters that Slack writes otherwise", () => {
+    const messages = [said(1, "<@UBOT> is 1 &lt; 2?"), ours(2, "1 &lt; 2 &amp; 2 &gt; 1", answerPart)];
+    expect(threadHistory({ messages, message }).map(({ text }) => text)).toEqual(["is 1 < 2?", "1 < 2 & 2 > 1"]);
+  });
+
+  it("keeps the newest within the contract's limits, whatever the thread holds, and never half a character", () => {
+    const text = fc.oneof(
+      { weight: 3, arbitrary: fc.string({ maxLength: 40 }) },
+      fc.integer({ min: 3990, max: 4010 }).map((length) => `a${"😀".repeat(length / 2)}`),
+      fc.integer({ min: 1, max: 5000 }).map((length) => "関".repeat(length)),
+      fc.integer({ min: 1, max: 5000 }).map((length) => "\u0001".repeat(length)),
+    );
+    const posted = fc.record({ text, from: fc.constantFrom("person" as const, "self" as const, "other_bot" as const) });
+    fc.assert(
+      fc.property(fc.array(posted, { maxLength: 90 }), (list) => {
+        const messages = list.map(({ text: words, from }, n) =>
+          from === "self" ? ours(n + 1, words, answerPart) : said(n + 1, words, { from }),
+        );
+        const history = threadHistory({ messages, message });
+        expect(executeTaskParamsSchema.safeParse({ channel: "C1", text: "x", history }).success).toBe(true);
+        expect(history.length).toBeLessThanOrEqual(50);
+        expect(Buffer.byteLength(JSON.stringify(history))).toBeLessThanOrEqual(64 * 1024);
+        for (const item of history) {
+          expect(item.text.length).toBeLessThanOrEqual(4000);
+          expect(item.text.isWellFormed()).toBe(true);
+        }
+        // The newest without a gap: each that could have been there is, from the last one on.
+        const all = threadHistory({ messages: messages.map((each) => ({ ...each, text: "x" })), message });
+        const meant = messages.filter(({ from, text: words }) => from !== "other_bot" && words.trim() !== "");
+        const newest = meant.slice(meant.length - history.length).map(({ ts }) => ts);
+        if (meant.length <= 50) expect(all.length).toBeGreaterThanOrEqual(history.length);
+        expect(history.map(({ ts }) => ts)).toEqual(newest);
+      }),
+      { numRuns: 150, examples: [[[{ text: " ", from: "self" }]]] },
+    );
+  });
+
+  it("is as much as fits: fifty short ones, or what 64 KiB hold of long ones", () => {
+    const short = Array.from({ length: 80 }, (_, n) => said(n + 1, `message ${n + 1}`));
+    expect(threadHistory({ messages: short, message }).map(({ text }) => text)).toEqual(
+      short.slice(30).map(({ text }) => text),
+    );
+    const long = Array.from({ length: 30 }, (_, n) => said(n + 1, "関".repeat(4000)));
+    expect(threadHistory({ messages: long, message })).toHaveLength(5);
+  });
+});

@@ -1,0 +1,275 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { type Authorizer, noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
+import type { Transport } from "../../../../lambdas/verification/transport/transport.ts";
+import { json, raw } from "../../../doubles/answers.ts";
+import { startWebServer } from "../../../doubles/web-server.ts";
+
+const toClose: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of toClose.splice(0).reverse()) await close();
+});
+
+function transportTo(url: string, authorizer: Authorizer = noAuthorizer): Transport {
+  const transport = createHttpsTransport({ url, authorizer, maxResponseBytes: 4096 });
+  toClose.push(async () => transport.close?.());
+  return transport;
+}
+
+/** A server that answers each request by `handle`, and what it received. */
+async function peer(handle: (request: Request) => Response | Promise<Response>, authorizer?: Authorizer) {
+  const requests: Request[] = [];
+  const { url, close } = await startWebServer({
+    handle: async ({ request }) => {
+      requests.push(request);
+      return handle(request);
+    },
+  });
+  toClose.push(close);
+  return { transport: transportTo(url, authorizer), url, requests };
+}
+
+/** A server of bare bytes: `serve` gets each connection once its first bytes have come. */
+async function socketPeer(serve: (socket: Socket) => void, protocol = "http") {
+  let connections = 0;
+  const server: Server = createServer((socket) => {
+    connections += 1;
+    socket.on("error", () => {});
+    socket.on("data", () => serve(socket));
+  });
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", listening.resolve);
+  await listening.promise;
+  toClose.push(async () => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `${protocol}://127.0.0.1:${port}`;
+  return { url, transport: transportTo(url), connections: () => connections };
+}
+
+function send(transport: Transport, { signal = AbortSignal.timeout(5000), body = "{}" } = {}) {
+  return transport.send({ body: Buffer.from(body), sessionId: "s".repeat(33), signal, trace: newTrace() });
+}
+
+describe("the https transport", () => {
+  it.each([
+    "http://example.com",
+    "http://10.0.0.1",
+    "http://localhost.example.com",
+    "ftp://127.0.0.1",
+    "https://user:pass@example.com",
+  ])("refuses %s when it is made, without repeating what it was given", (url) => {
+    const make = () => createHttpsTransport({ url, authorizer: noAuthorizer });
+    expect(make).toThrow(/must/);
+    expect(make).not.toThrow(/user:pass/);
+  });
+
+  it("sends JSON, wants JSON back uncompressed, and names the session", async () => {
+    const { transport, requests } = await peer(() => json({}));
+    await send(transport);
+    const headers = Object.fromEntries(requests[0]?.headers ?? []);
+    expect(headers).toMatchObject({
+      "content-type": "application/json",
+      "content-length": "2",
+      accept: "application/json",
+      "accept-encoding": "identity",
+      "x-amzn-bedrock-agentcore-runtime-session-id": "s".repeat(33),
+    });
+  });
+
+  it("keeps the connection from one request to the next", async () => {
+    const answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    const { transport, connections } = await socketPeer((socket) => socket.write(answer));
+    for (let count = 0; count < 3; count += 1) await send(transport);
+    expect(connections()).toBe(1);
+  });
+
+  it.each([301, 302, 303, 307, 308])(
+    "does not follow a redirect (%i), so that credentials go nowhere else",
+    async (status) => {
+      const elsewhere = await peer(() => json({}));
+      const { transport } = await peer(() => new Response(null, { status, headers: { location: elsewhere.url } }));
+      await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+      expect(elsewhere.requests).toHaveLength(0);
+    },
+  );
+
+  it.each([
+    "text/html",
+    "text/plain",
+    "application/octet-stream",
+    "application/json; charset=shift_jis",
+    "application/jsonp",
+  ])("refuses the content type %s", async (type) => {
+    const { transport } = await peer(() => raw("{}", { headers: { "content-type": type } }));
+    await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+  });
+
+  it.each([
+    "application/json",
+    "Application/JSON; charset=UTF-8",
+    'application/json;charset="utf-8"',
+    "application/vnd.api+json",
+  ])("takes the content type %s", async (type) => {
+    const { transport } = await peer(() => raw("{}", { headers: { "content-type": type } }));
+    await expect(send(transport)).resolves.toMatchObject({ status: 200 });
+  });
+
+  it("takes a body without a content type at its word", async () => {
+    const { transport } = await socketPeer((socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
+    await expect(send(transport)).resolves.toMatchObject({ status: 200, body: Buffer.from("{}") });
+  });
+
+  it.each(["gzip", "br", "x-unknown"])(
+    "refuses a body encoded as %s, which would defeat the limit",
+    async (encoding) => {
+      const { transport } = await peer(() => raw("{}", { headers: { "content-encoding": encoding } }));
+      await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+    },
+  );
+
+  it("hands over the status and the delay asked for, where the body tells nothing", async () => {
+    const { transport } = await peer(() =>
+      raw("<p>", { status: 503, headers: { "content-type": "text/html", "retry-after": "3" } }),
+    );
+    expect(await send(transport)).toEqual({ status: 503, retryAfterMs: 3000, body: new Uint8Array() });
+  });
+
+  it("takes what is not HTTP for an invalid response", async () => {
+    const { transport } = await socketPeer((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
+    await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+  });
+
+  it("takes a failed TLS handshake for unavailable: nothing of the request was sent", async () => {
+    const { transport } = await socketPeer((socket) => socket.end("no TLS here"), "https");
+    await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
+  });
+
+  it("takes a handshake that never ends, up to the signal, for unavailable as well", async () => {
+    const { transport } = await socketPeer(() => {}, "https");
+    await expect(send(transport, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ reason: "unavailable" });
+  });
+
+  it("does not wait longer for a handshake than a connection may take, and says that nothing was sent", async () => {
+    const { url } = await socketPeer(() => {}, "https");
+    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 });
+    toClose.push(async () => transport.close?.());
+    const patient = new AbortController().signal;
+    await expect(send(transport, { signal: patient })).rejects.toMatchObject({
+      reason: "unavailable",
+      undelivered: true,
+    });
+  });
+
+  it("waits for the answer as long as the call may take, however soon it must be connected", async () => {
+    const { url } = await peer(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return json({});
+    });
+    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 100 });
+    toClose.push(async () => transport.close?.());
+    for (const _connection of ["new", "kept"]) await expect(send(transport)).resolves.toMatchObject({ status: 200 });
+  });
+
+  it("takes a peer that switches protocols unasked for one that may have got the request", async () => {
+    const { transport } = await socketPeer((socket) =>
+      socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n"),
+    );
+    await expect(send(transport)).rejects.toMatchObject({ reason: "ambiguous", undelivered: false });
+  });
+
+  it("takes a name that does not resolve for unavailable", async () => {
+    const transport = transportTo("https://sekisho.invalid", createBearerAuthorizer({ readToken: async () => "t" }));
+    await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
+  });
+
+  it("leaves in doubt what was written into a kept connection that the peer closed just then", async () => {
+    let count = 0;
+    const { transport } = await socketPeer((socket) => {
+      count += 1;
+      if (count === 1) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
+      else socket.destroy();
+    });
+    await send(transport);
+    await expect(send(transport)).rejects.toMatchObject({ reason: "ambiguous" });
+  });
+
+  it("survives a peer that refuses a large body before it has read it", async () => {
+    const { transport } = await socketPeer((socket) => {
+      socket.removeAllListeners("data");
+      socket.end("HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    });
+    const outcome = await send(transport, { body: "x".repeat(8_000_000) }).then(
+      ({ status }) => status,
+      ({ reason }) => reason,
+    );
+    // The reset may overtake the answer.
+    expect([413, "ambiguous"]).toContain(outcome);
+  });
+});
+
+describe("authorization of the https transport", () => {
+  it("renews the token once after a 401 and repeats the request once", async () => {
+    const tokens = ["old", "new"];
+    const authorizer = createBearerAuthorizer({ readToken: async () => tokens.shift() ?? "none" });
+    const { transport, requests } = await peer(
+      (request) => (request.headers.get("authorization") === "Bearer new" ? json({}) : raw("", { status: 401 })),
+      authorizer,
+    );
+    expect(await send(transport)).toMatchObject({ status: 200 });
+    expect(await send(transport)).toMatchObject({ status: 200 });
+    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([
+      "Bearer old",
+      "Bearer new",
+      "Bearer new",
+    ]);
+  });
+
+  it("gives up at the second 401", async () => {
+    const { transport, requests } = await peer(
+      () => raw("", { status: 401 }),
+      createBearerAuthorizer({ readToken: async () => "t" }),
+    );
+    expect(await send(transport)).toMatchObject({ status: 401 });
+    expect(requests).toHaveLength(2);
+  });
+
+  it("renews once what many calls at once were refused", async () => {
+    let reads = 0;
+    const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
+    const { transport } = await peer(
+      (request) => (request.headers.get("authorization") === "Bearer t1" ? raw("", { status: 401 }) : json({})),
+      authorizer,
+    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(transport)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(reads).toBe(2);
+  });
+
+  it("lets a 403 stand, but shows it no old token again", async () => {
+    let reads = 0;
+    const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
+    const { transport, requests } = await peer(() => raw("", { status: 403 }), authorizer);
+    expect([await send(transport), await send(transport)]).toMatchObject([{ status: 403 }, { status: 403 }]);
+    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t1", "Bearer t2"]);
+  });
+
+  it("does not repeat a 401 where there is nothing to renew", async () => {
+    const { transport, requests } = await peer(() => raw("", { status: 401 }));
+    expect(await send(transport)).toMatchObject({ status: 401 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("sends nothing when the credentials cannot be had, or not in time", async () => {
+    const failing = createBearerAuthorizer({ readToken: () => Promise.reject(new Error("the store is down")) });
+    const { transport, requests } = await peer(() => json({}), failing);
+    await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
+    const hanging = await peer(() => json({}), createBearerAuthorizer({ readToken: () => new Promise(() => {}) }));
+    await expect(send(hanging.transport, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
+    expect([...requests, ...hanging.requests]).toHaveLength(0);
+  });
+});
